@@ -1,1 +1,17 @@
-//! placeholder
+//! What Postrider decides, and nothing else: no I/O, no async, no clock, no randomness.
+//!
+//! Everything here is a value or a pure state machine. Time and chance come in as arguments, so a run
+//! replays from its inputs.
+
+pub mod delivery;
+pub mod destination;
+pub mod event;
+pub mod id;
+pub mod limits;
+pub mod map;
+pub mod outcome;
+pub mod pattern;
+pub mod retry;
+pub mod retry_after;
+pub mod scheduler;
+pub mod time;

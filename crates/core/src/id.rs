@@ -1,0 +1,176 @@
+//! Ids: 64 bits, ordered by time, unique over nodes; as text a prefix and Crockford base32.
+//!
+//! Layout from the top: one zero bit (so that SQL's signed integers keep the order), 41 bits of
+//! milliseconds since 2025, 12 bits of sequence, 10 bits of node.
+
+use crate::time::Timestamp;
+use std::fmt;
+
+/// 2025-01-01T00:00:00Z: ids count from here and last until 2094.
+const EPOCH_MS: u64 = 1_735_689_600_000;
+const NODE_BITS: u32 = 10;
+const SEQUENCE_BITS: u32 = 12;
+const STEP: u64 = 1 << NODE_BITS;
+const TEXT_LENGTH: usize = 13;
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// Why a text is not an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAnId;
+
+impl fmt::Display for NotAnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "not an id: expected a prefix such as evt_ and 13 characters of 0-9 and a-z without i, l, o, u",
+        )
+    }
+}
+
+impl std::error::Error for NotAnId {}
+
+macro_rules! id_type {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u64);
+
+        impl $name {
+            /// What the text form begins with.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// From its number, as a store keeps it.
+            pub const fn from_u64(value: u64) -> Self {
+                $name(value)
+            }
+
+            /// Its number, as a store keeps it.
+            pub const fn as_u64(self) -> u64 {
+                self.0
+            }
+
+            /// Reads the text form.
+            pub fn parse(text: &str) -> Result<Self, NotAnId> {
+                let digits = text.strip_prefix($prefix).ok_or(NotAnId)?;
+                parse_base32(digits).map($name)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($prefix)?;
+                write_base32(self.0, f)
+            }
+        }
+    };
+}
+
+id_type!(/// A tenant.
+    AccountId, "acc_");
+id_type!(/// A key to the API.
+    ApiKeyId, "key_");
+id_type!(/// Where events come in.
+    SourceId, "src_");
+id_type!(/// Where events go.
+    DestinationId, "dst_");
+id_type!(/// Which events go to which destination.
+    RouteId, "rte_");
+id_type!(/// A fact that came in.
+    EventId, "evt_");
+id_type!(/// One event owed to one destination.
+    DeliveryId, "dlv_");
+id_type!(/// One HTTP exchange.
+    AttemptId, "att_");
+
+/// Hands out ids that only ever grow, also when the clock goes back or more than 4,096 fall into one millisecond.
+#[derive(Debug)]
+pub struct IdGenerator {
+    node: u64,
+    last: u64,
+}
+
+impl IdGenerator {
+    /// For a node; every id it makes is greater than `floor`, the greatest id already in the store.
+    pub fn new(node: u16, floor: u64) -> Self {
+        assert!(u64::from(node) < STEP, "a node number has {NODE_BITS} bits");
+        let last = (floor & !(STEP - 1)) | u64::from(node);
+        IdGenerator { node: u64::from(node), last }
+    }
+
+    /// The next id as a number; wrap it by the type it is for.
+    pub fn next(&mut self, now: Timestamp) -> u64 {
+        let ms = now.unix_ms().saturating_sub(EPOCH_MS).min((1 << 41) - 1);
+        let by_clock = (ms << (SEQUENCE_BITS + NODE_BITS)) | self.node;
+        self.last = by_clock.max(self.last + STEP);
+        self.last
+    }
+}
+
+fn write_base32(value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut text = [0u8; TEXT_LENGTH];
+    for (index, place) in text.iter_mut().rev().enumerate() {
+        *place = ALPHABET[(value >> (5 * index) & 31) as usize];
+    }
+    f.write_str(std::str::from_utf8(&text).expect("the alphabet is ASCII"))
+}
+
+fn parse_base32(digits: &str) -> Result<u64, NotAnId> {
+    if digits.len() != TEXT_LENGTH {
+        return Err(NotAnId);
+    }
+    let mut value: u64 = 0;
+    for byte in digits.bytes() {
+        let digit = ALPHABET.iter().position(|known| *known == byte.to_ascii_lowercase()).ok_or(NotAnId)?;
+        value = value.checked_mul(32).ok_or(NotAnId)? | digit as u64;
+    }
+    if value >> 63 == 1 { Err(NotAnId) } else { Ok(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_goes_there_and_back_and_sorts_as_the_number_does() {
+        let numbers = [0, 1, 31, 32, 1 << 40, (1 << 63) - 1];
+        let texts: Vec<String> = numbers.iter().map(|n| EventId::from_u64(*n).to_string()).collect();
+        for (text, number) in texts.iter().zip(numbers) {
+            assert_eq!(EventId::parse(text), Ok(EventId::from_u64(number)));
+        }
+        assert!(texts.is_sorted());
+    }
+
+    #[test]
+    fn texts_that_are_no_ids_are_refused() {
+        for text in [
+            "",
+            "evt_",
+            "evt_0",
+            "dst_0000000000000",
+            "evt_000000000000u",
+            "evt_zzzzzzzzzzzzz",
+            "evt_00000000000é",
+        ] {
+            assert_eq!(EventId::parse(text), Err(NotAnId), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_grow_when_the_clock_stands_still_or_goes_back() {
+        let mut ids = IdGenerator::new(3, 0);
+        let noon = Timestamp::from_unix_ms(EPOCH_MS + 1_000_000);
+        let mut last = 0;
+        for step in 0..20_000 {
+            let now = if step < 10_000 { noon } else { Timestamp::from_unix_ms(EPOCH_MS) };
+            let id = ids.next(now);
+            assert!(id > last);
+            assert_eq!(id & (STEP - 1), 3, "the node is in every id");
+            last = id;
+        }
+    }
+
+    #[test]
+    fn ids_begin_above_what_the_store_holds() {
+        let floor = (5_u64 << 22) | 7;
+        assert!(IdGenerator::new(0, floor).next(Timestamp::ZERO) > floor);
+    }
+}

@@ -1,0 +1,73 @@
+//! Every limit in one place, related to each other where one would make another pointless.
+
+use std::time::Duration;
+
+/// Greatest event body, in bytes, that ingest takes.
+pub const BODY_BYTES_MAX: usize = 5 * 1000 * 1000;
+/// Greatest body of a configuration call: a destination with all its headers fits many times.
+pub const CONFIG_BODY_BYTES_MAX: usize = 256 * 1024;
+/// What is kept of a receiver's answer; past it the connection is closed.
+pub const RESPONSE_BYTES_MAX: usize = 64 * 1024;
+/// Greatest total of response header bytes kept with an attempt.
+pub const RESPONSE_HEADER_BYTES_MAX: usize = 16 * 1024;
+/// Greatest total of request header bytes kept with an event.
+pub const EVENT_HEADER_BYTES_MAX: usize = 16 * 1024;
+/// Longest event type.
+pub const EVENT_TYPE_BYTES_MAX: usize = 256;
+/// Longest name of anything configured.
+pub const NAME_CHARS_MAX: usize = 200;
+/// Longest URL of a destination.
+pub const URL_BYTES_MAX: usize = 2048;
+/// Longest idempotency key.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
+/// Most custom headers a destination may have.
+pub const CUSTOM_HEADERS_MAX: usize = 32;
+
+/// How long a repeated idempotency key is recognised.
+pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
+
+/// Most attempts at once to one destination.
+pub const MAX_CONCURRENCY_MAX: u32 = 1000;
+/// The default of the same: GetHook's articles use 5.
+pub const MAX_CONCURRENCY_DEFAULT: u32 = 5;
+/// Longest attempt.
+pub const TIMEOUT_SECONDS_MAX: u32 = 120;
+/// The default of the same.
+pub const TIMEOUT_SECONDS_DEFAULT: u32 = 10;
+
+/// Most attempts a retry policy may ask for.
+pub const ATTEMPTS_MAX: u32 = 100;
+/// Longest delay between two attempts.
+pub const RETRY_DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// The longest that a receiver's Retry-After is obeyed.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// In-flight slots of a node unless configured.
+pub const SLOTS_DEFAULT: u32 = 512;
+/// Most in-flight slots of a node; each costs a socket and a buffer for the answer.
+pub const SLOTS_MAX: u32 = 16_384;
+
+/// Deliveries of one line kept in memory; the rest waits in the store.
+pub const WINDOW_MAX: usize = 128;
+/// The same once [`WINDOW_TOTAL_MAX`] is reached.
+pub const WINDOW_CROWDED_MAX: usize = 8;
+/// Deliveries kept in memory over all lines before windows shrink. 500,000 tickets are some 24 MB.
+pub const WINDOW_TOTAL_MAX: usize = 500_000;
+/// Below this many a window asks the store for its next page.
+pub const WINDOW_LOW: usize = 32;
+
+/// Most events in one commit: past some hundreds a larger batch only adds latency.
+pub const COMMIT_EVENTS_MAX: usize = 1000;
+/// Most body bytes in one commit.
+pub const COMMIT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Events waiting for a commit before ingest is refused.
+pub const INGEST_WAITING_MAX: usize = 8192;
+
+const _: () = assert!(WINDOW_LOW < WINDOW_MAX && WINDOW_CROWDED_MAX <= WINDOW_LOW);
+const _: () = assert!(WINDOW_MAX < WINDOW_TOTAL_MAX);
+const _: () = assert!(MAX_CONCURRENCY_DEFAULT <= MAX_CONCURRENCY_MAX && MAX_CONCURRENCY_MAX <= SLOTS_MAX);
+const _: () = assert!(SLOTS_DEFAULT <= SLOTS_MAX);
+const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
+const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
+const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
+const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());

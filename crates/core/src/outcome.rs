@@ -1,0 +1,209 @@
+//! How an attempt ended, and what follows from it for the delivery.
+
+use crate::retry::{Chance, RetryPolicy};
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// How one attempt ended. A failure of the receiver is a value here, never an error of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// 2xx.
+    Success,
+    /// The one deadline passed.
+    Timeout,
+    /// No whole answer: refused address, DNS, connect, TLS, reset, garbage.
+    NetworkError,
+    /// 3xx or 4xx: the receiver does not want it this way. Redirects are never followed.
+    Http4xx,
+    /// 5xx, or a status outside 200–599.
+    Http5xx,
+    /// Our side gave up: the gateway was told to stop, or the attempt broke inside.
+    Cancelled,
+}
+
+impl Outcome {
+    /// By the status of a whole answer.
+    pub const fn from_status(status: u16) -> Self {
+        match status {
+            200..=299 => Outcome::Success,
+            300..=499 => Outcome::Http4xx,
+            _ => Outcome::Http5xx,
+        }
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Success => "success",
+            Outcome::Timeout => "timeout",
+            Outcome::NetworkError => "network_error",
+            Outcome::Http4xx => "http_4xx",
+            Outcome::Http5xx => "http_5xx",
+            Outcome::Cancelled => "cancelled",
+        }
+    }
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        [
+            Outcome::Success,
+            Outcome::Timeout,
+            Outcome::NetworkError,
+            Outcome::Http4xx,
+            Outcome::Http5xx,
+            Outcome::Cancelled,
+        ]
+        .into_iter()
+        .find(|outcome| outcome.as_str() == text)
+    }
+}
+
+/// Why a delivery was given up on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeathReason {
+    /// The policy's attempts are used up.
+    Attempts,
+    /// The policy's age is reached.
+    Age,
+    /// The receiver's answer is final (410 Gone).
+    FinalAnswer,
+    /// Its destination was deleted.
+    DestinationDeleted,
+}
+
+impl DeathReason {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DeathReason::Attempts => "attempts",
+            DeathReason::Age => "age",
+            DeathReason::FinalAnswer => "final_answer",
+            DeathReason::DestinationDeleted => "destination_deleted",
+        }
+    }
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer, DeathReason::DestinationDeleted]
+            .into_iter()
+            .find(|reason| reason.as_str() == text)
+    }
+}
+
+/// What becomes of a delivery after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It is delivered and no longer owed.
+    Delivered,
+    /// It is owed again, not before `due`.
+    Retry {
+        /// Not before this.
+        due: Timestamp,
+    },
+    /// It is given up on.
+    Dead(DeathReason),
+}
+
+/// What an attempt left behind, as far as the decision needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Finding {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The status, when there was a whole answer.
+    pub status: Option<u16>,
+    /// How long the receiver asked us to stay away.
+    pub retry_after: Option<Duration>,
+    /// Attempts made, this one included.
+    pub attempts: u32,
+    /// When the event was accepted.
+    pub accepted_at: Timestamp,
+}
+
+/// Decides what follows an attempt.
+pub fn next(policy: &RetryPolicy, finding: Finding, now: Timestamp, chance: Chance) -> Next {
+    assert!(finding.attempts >= 1, "a finding follows an attempt");
+    if finding.outcome == Outcome::Success {
+        return Next::Delivered;
+    }
+    if finding.status == Some(410) {
+        return Next::Dead(DeathReason::FinalAnswer);
+    }
+    if finding.attempts >= policy.max_attempts() {
+        return Next::Dead(DeathReason::Attempts);
+    }
+    let delay = policy.delay(finding.attempts, chance).max(finding.retry_after.unwrap_or_default());
+    let due = now.after(delay);
+    match policy.max_age() {
+        Some(max_age) if due.since(finding.accepted_at) > max_age => Next::Dead(DeathReason::Age),
+        _ => Next::Retry { due },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retry::{Jitter, Schedule};
+
+    const NOW: Timestamp = Timestamp::from_unix_ms(1_000_000);
+
+    fn policy(max_age: Option<Duration>) -> RetryPolicy {
+        let delays = vec![Duration::from_secs(10), Duration::from_secs(20)];
+        RetryPolicy::new(Schedule::Delays(delays), None, max_age, Jitter::None).unwrap()
+    }
+
+    fn finding(outcome: Outcome, status: Option<u16>, attempts: u32) -> Finding {
+        Finding { outcome, status, retry_after: None, attempts, accepted_at: NOW }
+    }
+
+    fn after_seconds(seconds: u64) -> Next {
+        Next::Retry { due: NOW.after(Duration::from_secs(seconds)) }
+    }
+
+    #[test]
+    fn what_follows_an_attempt() {
+        let chance = Chance::new(0);
+        let rows = [
+            (finding(Outcome::Success, Some(204), 1), Next::Delivered),
+            (finding(Outcome::Success, Some(200), 3), Next::Delivered),
+            (finding(Outcome::Http5xx, Some(500), 1), after_seconds(10)),
+            (finding(Outcome::Timeout, None, 2), after_seconds(20)),
+            (finding(Outcome::NetworkError, None, 3), Next::Dead(DeathReason::Attempts)),
+            (finding(Outcome::Http4xx, Some(404), 1), after_seconds(10)),
+            (finding(Outcome::Http4xx, Some(410), 1), Next::Dead(DeathReason::FinalAnswer)),
+        ];
+        for (finding, expected) in rows {
+            assert_eq!(next(&policy(None), finding, NOW, chance), expected, "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn retry_after_delays_but_never_hastens() {
+        let asked = |seconds| Finding {
+            retry_after: Some(Duration::from_secs(seconds)),
+            ..finding(Outcome::Http4xx, Some(429), 1)
+        };
+        assert_eq!(next(&policy(None), asked(60), NOW, Chance::new(0)), after_seconds(60));
+        assert_eq!(next(&policy(None), asked(1), NOW, Chance::new(0)), after_seconds(10));
+    }
+
+    #[test]
+    fn a_delivery_too_old_for_its_next_attempt_is_dead() {
+        let policy = policy(Some(Duration::from_secs(9)));
+        let finding = finding(Outcome::Http5xx, Some(503), 1);
+        assert_eq!(next(&policy, finding, NOW, Chance::new(0)), Next::Dead(DeathReason::Age));
+    }
+
+    #[test]
+    fn statuses_have_their_outcome() {
+        for (status, outcome) in [
+            (200, Outcome::Success),
+            (299, Outcome::Success),
+            (302, Outcome::Http4xx),
+            (429, Outcome::Http4xx),
+            (500, Outcome::Http5xx),
+            (999, Outcome::Http5xx),
+        ] {
+            assert_eq!(Outcome::from_status(status), outcome);
+        }
+    }
+}

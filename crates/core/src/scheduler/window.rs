@@ -1,0 +1,155 @@
+//! The part of a line that is in memory: the first few of what is owed, in order of their place.
+//!
+//! Invariant: what the store holds of this line and the window does not (and is not in flight) has a place
+//! behind the window's last. `beyond` says whether there may be any of it.
+
+use crate::delivery::{Line, Ticket};
+use crate::id::{DeliveryId, EventId, RouteId};
+use crate::limits::WINDOW_LOW;
+use crate::time::Timestamp;
+use std::collections::VecDeque;
+
+/// A ticket without its line, which the window knows.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    due: Timestamp,
+    delivery: DeliveryId,
+    event: EventId,
+    route: RouteId,
+    attempts: u32,
+}
+
+impl Waiting {
+    fn place(&self) -> (Timestamp, DeliveryId) {
+        (self.due, self.delivery)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Window {
+    line: Line,
+    waiting: VecDeque<Waiting>,
+    beyond: bool,
+    loading: Loading,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loading {
+    No,
+    /// A page was asked for. `missed` once an arrival was left to the store, which the page may not have seen.
+    Asked {
+        missed: bool,
+    },
+}
+
+impl Window {
+    pub(super) fn new(line: Line) -> Self {
+        Window { line, waiting: VecDeque::new(), beyond: false, loading: Loading::No }
+    }
+
+    pub(super) fn line(&self) -> Line {
+        self.line
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// When the first of the line is due.
+    pub(super) fn first_due(&self) -> Option<Timestamp> {
+        self.waiting.front().map(|first| first.due)
+    }
+
+    /// The store holds some of this line that we have not seen.
+    pub(super) fn mark_beyond(&mut self) {
+        self.beyond = true;
+    }
+
+    /// A delivery was committed to this line. It is kept here if it belongs before what the store keeps.
+    pub(super) fn arrive(&mut self, ticket: &Ticket, room: usize) {
+        let before_last = self.waiting.back().is_some_and(|last| ticket.place() < last.place());
+        if self.beyond && !before_last {
+            if let Loading::Asked { missed } = &mut self.loading {
+                *missed = true;
+            }
+            return;
+        }
+        self.insert(ticket);
+        self.shrink_to(room);
+    }
+
+    /// Takes the first of the line if it is due.
+    pub(super) fn take_due(&mut self, now: Timestamp) -> Option<Ticket> {
+        if self.first_due()? > now {
+            return None;
+        }
+        let first = self.waiting.pop_front()?;
+        Some(Ticket {
+            delivery: first.delivery,
+            event: first.event,
+            route: first.route,
+            line: self.line,
+            due: first.due,
+            attempts: first.attempts,
+        })
+    }
+
+    /// Whether the store should be asked for a page now.
+    pub(super) fn wants_page(&self) -> bool {
+        self.beyond && self.loading == Loading::No && self.waiting.len() < WINDOW_LOW
+    }
+
+    pub(super) fn page_asked(&mut self) {
+        self.loading = Loading::Asked { missed: false };
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading != Loading::No
+    }
+
+    pub(super) fn page_failed(&mut self) {
+        self.loading = Loading::No;
+    }
+
+    /// Takes in the first rows of the line as the store has them; `end` when there were no more.
+    /// The caller has left out what is in flight or has departed since the page was asked for.
+    pub(super) fn page(&mut self, tickets: impl Iterator<Item = Ticket>, end: bool, room: usize) {
+        let missed = self.loading == Loading::Asked { missed: true };
+        self.loading = Loading::No;
+        for ticket in tickets {
+            self.insert(&ticket);
+        }
+        self.beyond = !end || missed;
+        self.shrink_to(room);
+    }
+
+    /// Puts a ticket at its place. One that is here already stays as it is.
+    fn insert(&mut self, ticket: &Ticket) {
+        assert_eq!(ticket.line, self.line, "a ticket waits in its own line");
+        let waiting = Waiting {
+            due: ticket.due,
+            delivery: ticket.delivery,
+            event: ticket.event,
+            route: ticket.route,
+            attempts: ticket.attempts,
+        };
+        match self.waiting.back() {
+            Some(last) if last.place() >= waiting.place() => {
+                if let Err(index) = self.waiting.binary_search_by_key(&waiting.place(), Waiting::place) {
+                    self.waiting.insert(index, waiting);
+                }
+            }
+            _ => self.waiting.push_back(waiting),
+        }
+    }
+
+    fn shrink_to(&mut self, room: usize) {
+        if self.waiting.len() > room {
+            self.waiting.truncate(room);
+            self.beyond = true;
+        }
+        if self.waiting.is_empty() {
+            self.waiting.shrink_to_fit();
+        }
+    }
+}
