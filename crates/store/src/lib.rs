@@ -1,1 +1,70 @@
-//! placeholder
+//! What a store promises: the trait in domain verbs, the records it keeps, a store in memory, and the
+//! conformance suite that every implementation passes.
+
+mod attempt;
+mod batch;
+mod configuration;
+pub mod conformance;
+mod error;
+mod event;
+mod memory;
+mod query;
+
+pub use attempt::{Attempt, ErrorKind, Headers, Problem, Timing};
+pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
+pub use configuration::{
+    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+};
+pub use error::StoreError;
+pub use event::{DeliveryState, EventContent, EventDetail};
+pub use memory::MemoryStore;
+pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
+
+use async_trait::async_trait;
+use postrider_core::delivery::Line;
+use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::time::Timestamp;
+
+/// Where events, what is owed for them and what became of it are kept.
+///
+/// One engine owns a store. What is owed is exactly what is in the queue: after any crash nothing needs repair.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Writes a batch durably and whole: events with all they owe, and outcomes with what follows from them.
+    /// When this returns `Ok`, everything in it survives a crash; when it returns `Err`, none of its events
+    /// is owed to anyone, and the same outcomes may be given again.
+    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError>;
+
+    /// The first `limit` deliveries of a line, in order of their place.
+    async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError>;
+
+    /// Every line with something owed, and how much.
+    async fn lines(&self) -> Result<Vec<LineDepth>, StoreError>;
+
+    /// An event as it must be sent; `None` when retention has dropped it.
+    async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError>;
+
+    /// Changes the configuration, all or nothing.
+    async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError>;
+
+    /// The whole configuration.
+    async fn configuration(&self) -> Result<Configuration, StoreError>;
+
+    /// Turns up to `limit` of what a deleted destination was owed into dead letters; gives how many.
+    async fn bury(&self, destination: DestinationId, now: Timestamp, limit: usize) -> Result<usize, StoreError>;
+
+    /// Events of an account, newest first.
+    async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError>;
+
+    /// One event with its deliveries and attempts; `None` when the account has no such event.
+    async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError>;
+
+    /// Drops history past its retention and does other housekeeping; called now and then.
+    async fn maintain(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Whether events can be accepted now; the reason when not.
+    async fn writable(&self) -> Result<(), StoreError>;
+
+    /// Notes an orderly stop. Nothing may be in flight, and nothing is called after it.
+    async fn close(&self) -> Result<(), StoreError>;
+}

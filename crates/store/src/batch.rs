@@ -1,0 +1,109 @@
+//! What a commit takes and gives: new events with all they owe, and outcomes with what follows.
+
+use crate::attempt::{Attempt, Headers};
+use bytes::Bytes;
+use postrider_core::delivery::{Lane, Line, Priority, Ticket};
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::time::Timestamp;
+
+/// What goes into one commit. Ids grow from batch to batch.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Events to accept.
+    pub events: Vec<NewEvent>,
+    /// Attempts that ended.
+    pub finished: Vec<Finished>,
+}
+
+/// What became of each event of a batch, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// One for each event.
+    pub events: Vec<Acceptance>,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// It and all it owes are on disk.
+    Accepted,
+    /// The same body came under the same key before; nothing was written.
+    Duplicate(EventId),
+    /// Another body came under the same key before; nothing was written.
+    Conflict(EventId),
+}
+
+/// An event to accept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewEvent {
+    /// Its id.
+    pub id: EventId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Where it came in.
+    pub source: SourceId,
+    /// Its type, if it has one.
+    pub event_type: Option<EventType>,
+    /// The sender's own id of it, if it gave one.
+    pub external_id: Option<String>,
+    /// Headers as they came, without credentials.
+    pub headers: Headers,
+    /// The bytes as they came.
+    pub body: Bytes,
+    /// When it came.
+    pub received_at: Timestamp,
+    /// Of which event it is a replay.
+    pub replay_of: Option<EventId>,
+    /// How a repetition is recognised.
+    pub idempotency: Option<Idempotency>,
+    /// All that is owed for it. Written with it or not at all.
+    pub deliveries: Vec<NewDelivery>,
+}
+
+/// A key within a source, bound to a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Hash of the key.
+    pub key_hash: [u8; 16],
+    /// Hash of the body.
+    pub body_hash: [u8; 16],
+}
+
+/// One delivery owed for a new event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewDelivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// To whom.
+    pub destination: DestinationId,
+    /// By which route.
+    pub route: RouteId,
+    /// How urgent.
+    pub priority: Priority,
+}
+
+impl NewEvent {
+    /// The tickets of all that is owed for it.
+    pub fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
+        self.deliveries.iter().map(|owed| Ticket {
+            delivery: owed.id,
+            event: self.id,
+            route: owed.route,
+            line: Line { destination: owed.destination, priority: owed.priority, lane: Lane::Fresh },
+            due: self.received_at,
+            attempts: 0,
+        })
+    }
+}
+
+/// An attempt that ended, with the place its delivery had in the queue.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Whose account.
+    pub account: AccountId,
+    /// The place in the queue.
+    pub ticket: Ticket,
+    /// The attempt, with what follows.
+    pub attempt: Attempt,
+}

@@ -1,0 +1,16 @@
+//! What can go wrong in a store, by what the caller does about it.
+
+/// Why a store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No room: nothing was written. It works again when there is space.
+    #[error("the disk is full")]
+    Full,
+    /// Not now: nothing was written. Trying again later may work.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// What is on disk can no longer be trusted from here: the process must stop and start anew.
+    /// A failed sync is never tried again, since the kernel may have dropped the pages it was for.
+    #[error("the store failed: {0}")]
+    Broken(String),
+}

@@ -1,0 +1,94 @@
+//! An event as it is read back: to be sent, or to be shown with all that became of it.
+
+use crate::attempt::{Attempt, Headers};
+use crate::batch::{NewDelivery, NewEvent};
+use bytes::Bytes;
+use postrider_core::delivery::DeliveryStatus;
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::time::Timestamp;
+
+/// An event as it must be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventContent {
+    /// Whose it is.
+    pub account: AccountId,
+    /// Headers as they came.
+    pub headers: Headers,
+    /// The bytes as they came.
+    pub body: Bytes,
+    /// Its type, if it has one.
+    pub event_type: Option<String>,
+    /// When it came.
+    pub received_at: Timestamp,
+}
+
+/// Where one delivery of an event stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeliveryState {
+    /// Its id.
+    pub id: DeliveryId,
+    /// To whom.
+    pub destination: DestinationId,
+    /// Where it stands.
+    pub status: DeliveryStatus,
+    /// Attempts made.
+    pub attempts: u32,
+    /// When the next attempt is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Why it was given up on.
+    pub reason: Option<DeathReason>,
+}
+
+/// An event with all that became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventDetail {
+    /// Its id.
+    pub id: EventId,
+    /// Where it came in.
+    pub source: SourceId,
+    /// The sender's own id of it.
+    pub external_id: Option<String>,
+    /// Of which event it is a replay.
+    pub replay_of: Option<EventId>,
+    /// The rest of it.
+    pub content: EventContent,
+    /// All that was owed for it.
+    pub deliveries: Vec<DeliveryState>,
+    /// All attempts, oldest first.
+    pub attempts: Vec<Attempt>,
+}
+
+impl EventContent {
+    /// What must be sent for a new event.
+    pub fn of(event: &NewEvent) -> Self {
+        EventContent {
+            account: event.account,
+            headers: event.headers.clone(),
+            body: event.body.clone(),
+            event_type: event.event_type.as_ref().map(|known| known.as_str().to_owned()),
+            received_at: event.received_at,
+        }
+    }
+}
+
+impl DeliveryState {
+    /// Where a delivery stands, from its attempts (of all deliveries of the event, oldest first) and its dead
+    /// letter. The queue is not asked: a delivery that is neither delivered nor dead is owed.
+    pub fn derive(
+        owed: NewDelivery,
+        accepted_at: Timestamp,
+        attempts: &[Attempt],
+        dead: Option<DeathReason>,
+    ) -> Self {
+        let own = || attempts.iter().filter(|attempt| attempt.delivery == owed.id);
+        let (status, next_attempt_at) = match (dead, own().next_back().map(|last| last.next)) {
+            (Some(_), _) => (DeliveryStatus::DeadLetter, None),
+            (None, Some(Next::Delivered)) => (DeliveryStatus::Delivered, None),
+            (None, Some(Next::Retry { due })) => (DeliveryStatus::RetryScheduled, Some(due)),
+            (None, Some(Next::Dead(_)) | None) => (DeliveryStatus::Queued, Some(accepted_at)),
+        };
+        let attempts = u32::try_from(own().count()).unwrap_or(u32::MAX);
+        DeliveryState { id: owed.id, destination: owed.destination, status, attempts, next_attempt_at, reason: dead }
+    }
+}

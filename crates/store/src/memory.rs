@@ -1,0 +1,2 @@
+//! The store in memory.
+pub struct MemoryStore;
