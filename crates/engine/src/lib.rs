@@ -1,1 +1,17 @@
-//! placeholder
+//! What Postrider does: takes events in, hands them to their destinations, and records what became of them.
+//!
+//! It names no database: everything durable goes through the `Store` trait, and everything decided through core.
+
+mod catalog;
+mod clock;
+mod content_cache;
+mod dispatch;
+mod engine;
+mod ingest;
+mod maintenance;
+pub mod send;
+
+pub use catalog::Catalog;
+pub use clock::Clock;
+pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
+pub use ingest::{Accepted, Arrival, IngestError};

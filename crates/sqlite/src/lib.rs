@@ -1,1 +1,115 @@
-//! placeholder
+//! The embedded store: SQLite in WAL mode at `synchronous=FULL`, one writer thread, a sync before every answer.
+//!
+//! A data directory holds `live.db` (configuration and what is owed) and `segments/*.db` (history). A batch is
+//! committed to the open segment first and to `live.db` second, so what is owed always has its event. An event
+//! that made it into the segment alone was never answered, and is cut off when the store is opened.
+
+mod checkpoint;
+mod commit;
+mod configuration;
+mod error;
+mod history;
+mod lock;
+mod open;
+mod reader;
+mod retention;
+mod rows;
+mod segment;
+mod writer;
+
+pub use error::OpenError;
+pub use open::SqliteOptions;
+
+use async_trait::async_trait;
+use lock::DirectoryLock;
+use postrider_core::delivery::Line;
+use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::time::Timestamp;
+use postrider_store::{
+    Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Page, Receipt,
+    Store, StoreError,
+};
+use reader::Readers;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use writer::{Command, WriterHandle};
+
+/// The embedded store. Dropping it without `close` is an unclean stop, as a crash would be.
+pub struct SqliteStore {
+    writer: WriterHandle,
+    readers: Readers,
+    directory: PathBuf,
+    disk_reserve_bytes: u64,
+    unclean_stop: bool,
+    /// Held, never read: the next process may open the directory once this is dropped.
+    _lock: DirectoryLock,
+}
+
+impl SqliteStore {
+    /// Opens a data directory, making it if it is not there.
+    pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
+        open::open(directory, options)
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        self.writer.call(|reply| Command::Commit(batch, reply)).await
+    }
+
+    async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
+        self.readers.run(move |reader| rows::load(reader.live(), line, limit)).await
+    }
+
+    async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
+        self.readers.run(|reader| rows::lines(reader.live())).await
+    }
+
+    async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
+        self.readers.run(move |reader| history::content(reader, event)).await
+    }
+
+    async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.writer.call(|reply| Command::Configure(changes, reply)).await
+    }
+
+    async fn configuration(&self) -> Result<Configuration, StoreError> {
+        let unclean_stop = self.unclean_stop;
+        self.readers.run(move |reader| configuration::read(reader.live(), unclean_stop)).await
+    }
+
+    async fn bury(
+        &self,
+        destination: DestinationId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.writer.call(|reply| Command::Bury { destination, now, limit, reply }).await
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
+        self.readers.run(move |reader| history::events(reader, query)).await
+    }
+
+    async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
+        self.readers.run(move |reader| history::event(reader, account, event)).await
+    }
+
+    async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.writer.call(|reply| Command::Rotate(now, reply)).await?;
+        let drop = self.readers.run(retention::candidates).await?;
+        self.writer.call(|reply| Command::DropSegments(now, drop, reply)).await
+    }
+
+    async fn writable(&self) -> Result<(), StoreError> {
+        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes {
+            return Err(StoreError::Full);
+        }
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.writer.call(Command::Close).await
+    }
+}

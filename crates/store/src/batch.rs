@@ -1,11 +1,10 @@
 //! What a commit takes and gives: new events with all they owe, and outcomes with what follows.
 
-use crate::attempt::{Attempt, Headers};
-use bytes::Bytes;
+use crate::attempt::Attempt;
+use crate::event::EventContent;
 use postrider_core::delivery::{Lane, Line, Priority, Ticket};
-use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
-use postrider_core::time::Timestamp;
+use std::sync::Arc;
 
 /// What goes into one commit. Ids grow from batch to batch.
 #[derive(Clone, Debug, Default)]
@@ -39,20 +38,12 @@ pub enum Acceptance {
 pub struct NewEvent {
     /// Its id.
     pub id: EventId,
-    /// Whose it is.
-    pub account: AccountId,
     /// Where it came in.
     pub source: SourceId,
-    /// Its type, if it has one.
-    pub event_type: Option<EventType>,
     /// The sender's own id of it, if it gave one.
     pub external_id: Option<String>,
-    /// Headers as they came, without credentials.
-    pub headers: Headers,
-    /// The bytes as they came.
-    pub body: Bytes,
-    /// When it came.
-    pub received_at: Timestamp,
+    /// What must be sent; shared with the sender, which need not read it back.
+    pub content: Arc<EventContent>,
     /// Of which event it is a replay.
     pub replay_of: Option<EventId>,
     /// How a repetition is recognised.
@@ -91,7 +82,7 @@ impl NewEvent {
             event: self.id,
             route: owed.route,
             line: Line { destination: owed.destination, priority: owed.priority, lane: Lane::Fresh },
-            due: self.received_at,
+            due: self.content.received_at,
             attempts: 0,
         })
     }

@@ -1,9 +1,10 @@
 //! An event as it is read back: to be sent, or to be shown with all that became of it.
 
 use crate::attempt::{Attempt, Headers};
-use crate::batch::{NewDelivery, NewEvent};
+use crate::batch::NewDelivery;
 use bytes::Bytes;
 use postrider_core::delivery::DeliveryStatus;
+use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
@@ -13,12 +14,12 @@ use postrider_core::time::Timestamp;
 pub struct EventContent {
     /// Whose it is.
     pub account: AccountId,
-    /// Headers as they came.
+    /// Headers as they came, without credentials.
     pub headers: Headers,
     /// The bytes as they came.
     pub body: Bytes,
     /// Its type, if it has one.
-    pub event_type: Option<String>,
+    pub event_type: Option<EventType>,
     /// When it came.
     pub received_at: Timestamp,
 }
@@ -59,19 +60,6 @@ pub struct EventDetail {
     pub attempts: Vec<Attempt>,
 }
 
-impl EventContent {
-    /// What must be sent for a new event.
-    pub fn of(event: &NewEvent) -> Self {
-        EventContent {
-            account: event.account,
-            headers: event.headers.clone(),
-            body: event.body.clone(),
-            event_type: event.event_type.as_ref().map(|known| known.as_str().to_owned()),
-            received_at: event.received_at,
-        }
-    }
-}
-
 impl DeliveryState {
     /// Where a delivery stands, from its attempts (of all deliveries of the event, oldest first) and its dead
     /// letter. The queue is not asked: a delivery that is neither delivered nor dead is owed.
@@ -89,6 +77,13 @@ impl DeliveryState {
             (None, Some(Next::Dead(_)) | None) => (DeliveryStatus::Queued, Some(accepted_at)),
         };
         let attempts = u32::try_from(own().count()).unwrap_or(u32::MAX);
-        DeliveryState { id: owed.id, destination: owed.destination, status, attempts, next_attempt_at, reason: dead }
+        DeliveryState {
+            id: owed.id,
+            destination: owed.destination,
+            status,
+            attempts,
+            next_attempt_at,
+            reason: dead,
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod batch;
+pub mod codec;
 mod configuration;
 pub mod conformance;
 mod error;
@@ -24,6 +25,7 @@ use async_trait::async_trait;
 use postrider_core::delivery::Line;
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::time::Timestamp;
+use std::sync::Arc;
 
 /// Where events, what is owed for them and what became of it are kept.
 ///
@@ -33,7 +35,7 @@ pub trait Store: Send + Sync + 'static {
     /// Writes a batch durably and whole: events with all they owe, and outcomes with what follows from them.
     /// When this returns `Ok`, everything in it survives a crash; when it returns `Err`, none of its events
     /// is owed to anyone, and the same outcomes may be given again.
-    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError>;
+    async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
 
     /// The first `limit` deliveries of a line, in order of their place.
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError>;
@@ -51,7 +53,12 @@ pub trait Store: Send + Sync + 'static {
     async fn configuration(&self) -> Result<Configuration, StoreError>;
 
     /// Turns up to `limit` of what a deleted destination was owed into dead letters; gives how many.
-    async fn bury(&self, destination: DestinationId, now: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    async fn bury(
+        &self,
+        destination: DestinationId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError>;
 
     /// Events of an account, newest first.
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError>;

@@ -164,6 +164,12 @@ impl Scheduler {
         self.counters
     }
 
+    /// What can be seen of each destination that is owed something.
+    pub fn views(&self) -> impl Iterator<Item = (DestinationId, DestinationView)> + '_ {
+        let busy = self.destinations.iter().filter(|(_, found)| found.pending > 0 || found.in_flight > 0);
+        busy.map(|(id, found)| (*id, DestinationView { in_flight: found.in_flight, pending: found.pending }))
+    }
+
     /// What can be seen of a destination.
     pub fn view(&self, destination: DestinationId) -> Option<DestinationView> {
         let found = self.destinations.get(&destination)?;

@@ -1,0 +1,32 @@
+//! All figures of a benchmark, and where they are published.
+
+use crate::machine::Machine;
+use crate::scenario::backlog::Backlog;
+use crate::scenario::throughput::Throughput;
+use crate::table;
+use anyhow::Context as _;
+use serde::Serialize;
+use std::io::Write as _;
+use std::path::Path;
+
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) throughput: Option<Throughput>,
+    pub(crate) backlog: Option<Backlog>,
+}
+
+impl Report {
+    /// Prints the table, and writes the JSON where asked to; `-` prints the JSON in place of the table.
+    pub(crate) fn publish(&self, json_to: Option<&Path>) -> anyhow::Result<()> {
+        let json = serde_json::to_string_pretty(self).context("write the figures as JSON")? + "\n";
+        let to_stdout = json_to == Some(Path::new("-"));
+        let text = if to_stdout { json.clone() } else { table::render(self) };
+        // The table first: a file that cannot be written must not cost the figures of an hour.
+        std::io::stdout().write_all(text.as_bytes()).context("print the figures")?;
+        match json_to.filter(|_| !to_stdout) {
+            Some(file) => std::fs::write(file, &json).with_context(|| format!("write {}", file.display())),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
+
+use crate::send::Target;
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
+use postrider_core::map::IdMap;
+use postrider_core::retry::RetryPolicy;
+use postrider_store::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Everything configured.
+#[derive(Default)]
+pub struct Catalog {
+    accounts: IdMap<AccountId, Account>,
+    keys_by_hash: HashMap<[u8; 32], ApiKey>,
+    sources: IdMap<SourceId, Arc<Source>>,
+    sources_by_token: HashMap<String, SourceId>,
+    destinations: IdMap<DestinationId, (Arc<Destination>, Arc<Target>)>,
+    routes: IdMap<RouteId, Arc<Route>>,
+    /// In order of their making, so that a fan-out is the same every time.
+    routes_by_account: IdMap<AccountId, Vec<Arc<Route>>>,
+}
+
+impl Catalog {
+    pub(crate) fn new(configuration: Configuration) -> Self {
+        let mut catalog = Catalog::default();
+        configuration.accounts.into_iter().for_each(|account| catalog.apply(Change::PutAccount(account)));
+        configuration.api_keys.into_iter().for_each(|key| catalog.apply(Change::PutApiKey(key)));
+        configuration.sources.into_iter().for_each(|source| catalog.apply(Change::PutSource(source)));
+        for destination in configuration.destinations {
+            catalog.apply(Change::PutDestination(Box::new(destination)));
+        }
+        configuration.routes.into_iter().for_each(|route| catalog.apply(Change::PutRoute(route)));
+        catalog
+    }
+
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
+            Change::PutApiKey(key) => drop(self.keys_by_hash.insert(key.hash, key)),
+            Change::PutSource(source) => {
+                self.forget_token(source.id);
+                self.sources_by_token.insert(source.token.clone(), source.id);
+                self.sources.insert(source.id, Arc::new(source));
+            }
+            Change::PutDestination(destination) => {
+                let target = Arc::new(Target::new(&destination));
+                self.destinations.insert(destination.id, (Arc::from(destination), target));
+            }
+            Change::PutRoute(route) => self.put_route(route),
+            Change::DeleteSource(id) => {
+                self.forget_token(id);
+                self.sources.remove(&id);
+                self.remove_routes(|route| route.source == Some(id));
+            }
+            Change::DeleteDestination(id) => {
+                self.destinations.remove(&id);
+                self.remove_routes(|route| route.destination == id);
+            }
+            Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
+        }
+    }
+
+    fn forget_token(&mut self, id: SourceId) {
+        if let Some(known) = self.sources.get(&id) {
+            self.sources_by_token.remove(&known.token);
+        }
+    }
+
+    fn put_route(&mut self, route: Route) {
+        let route = Arc::new(route);
+        let of_account = self.routes_by_account.entry(route.account).or_default();
+        match of_account.iter_mut().find(|known| known.id == route.id) {
+            Some(known) => *known = Arc::clone(&route),
+            None => of_account.push(Arc::clone(&route)),
+        }
+        self.routes.insert(route.id, route);
+    }
+
+    fn remove_routes(&mut self, gone: impl Fn(&Route) -> bool) {
+        self.routes.retain(|_, route| !gone(route));
+        for routes in self.routes_by_account.values_mut() {
+            routes.retain(|route| !gone(route));
+        }
+    }
+
+    /// The active source of an ingest URL.
+    pub fn source_by_token(&self, token: &str) -> Option<&Arc<Source>> {
+        self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
+    }
+
+    /// The routes that take an event of this source and type. A destination is owed an event once, by the first.
+    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Arc<Route>> {
+        let mut matching: Vec<Arc<Route>> = Vec::new();
+        let mut seen = postrider_core::map::IdSet::default();
+        for route in self.routes_by_account.get(&source.account).into_iter().flatten() {
+            let takes = route.active
+                && route.source.is_none_or(|only| only == source.id)
+                && route.pattern.matches(event_type);
+            if takes && seen.insert(route.destination) {
+                matching.push(Arc::clone(route));
+            }
+        }
+        matching
+    }
+
+    /// The key with this hash, unless it is revoked.
+    pub fn api_key(&self, hash: &[u8; 32]) -> Option<&ApiKey> {
+        self.keys_by_hash.get(hash).filter(|key| key.revoked_at.is_none())
+    }
+
+    /// All keys of an account, the revoked included, oldest first.
+    pub fn api_keys(&self, account: AccountId) -> Vec<ApiKey> {
+        let mut keys: Vec<_> =
+            self.keys_by_hash.values().filter(|key| key.account == account).cloned().collect();
+        keys.sort_by_key(|key| key.id);
+        keys
+    }
+
+    /// An account.
+    pub fn account(&self, id: AccountId) -> Option<&Account> {
+        self.accounts.get(&id)
+    }
+
+    /// All accounts, oldest first.
+    pub fn accounts(&self) -> Vec<Account> {
+        let mut accounts: Vec<_> = self.accounts.values().cloned().collect();
+        accounts.sort_by_key(|account| account.id);
+        accounts
+    }
+
+    /// A source of an account.
+    pub fn source(&self, account: AccountId, id: SourceId) -> Option<&Arc<Source>> {
+        self.sources.get(&id).filter(|source| source.account == account)
+    }
+
+    /// All sources of an account, oldest first.
+    pub fn sources(&self, account: AccountId) -> Vec<Arc<Source>> {
+        let mut sources: Vec<_> =
+            self.sources.values().filter(|found| found.account == account).cloned().collect();
+        sources.sort_by_key(|source| source.id);
+        sources
+    }
+
+    /// A destination of an account.
+    pub fn destination(&self, account: AccountId, id: DestinationId) -> Option<&Arc<Destination>> {
+        self.destinations.get(&id).map(|(found, _)| found).filter(|found| found.account == account)
+    }
+
+    /// All destinations of an account, oldest first.
+    pub fn destinations(&self, account: AccountId) -> Vec<Arc<Destination>> {
+        let all = self.destinations.values().map(|(found, _)| found);
+        let mut found: Vec<_> = all.filter(|found| found.account == account).cloned().collect();
+        found.sort_by_key(|destination| destination.id);
+        found
+    }
+
+    pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {
+        self.destinations.values().map(|(found, _)| found)
+    }
+
+    /// A route of an account.
+    pub fn route(&self, account: AccountId, id: RouteId) -> Option<&Arc<Route>> {
+        self.routes.get(&id).filter(|route| route.account == account)
+    }
+
+    /// All routes of an account, oldest first.
+    pub fn routes(&self, account: AccountId) -> Vec<Arc<Route>> {
+        self.routes_by_account.get(&account).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn target(&self, id: DestinationId) -> Option<Arc<Target>> {
+        self.destinations.get(&id).map(|(_, target)| Arc::clone(target))
+    }
+
+    /// The route's own policy, else its destination's, else the default.
+    pub(crate) fn retry_policy(&self, route: RouteId, destination: DestinationId) -> RetryPolicy {
+        let by_route = self.routes.get(&route).and_then(|found| found.retry_policy.clone());
+        let by_destination =
+            || self.destinations.get(&destination).and_then(|(found, _)| found.retry_policy.clone());
+        by_route.or_else(by_destination).unwrap_or_default()
+    }
+}

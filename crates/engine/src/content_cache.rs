@@ -1,0 +1,120 @@
+//! Events between their commit and their last send, so that a send need not read back what was just written.
+//!
+//! Bounded in bytes: past the bound the oldest go, and are read from the store when their turn comes.
+
+use postrider_core::id::EventId;
+use postrider_core::map::IdMap;
+use postrider_store::EventContent;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What the headers and the bookkeeping of an entry are taken to weigh.
+const ENTRY_BYTES: usize = 512;
+
+pub(crate) struct ContentCache {
+    entries: IdMap<EventId, Entry>,
+    /// Oldest first; an id may be gone already.
+    order: VecDeque<EventId>,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+struct Entry {
+    content: Arc<EventContent>,
+    /// Sends still to come.
+    uses: usize,
+}
+
+impl ContentCache {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        ContentCache { entries: IdMap::default(), order: VecDeque::new(), bytes: 0, bytes_max }
+    }
+
+    pub(crate) fn insert(&mut self, event: EventId, content: Arc<EventContent>, uses: usize) {
+        if uses == 0 {
+            return;
+        }
+        self.bytes += weight(&content);
+        self.entries.insert(event, Entry { content, uses });
+        self.order.push_back(event);
+        while self.bytes > self.bytes_max {
+            let Some(oldest) = self.order.pop_front() else { return };
+            self.remove(oldest);
+        }
+    }
+
+    /// Gives the event for one of its sends.
+    pub(crate) fn take(&mut self, event: EventId) -> Option<Arc<EventContent>> {
+        let entry = self.entries.get_mut(&event)?;
+        entry.uses -= 1;
+        let content = Arc::clone(&entry.content);
+        if entry.uses == 0 {
+            self.remove(event);
+            self.forget_removed();
+        }
+        Some(content)
+    }
+
+    fn remove(&mut self, event: EventId) {
+        if let Some(entry) = self.entries.remove(&event) {
+            self.bytes -= weight(&entry.content);
+        }
+    }
+
+    /// Keeps `order` from outgrowing the entries.
+    fn forget_removed(&mut self) {
+        while let Some(oldest) = self.order.front() {
+            if self.entries.contains_key(oldest) {
+                break;
+            }
+            self.order.pop_front();
+        }
+        if self.order.len() > 2 * self.entries.len() + 1024 {
+            self.order.retain(|event| self.entries.contains_key(event));
+        }
+    }
+}
+
+fn weight(content: &EventContent) -> usize {
+    content.body.len() + ENTRY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use postrider_core::id::AccountId;
+    use postrider_core::time::Timestamp;
+
+    fn content(bytes: usize) -> Arc<EventContent> {
+        Arc::new(EventContent {
+            account: AccountId::from_u64(1),
+            headers: vec![],
+            body: Bytes::from(vec![0; bytes]),
+            event_type: None,
+            received_at: Timestamp::ZERO,
+        })
+    }
+
+    #[test]
+    fn an_event_is_there_for_each_of_its_sends_and_then_gone() {
+        let mut cache = ContentCache::new(10_000);
+        let event = EventId::from_u64(1);
+        cache.insert(event, content(10), 2);
+        assert!(cache.take(event).is_some());
+        assert!(cache.take(event).is_some());
+        assert!(cache.take(event).is_none());
+        assert_eq!((cache.bytes, cache.order.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_oldest_go_when_the_bound_is_reached() {
+        let mut cache = ContentCache::new(10_000);
+        for id in 0..100 {
+            cache.insert(EventId::from_u64(id), content(1000), 1);
+            assert!(cache.bytes <= 10_000);
+        }
+        assert!(cache.take(EventId::from_u64(0)).is_none());
+        assert!(cache.take(EventId::from_u64(99)).is_some());
+    }
+}

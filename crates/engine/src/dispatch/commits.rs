@@ -1,0 +1,168 @@
+//! Group commit: what waits for the next one, and what happens when one ends.
+
+use super::{Dispatcher, Done};
+use crate::engine::Fault;
+use crate::ingest::{Accepted, Draft, IngestError};
+use postrider_core::id::{DeliveryId, EventId};
+use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
+use postrider_core::outcome::Next;
+use postrider_core::scheduler::Input;
+use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// After a commit that failed, nothing is tried for this long.
+const PAUSE: Duration = Duration::from_millis(250);
+
+type Reply = oneshot::Sender<Result<Accepted, IngestError>>;
+
+#[derive(Default)]
+pub(super) struct Commits {
+    drafts: Vec<Draft>,
+    draft_bytes: usize,
+    finished: Vec<Finished>,
+    /// One for each event of the running commit.
+    replies: Option<Vec<Reply>>,
+    /// The last commit failed: events are refused with this until the pause is over.
+    paused: Option<IngestError>,
+}
+
+impl Commits {
+    pub(super) fn has_room(&self) -> bool {
+        self.drafts.len() < COMMIT_EVENTS_MAX && self.draft_bytes < COMMIT_BYTES_MAX
+    }
+
+    pub(super) fn take_draft(&mut self, draft: Draft) {
+        match self.paused {
+            Some(why) => answer(draft.reply, Err(why)),
+            None => {
+                self.draft_bytes += draft.content.body.len();
+                self.drafts.push(draft);
+            }
+        }
+    }
+
+    pub(super) fn take_finished(&mut self, finished: Finished) {
+        self.finished.push(finished);
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.drafts.is_empty() && self.finished.is_empty() && self.replies.is_none()
+    }
+
+    pub(super) fn resume(&mut self) {
+        self.paused = None;
+    }
+
+    fn can_start(&self) -> bool {
+        self.replies.is_none()
+            && self.paused.is_none()
+            && !(self.drafts.is_empty() && self.finished.is_empty())
+    }
+}
+
+/// A sender that has gone away meanwhile needs no answer; an accepted event is owed all the same.
+fn answer(reply: Reply, result: Result<Accepted, IngestError>) {
+    let _ = reply.send(result);
+}
+
+impl Dispatcher {
+    /// Begins a commit of all that waits, unless one is running.
+    pub(super) fn start_commit(&mut self) {
+        if !self.commits.can_start() {
+            return;
+        }
+        let drafts = std::mem::take(&mut self.commits.drafts);
+        self.commits.draft_bytes = 0;
+        let (events, replies) = drafts.into_iter().map(|draft| self.number(draft)).unzip();
+        let batch = Arc::new(Batch { events, finished: std::mem::take(&mut self.commits.finished) });
+        self.commits.replies = Some(replies);
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move {
+            let result = store.commit(Arc::clone(&batch)).await;
+            Done::Committed(batch, result)
+        }));
+    }
+
+    /// Gives a draft its ids. Here, in the order of commits, so that ids grow as events become durable.
+    fn number(&mut self, draft: Draft) -> (NewEvent, Reply) {
+        let now = self.clock.now();
+        let id = EventId::from_u64(self.ids.next(now));
+        let owed = |route: &Arc<postrider_store::Route>| NewDelivery {
+            id: DeliveryId::from_u64(self.ids.next(now)),
+            destination: route.destination,
+            route: route.id,
+            priority: route.priority,
+        };
+        let event = NewEvent {
+            id,
+            source: draft.source,
+            external_id: draft.external_id,
+            content: draft.content,
+            replay_of: draft.replay_of,
+            idempotency: draft.idempotency,
+            deliveries: draft.routes.iter().map(owed).collect(),
+        };
+        (event, draft.reply)
+    }
+
+    pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
+        let replies = self.commits.replies.take().expect("a commit was running");
+        match result {
+            Ok(receipt) => {
+                for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
+                    self.accepted(event, acceptance, reply);
+                }
+                for finished in &batch.finished {
+                    self.settled(finished);
+                }
+            }
+            Err(error) => self.commit_failed(batch, replies, &error),
+        }
+    }
+
+    fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply) {
+        let (id, duplicate) = match acceptance {
+            Acceptance::Accepted => (event.id, false),
+            Acceptance::Duplicate(known) => (known, true),
+            Acceptance::Conflict(known) => return answer(reply, Err(IngestError::Conflict(known))),
+        };
+        answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
+        if !duplicate {
+            self.cache.insert(event.id, Arc::clone(&event.content), event.deliveries.len());
+            event.tickets().for_each(|ticket| self.step(Input::Owed(ticket)));
+        }
+    }
+
+    fn settled(&mut self, finished: &Finished) {
+        let due_again = match finished.attempt.next {
+            Next::Retry { due } => Some(due),
+            Next::Delivered | Next::Dead(_) => None,
+        };
+        self.step(Input::Finished { delivery: finished.ticket.delivery, due_again });
+    }
+
+    /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.
+    fn commit_failed(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, error: &StoreError) {
+        let refusal = match error {
+            StoreError::Full => IngestError::DiskFull,
+            StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable,
+        };
+        let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
+        replies.into_iter().chain(waiting).for_each(|reply| answer(reply, Err(refusal)));
+        self.commits.draft_bytes = 0;
+        if let StoreError::Broken(cause) = error {
+            tracing::error!(%cause, "the store failed; stopping");
+            self.fault.send_replace(Some(Fault(cause.clone())));
+            return;
+        }
+        tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
+        self.commits.finished.splice(0..0, batch.finished.iter().cloned());
+        self.commits.paused = Some(refusal);
+        self.work.push(Box::pin(async {
+            tokio::time::sleep(PAUSE).await;
+            Done::Paused
+        }));
+    }
+}

@@ -1,0 +1,180 @@
+//! The one task that owns the scheduler and all commits.
+//!
+//! Events and outcomes that arrive while a commit runs go into the next one together: that is the group commit.
+//! After a commit its events go straight to the scheduler, and its outcomes give their slots back, never before.
+
+mod commits;
+mod outcomes;
+mod sends;
+
+use crate::catalog::Catalog;
+use crate::clock::Clock;
+use crate::content_cache::ContentCache;
+use crate::engine::{Activity, Fault, Ids};
+use crate::ingest::Draft;
+use crate::send::{AttemptReport, WorkerHandle};
+use commits::Commits;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use postrider_core::delivery::{Line, Ticket};
+use postrider_core::id::DestinationId;
+use postrider_core::limits::COMMIT_EVENTS_MAX;
+use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
+use postrider_store::{Batch, EventContent, Page, Receipt, Store, StoreError};
+use std::sync::{Arc, RwLock};
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Bodies kept between commit and send.
+const CACHE_BYTES: usize = 32 * 1024 * 1024;
+/// Reports taken in one turn.
+const REPORTS_MAX: usize = 256;
+
+/// What the engine tells the dispatcher.
+pub(crate) enum Control {
+    Configure(DestinationId, Settings),
+    Remove(DestinationId),
+    Stored(Line, u64),
+    Look(oneshot::Sender<Activity>),
+    /// Send nothing more; answer once nothing is in flight and all is recorded.
+    Drain(oneshot::Sender<()>),
+}
+
+/// Something asynchronous that has ended.
+enum Done {
+    Committed(Arc<Batch>, Result<Receipt, StoreError>),
+    Paused,
+    Page(Line, Result<Page, StoreError>),
+    Content(Ticket, Result<Option<EventContent>, StoreError>),
+}
+
+pub(crate) struct Inboxes {
+    pub(crate) drafts: mpsc::Receiver<Draft>,
+    pub(crate) reports: mpsc::Receiver<AttemptReport>,
+    pub(crate) control: mpsc::Receiver<Control>,
+}
+
+pub(crate) struct Dispatcher {
+    store: Arc<dyn Store>,
+    catalog: Arc<RwLock<Catalog>>,
+    clock: Clock,
+    ids: Ids,
+    scheduler: Scheduler,
+    actions: Vec<Action>,
+    workers: Vec<WorkerHandle>,
+    cache: ContentCache,
+    commits: Commits,
+    work: FuturesUnordered<BoxFuture<'static, Done>>,
+    drained: Option<oneshot::Sender<()>>,
+    fault: watch::Sender<Option<Fault>>,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        catalog: Arc<RwLock<Catalog>>,
+        clock: Clock,
+        ids: Ids,
+        slots: u32,
+        workers: Vec<WorkerHandle>,
+        fault: watch::Sender<Option<Fault>>,
+    ) -> Self {
+        Dispatcher {
+            store,
+            catalog,
+            clock,
+            ids,
+            scheduler: Scheduler::new(slots),
+            actions: Vec::new(),
+            workers,
+            cache: ContentCache::new(CACHE_BYTES),
+            commits: Commits::default(),
+            work: FuturesUnordered::new(),
+            drained: None,
+            fault,
+        }
+    }
+
+    /// Runs until it is drained, the store breaks, or the engine is gone.
+    pub(crate) async fn run(mut self, mut inboxes: Inboxes) {
+        let mut drafts = Vec::new();
+        let mut reports = Vec::new();
+        while !self.is_over() {
+            let wake = self.scheduler.next_wake();
+            let timer = async {
+                match wake {
+                    Some(at) => tokio::time::sleep_until(self.clock.instant(at).into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                taken = inboxes.reports.recv_many(&mut reports, REPORTS_MAX) => {
+                    if taken == 0 { return }
+                    reports.drain(..).for_each(|report| self.report(report));
+                }
+                taken = inboxes.drafts.recv_many(&mut drafts, COMMIT_EVENTS_MAX), if self.commits.has_room() => {
+                    if taken == 0 { return }
+                    drafts.drain(..).for_each(|draft| self.commits.take_draft(draft));
+                }
+                Some(done) = self.work.next(), if !self.work.is_empty() => self.finish(done),
+                control = inboxes.control.recv() => {
+                    let Some(control) = control else { return };
+                    self.control(control);
+                }
+                () = timer => self.step(Input::Tick),
+            }
+            self.start_commit();
+            self.perform_actions();
+        }
+    }
+
+    fn finish(&mut self, done: Done) {
+        match done {
+            Done::Committed(batch, result) => self.committed(&batch, result),
+            Done::Paused => self.commits.resume(),
+            Done::Page(line, Ok(page)) => {
+                self.step(Input::Page { line, tickets: page.tickets, end: page.end });
+            }
+            Done::Page(line, Err(error)) => {
+                tracing::warn!(%error, "a page of the queue could not be read");
+                self.step(Input::PageFailed(line));
+            }
+            Done::Content(ticket, result) => self.content_loaded(ticket, result),
+        }
+    }
+
+    fn control(&mut self, control: Control) {
+        match control {
+            Control::Configure(destination, settings) => self.step(Input::Configure(destination, settings)),
+            Control::Remove(destination) => self.step(Input::Remove(destination)),
+            Control::Stored(line, rows) => self.step(Input::Stored { line, rows }),
+            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler))),
+            Control::Drain(done) => {
+                self.drained = Some(done);
+                self.step(Input::Drain);
+            }
+        }
+    }
+
+    fn step(&mut self, input: Input) {
+        self.scheduler.step(self.clock.now(), input, &mut self.actions);
+    }
+
+    /// Once draining, the answer goes out when nothing is left in memory that is not on disk.
+    fn is_over(&mut self) -> bool {
+        if self.fault.borrow().is_some() {
+            return true;
+        }
+        let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle();
+        match self.drained.take() {
+            Some(done) if idle => {
+                let _ = done.send(());
+                true
+            }
+            waiting => {
+                self.drained = waiting;
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Performs what the scheduler decided: sends to workers, pages and contents from the store.
+
+use super::{Dispatcher, Done};
+use crate::send::{AttemptReport, Job};
+use postrider_core::delivery::{Line, Ticket};
+use postrider_core::id::AccountId;
+use postrider_core::outcome::Outcome;
+use postrider_core::scheduler::{Action, Input};
+use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// A content that could not be read is asked for again after this.
+const CONTENT_RETRY: Duration = Duration::from_secs(1);
+
+impl Dispatcher {
+    pub(super) fn perform_actions(&mut self) {
+        // Performing an action can bring new ones, when a send turns out to have no target.
+        while !self.actions.is_empty() {
+            for action in std::mem::take(&mut self.actions) {
+                match action {
+                    Action::Send(ticket) => self.send(ticket),
+                    Action::Load { line, limit } => self.load_page(line, limit),
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, ticket: Ticket) {
+        match self.cache.take(ticket.event) {
+            Some(content) => self.hand_over(ticket, content),
+            None => self.load_content(ticket, Duration::ZERO),
+        }
+    }
+
+    fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        let target = catalog.target(ticket.line.destination);
+        drop(catalog);
+        let Some(target) = target else {
+            // Deleted a moment ago: its row waits to be buried, and the slot comes back at once.
+            return self.step(Input::Finished { delivery: ticket.delivery, due_again: None });
+        };
+        let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
+        let (worker, handle) = least.expect("there is at least one worker");
+        handle.in_flight += 1;
+        let sent = handle.jobs.try_send(Job { worker, ticket, target, content });
+        assert!(sent.is_ok() || handle.jobs.is_closed(), "a worker has room for every slot");
+    }
+
+    fn load_page(&mut self, line: Line, limit: usize) {
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move { Done::Page(line, store.load(line, limit).await) }));
+    }
+
+    fn load_content(&mut self, ticket: Ticket, delay: Duration) {
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            Done::Content(ticket, store.content(ticket.event).await)
+        }));
+    }
+
+    pub(super) fn content_loaded(
+        &mut self,
+        ticket: Ticket,
+        result: Result<Option<EventContent>, StoreError>,
+    ) {
+        match result {
+            Ok(Some(content)) => self.hand_over(ticket, Arc::new(content)),
+            Ok(None) => {
+                let finished = self.record(self.without_content(ticket));
+                self.commits.take_finished(finished);
+            }
+            Err(error) => {
+                tracing::warn!(%error, event = %ticket.event, "an event could not be read");
+                self.load_content(ticket, CONTENT_RETRY);
+            }
+        }
+    }
+
+    /// Retention never drops what is owed, so this is a damaged store; it must not hold a slot forever.
+    fn without_content(&self, ticket: Ticket) -> AttemptReport {
+        tracing::error!(event = %ticket.event, delivery = %ticket.delivery, "an event that is owed is not in the store");
+        let now = self.clock.now();
+        let sentence = "The event is no longer in the store.".to_owned();
+        let content = EventContent {
+            account: AccountId::from_u64(0),
+            headers: Vec::new(),
+            body: bytes::Bytes::new(),
+            event_type: None,
+            received_at: now,
+        };
+        AttemptReport {
+            worker: 0,
+            ticket,
+            content: Arc::new(content),
+            started_at: now,
+            outcome: Outcome::Cancelled,
+            problem: Some(Problem { kind: ErrorKind::Internal, sentence }),
+            request_headers: Vec::new(),
+            retry_after: None,
+            trace: Default::default(),
+        }
+    }
+}

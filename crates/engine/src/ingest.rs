@@ -1,0 +1,166 @@
+//! Takes an event in: binds its key to its body, finds who is owed it, and waits until all of it is on disk.
+
+use bytes::Bytes;
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, EventId, SourceId};
+use postrider_core::limits::EVENT_HEADER_BYTES_MAX;
+use postrider_core::time::Timestamp;
+use postrider_store::{EventContent, Headers, Idempotency, Route, Source};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// An event as it came in.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// Its type, if it has one.
+    pub event_type: Option<EventType>,
+    /// The sender's own id of it, by which a repetition is recognised.
+    pub external_id: Option<String>,
+    /// Headers as they came. Credentials are left out here.
+    pub headers: Headers,
+    /// The bytes as they came.
+    pub body: Bytes,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its id, or that of the event it repeats.
+    pub id: EventId,
+    /// It had been accepted before; nothing new is owed.
+    pub duplicate: bool,
+    /// Deliveries owed for it.
+    pub deliveries: usize,
+}
+
+/// Why an event was not accepted. Nothing of it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IngestError {
+    /// Another body came under the same key before.
+    #[error("another body was accepted under the same idempotency key as {0}")]
+    Conflict(EventId),
+    /// Too many events are waiting to be written.
+    #[error("too many events are waiting to be written")]
+    Overloaded,
+    /// No room on the disk.
+    #[error("the disk is full")]
+    DiskFull,
+    /// The store cannot write now.
+    #[error("the store cannot write now")]
+    Unavailable,
+    /// The gateway is stopping.
+    #[error("the gateway is stopping")]
+    Stopping,
+}
+
+/// An event on its way to its commit, without the ids that it gets there.
+pub(crate) struct Draft {
+    pub(crate) source: SourceId,
+    pub(crate) external_id: Option<String>,
+    pub(crate) content: Arc<EventContent>,
+    pub(crate) replay_of: Option<EventId>,
+    pub(crate) idempotency: Option<Idempotency>,
+    pub(crate) routes: Vec<Arc<Route>>,
+    pub(crate) reply: oneshot::Sender<Result<Accepted, IngestError>>,
+}
+
+/// Credentials of the sender towards us. They are not the event's, and never stored.
+const NEVER_STORED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// What of an arrival is kept.
+pub(crate) fn content(account: AccountId, arrival: &Arrival, received_at: Timestamp) -> EventContent {
+    EventContent {
+        account,
+        headers: storable(&arrival.headers),
+        body: arrival.body.clone(),
+        event_type: arrival.event_type.clone(),
+        received_at,
+    }
+}
+
+fn storable(headers: &Headers) -> Headers {
+    let mut left = EVENT_HEADER_BYTES_MAX;
+    let mut kept = Headers::with_capacity(headers.len());
+    for (name, value) in headers {
+        if NEVER_STORED.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
+            continue;
+        }
+        let Some(rest) = left.checked_sub(name.len() + value.len()) else { continue };
+        left = rest;
+        kept.push((name.clone(), value.clone()));
+    }
+    kept
+}
+
+/// Binds a key to a body. The type is part of it: the same bytes under another type are another event.
+pub(crate) fn idempotency(arrival: &Arrival) -> Option<Idempotency> {
+    let key = arrival.external_id.as_ref()?;
+    let event_type = arrival.event_type.as_ref().map_or("", |known| known.as_str());
+    Some(Idempotency {
+        key_hash: short_hash(&[key.as_bytes()]),
+        body_hash: short_hash(&[event_type.as_bytes(), b"\n", &arrival.body]),
+    })
+}
+
+/// 128 bits of SHA-256: beyond accident and beyond forging a second body for a key.
+fn short_hash(parts: &[&[u8]]) -> [u8; 16] {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update(part));
+    let whole: [u8; 32] = hash.finalize().into();
+    let (half, _) = whole.split_at(16);
+    half.try_into().expect("16 of 32 bytes")
+}
+
+/// A source and what it may send, as ingest sees it.
+pub(crate) fn draft(
+    source: &Source,
+    arrival: &Arrival,
+    routes: Vec<Arc<Route>>,
+    received_at: Timestamp,
+    reply: oneshot::Sender<Result<Accepted, IngestError>>,
+) -> Draft {
+    Draft {
+        source: source.id,
+        external_id: arrival.external_id.clone(),
+        content: Arc::new(content(source.account, arrival, received_at)),
+        replay_of: None,
+        idempotency: idempotency(arrival),
+        routes,
+        reply,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_never_stored() {
+        let headers: Headers = [("Authorization", "Bearer x"), ("COOKIE", "a=b"), ("X-Kept", "1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+        assert_eq!(storable(&headers), [("X-Kept".to_owned(), "1".to_owned())]);
+    }
+
+    #[test]
+    fn headers_beyond_the_limit_are_left_out() {
+        let headers: Headers = (0..100).map(|n| (format!("x-{n}"), "v".repeat(1000))).collect();
+        let bytes: usize = storable(&headers).iter().map(|(name, value)| name.len() + value.len()).sum();
+        assert!(bytes <= EVENT_HEADER_BYTES_MAX && bytes > EVENT_HEADER_BYTES_MAX - 2000);
+    }
+
+    #[test]
+    fn a_key_is_bound_to_body_and_type() {
+        let arrival = |body: &'static str, event_type: Option<&str>| Arrival {
+            event_type: event_type.map(|text| EventType::parse(text).unwrap()),
+            external_id: Some("k".into()),
+            headers: vec![],
+            body: Bytes::from_static(body.as_bytes()),
+        };
+        let bound = |body, event_type| idempotency(&arrival(body, event_type)).unwrap();
+        assert_eq!(bound("a", None), bound("a", None));
+        assert_ne!(bound("a", None).body_hash, bound("b", None).body_hash);
+        assert_ne!(bound("a", None).body_hash, bound("a", Some("t")).body_hash);
+    }
+}

@@ -1,0 +1,122 @@
+//! One attempt from its job to its report. Whatever happens inside, there is a report, and so the slot comes back.
+
+use super::connect::{Connector, problem};
+use super::exchange::{Trace, exchange};
+use super::pool::Pool;
+use super::request::{build, shown};
+use super::target::Target;
+use crate::clock::Clock;
+use futures_util::FutureExt;
+use postrider_core::delivery::Ticket;
+use postrider_core::outcome::Outcome;
+use postrider_core::retry_after;
+use postrider_core::time::Timestamp;
+use postrider_store::{ErrorKind, EventContent, Headers, Problem};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An attempt to make.
+pub(crate) struct Job {
+    /// Which worker it was given to.
+    pub(crate) worker: usize,
+    pub(crate) ticket: Ticket,
+    pub(crate) target: Arc<Target>,
+    pub(crate) content: Arc<EventContent>,
+}
+
+/// An attempt that was made.
+pub(crate) struct AttemptReport {
+    pub(crate) worker: usize,
+    pub(crate) ticket: Ticket,
+    pub(crate) content: Arc<EventContent>,
+    pub(crate) started_at: Timestamp,
+    pub(crate) outcome: Outcome,
+    pub(crate) problem: Option<Problem>,
+    pub(crate) request_headers: Headers,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) trace: Trace,
+}
+
+pub(crate) struct Sender {
+    pub(crate) connector: Arc<Connector>,
+    pub(crate) pool: Pool,
+    pub(crate) clock: Clock,
+}
+
+impl Sender {
+    pub(crate) async fn attempt(&self, job: Job) -> AttemptReport {
+        let (started, started_at) = (Instant::now(), self.clock.now());
+        let (mut trace, mut request_headers) = (Trace::default(), Headers::new());
+        let run = self.run(&job, &mut trace, &mut request_headers);
+        let caught = AssertUnwindSafe(tokio::time::timeout(job.target.timeout, run)).catch_unwind().await;
+        trace.timing.total = started.elapsed();
+        let (outcome, problem) = match caught {
+            Ok(Ok(Ok(()))) => judge(trace.status),
+            Ok(Ok(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
+            Ok(Err(_elapsed)) => (Outcome::Timeout, Some(timed_out(&job.target, &trace))),
+            Err(_panic) => (Outcome::Cancelled, Some(internal())),
+        };
+        let asked = trace.retry_after.as_deref();
+        let retry_after = asked.and_then(|value| retry_after::parse(value, self.clock.wall()));
+        let Job { worker, ticket, content, .. } = job;
+        AttemptReport {
+            worker,
+            ticket,
+            content,
+            started_at,
+            outcome,
+            problem,
+            request_headers,
+            retry_after,
+            trace,
+        }
+    }
+
+    async fn run(&self, job: &Job, trace: &mut Trace, request_headers: &mut Headers) -> Result<(), Problem> {
+        let unusable = |why: &String| {
+            problem(ErrorKind::BadRequest, format!("The destination's settings cannot be used: {why}."))
+        };
+        let ready = job.target.ready.as_ref().map_err(unusable)?;
+        let number = job.ticket.attempts + 1;
+        let request = build(ready, &job.content, job.ticket.event, number, self.clock.wall());
+        *request_headers = shown(request.headers(), usize::MAX);
+        #[cfg(test)]
+        assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
+        exchange(&self.connector, &self.pool, &job.target, ready, request, trace).await
+    }
+}
+
+fn judge(status: Option<u16>) -> (Outcome, Option<Problem>) {
+    let status = status.expect("a whole answer has a status");
+    let outcome = Outcome::from_status(status);
+    if outcome == Outcome::Success {
+        return (outcome, None);
+    }
+    let sentence = match status {
+        300..=399 => format!("The receiver answered {status}; redirects are never followed."),
+        410 => "The receiver answered 410 Gone: it does not want this any more.".to_owned(),
+        _ => format!("The receiver answered {status}."),
+    };
+    (outcome, Some(problem(ErrorKind::Status, sentence)))
+}
+
+fn outcome_of(kind: ErrorKind) -> Outcome {
+    match kind {
+        ErrorKind::BadRequest | ErrorKind::Internal => Outcome::Cancelled,
+        _ => Outcome::NetworkError,
+    }
+}
+
+fn timed_out(target: &Target, trace: &Trace) -> Problem {
+    let reached = match (trace.status, trace.timing.connect) {
+        (Some(status), _) => format!("the answer had begun with {status} but did not end"),
+        (None, Some(_)) => "it was connected but did not answer".to_owned(),
+        (None, None) => "it did not answer".to_owned(),
+    };
+    problem(ErrorKind::Timeout, format!("No whole answer within {} s: {reached}.", target.timeout.as_secs()))
+}
+
+fn internal() -> Problem {
+    problem(ErrorKind::Internal, "The attempt failed inside the gateway; the log has the cause.".to_owned())
+}

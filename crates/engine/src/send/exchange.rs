@@ -1,0 +1,119 @@
+//! One HTTP exchange: request out, status, headers and a bounded part of the body in.
+
+use super::connect::{Connector, problem};
+use super::pool::{Connection, Pool};
+use super::request::shown;
+use super::target::{Ready, Target};
+use bytes::{Bytes, BytesMut};
+use http::header::RETRY_AFTER;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Body, Incoming};
+use postrider_core::limits::{RESPONSE_BYTES_MAX, RESPONSE_HEADER_BYTES_MAX};
+use postrider_store::{ErrorKind, Headers, Problem, Timing};
+use std::time::Instant;
+
+/// What is known of an exchange so far. It stays readable when the deadline cuts the exchange short.
+#[derive(Default)]
+pub(crate) struct Trace {
+    pub(crate) status: Option<u16>,
+    pub(crate) response_headers: Headers,
+    pub(crate) response_body: Bytes,
+    pub(crate) retry_after: Option<Vec<u8>>,
+    pub(crate) timing: Timing,
+}
+
+/// Sends a request and reads the answer into `trace`. `Ok` when a whole answer came, whatever its status.
+pub(crate) async fn exchange(
+    connector: &Connector,
+    pool: &Pool,
+    target: &Target,
+    ready: &Ready,
+    request: Request<Full<Bytes>>,
+    trace: &mut Trace,
+) -> Result<(), Problem> {
+    let started = Instant::now();
+    let (response, connection) = send(connector, pool, target, ready, request, trace).await?;
+    trace.timing.first_byte = Some(started.elapsed());
+    trace.status = Some(response.status().as_u16());
+    trace.response_headers = shown(response.headers(), RESPONSE_HEADER_BYTES_MAX);
+    trace.retry_after = response.headers().get(RETRY_AFTER).map(|value| value.as_bytes().to_vec());
+    let whole = read_body(response.into_body(), trace).await?;
+    if whole {
+        pool.put(target.destination, connection, target.max_concurrency as usize);
+    }
+    Ok(())
+}
+
+/// Sends over an idle connection or a new one. An idle one that closed before it took the request costs
+/// nothing: nobody has seen a byte of it, so it is sent again over a new one.
+async fn send(
+    connector: &Connector,
+    pool: &Pool,
+    target: &Target,
+    ready: &Ready,
+    mut request: Request<Full<Bytes>>,
+    trace: &mut Trace,
+) -> Result<(Response<Incoming>, Connection), Problem> {
+    while let Some(mut idle) = pool.take(target.destination) {
+        match try_send(&mut idle, request).await {
+            Ok(response) => return Ok((response, idle)),
+            Err((_, Some(unsent))) => request = unsent,
+            Err((error, None)) => return Err(broken(&error)),
+        }
+    }
+    let mut connection = connector.connect(&ready.url, &mut trace.timing).await?;
+    match try_send(&mut connection, request).await {
+        Ok(response) => Ok((response, connection)),
+        Err((error, _)) => Err(broken(&error)),
+    }
+}
+
+type Unsent = Option<Request<Full<Bytes>>>;
+
+async fn try_send(
+    connection: &mut Connection,
+    request: Request<Full<Bytes>>,
+) -> Result<Response<Incoming>, (hyper::Error, Unsent)> {
+    let sent = match connection {
+        Connection::Http1(sender) => sender.try_send_request(request).await,
+        Connection::Http2(sender) => sender.try_send_request(request).await,
+    };
+    sent.map_err(|mut error| {
+        let unsent = error.take_message();
+        (error.into_error(), unsent)
+    })
+}
+
+/// Keeps at most [`RESPONSE_BYTES_MAX`]. `false` when there was more: the connection is then given up,
+/// since nobody wants to read the rest.
+async fn read_body(mut body: Incoming, trace: &mut Trace) -> Result<bool, Problem> {
+    if body.is_end_stream() {
+        return Ok(true);
+    }
+    let mut kept = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| broken(&error))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let room = RESPONSE_BYTES_MAX - kept.len();
+        kept.extend_from_slice(&data[..data.len().min(room)]);
+        trace.response_body = kept.clone().freeze();
+        if data.len() > room {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn broken(error: &hyper::Error) -> Problem {
+    let kind = if error.is_parse() || error.is_parse_status() {
+        ErrorKind::BadResponse
+    } else {
+        ErrorKind::Disconnected
+    };
+    let sentence = match kind {
+        ErrorKind::BadResponse => format!("The answer is not valid HTTP: {error}."),
+        _ => format!("The connection broke before the whole answer was there: {error}."),
+    };
+    problem(kind, sentence)
+}

@@ -1,0 +1,20 @@
+//! Sends: one attempt is one HTTP exchange with one deadline over all of it.
+
+pub mod address_guard;
+mod attempt;
+mod connect;
+mod exchange;
+mod pool;
+mod request;
+mod signature;
+mod target;
+mod worker;
+
+pub use address_guard::AddressGuard;
+pub use connect::{Connector, tls_config};
+pub use signature::{BadSecret, SigningSecret};
+pub use target::{BadUrl, DestinationUrl, Target};
+pub use worker::SendWorker;
+
+pub(crate) use attempt::{AttemptReport, Job};
+pub(crate) use worker::WorkerHandle;

@@ -1,0 +1,102 @@
+//! The request of an attempt, and the copy of its headers that may be shown.
+
+use super::target::Ready;
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
+};
+use http::{Method, Request};
+use http_body_util::Full;
+use postrider_core::id::EventId;
+use postrider_core::time::Timestamp;
+use postrider_store::{EventContent, Headers};
+
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("Postrider/", env!("CARGO_PKG_VERSION")));
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// What of an event's own headers is about the connection it came in on, not about the event.
+const NOT_PASSED_ON: [HeaderName; 10] = [
+    HOST,
+    CONNECTION,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    TE,
+    TRAILER,
+    UPGRADE,
+    EXPECT,
+    ACCEPT_ENCODING,
+    USER_AGENT,
+];
+
+/// Headers with these beginnings are ours, or tell of the sender's network.
+const NOT_PASSED_ON_PREFIXES: [&str; 5] = ["webhook-", "postrider-", "x-forwarded-", "proxy-", "keep-alive"];
+
+/// Builds the request. The event's headers are passed on; ours and the destination's stand above them.
+pub(crate) fn build(
+    ready: &Ready,
+    content: &EventContent,
+    event: EventId,
+    attempt: u32,
+    wall: Timestamp,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(content.body.clone()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = ready.url.path.clone();
+    let headers = request.headers_mut();
+    headers.reserve(content.headers.len() + ready.headers.len() + 8);
+    headers.insert(HOST, ready.url.authority.clone());
+    pass_on(&content.headers, headers);
+    let (id, seconds) = (event.to_string(), wall.unix_seconds());
+    let signature = ready.secret.sign(&id, seconds, &content.body);
+    headers.insert(WEBHOOK_ID, ascii(&id));
+    headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
+    headers.insert(WEBHOOK_SIGNATURE, ascii(&signature));
+    headers.insert(ATTEMPT, attempt.into());
+    headers.insert(USER_AGENT, AGENT);
+    headers.insert(ACCEPT_ENCODING, IDENTITY);
+    for (name, value) in &ready.headers {
+        headers.insert(name.clone(), value.clone());
+    }
+    request
+}
+
+fn pass_on(from: &Headers, into: &mut HeaderMap) {
+    for (name, value) in from {
+        // What cannot be a header again (a value kept lossily) is left out.
+        let (Ok(name), Ok(value)) =
+            (HeaderName::try_from(name.as_str()), HeaderValue::try_from(value.as_str()))
+        else {
+            continue;
+        };
+        let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix));
+        if !ours && !NOT_PASSED_ON.contains(&name) {
+            into.append(name, value);
+        }
+    }
+}
+
+fn ascii(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("ids and base64 are visible ASCII")
+}
+
+/// Headers as they may be kept and shown: secrets are named, not told. At most `bytes_max` in all.
+pub(crate) fn shown(headers: &HeaderMap, bytes_max: usize) -> Headers {
+    let mut left = bytes_max;
+    let mut shown = Vec::with_capacity(headers.len());
+    for (name, value) in headers {
+        let value = if value.is_sensitive() {
+            "[redacted]".into()
+        } else {
+            String::from_utf8_lossy(value.as_bytes())
+        };
+        let Some(rest) = left.checked_sub(name.as_str().len() + value.len()) else { break };
+        left = rest;
+        shown.push((name.as_str().to_owned(), value.into_owned()));
+    }
+    shown
+}

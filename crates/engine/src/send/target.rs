@@ -1,0 +1,190 @@
+//! A destination made ready for sending: its URL taken apart, its headers checked, once and not per attempt.
+
+use super::signature::SigningSecret;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use postrider_core::id::DestinationId;
+use postrider_core::limits::URL_BYTES_MAX;
+use postrider_store::{Destination, DestinationAuth};
+use std::fmt;
+use std::time::Duration;
+use url::{Host, Url};
+
+/// A URL that may be posted to. Parsed once; what was parsed is what is dialled.
+#[derive(Clone, Debug)]
+pub struct DestinationUrl {
+    /// `https` or plain `http`.
+    pub tls: bool,
+    /// The host as it is dialled.
+    pub host: Host<String>,
+    /// The port, given or by scheme.
+    pub port: u16,
+    /// Path and query.
+    pub path: Uri,
+    /// The `Host` header.
+    pub authority: HeaderValue,
+}
+
+/// Why a URL may not be posted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadUrl {
+    /// Longer than allowed.
+    TooLong,
+    /// Not a URL.
+    Malformed,
+    /// Neither http nor https.
+    Scheme,
+    /// A user name or password in it.
+    Credentials,
+}
+
+impl fmt::Display for BadUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BadUrl::TooLong => write!(f, "must be at most {URL_BYTES_MAX} bytes long"),
+            BadUrl::Malformed => f.write_str("must be an absolute URL such as https://example.com/hook"),
+            BadUrl::Scheme => f.write_str("must begin with https:// or http://"),
+            BadUrl::Credentials => f.write_str("must not hold a user name or password; use auth_config"),
+        }
+    }
+}
+
+impl std::error::Error for BadUrl {}
+
+impl DestinationUrl {
+    /// Takes a URL apart.
+    pub fn parse(text: &str) -> Result<Self, BadUrl> {
+        if text.len() > URL_BYTES_MAX {
+            return Err(BadUrl::TooLong);
+        }
+        let url = Url::parse(text).map_err(|_| BadUrl::Malformed)?;
+        let tls = match url.scheme() {
+            "https" => true,
+            "http" => false,
+            _ => return Err(BadUrl::Scheme),
+        };
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadUrl::Credentials);
+        }
+        let host = url.host().ok_or(BadUrl::Malformed)?.to_owned();
+        let port = url.port_or_known_default().ok_or(BadUrl::Malformed)?;
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_string(),
+        };
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        Ok(DestinationUrl {
+            tls,
+            host,
+            port,
+            path: path.parse().map_err(|_| BadUrl::Malformed)?,
+            authority: HeaderValue::from_str(&authority).map_err(|_| BadUrl::Malformed)?,
+        })
+    }
+
+    /// The address in the URL itself, when its host is one and not a name.
+    pub fn literal_address(&self) -> Option<std::net::IpAddr> {
+        match &self.host {
+            Host::Ipv4(address) => Some((*address).into()),
+            Host::Ipv6(address) => Some((*address).into()),
+            Host::Domain(_) => None,
+        }
+    }
+}
+
+/// What an attempt needs to know of a destination.
+pub struct Target {
+    pub(crate) destination: DestinationId,
+    /// `Err` when settings written by another version cannot be used; every attempt then says so.
+    pub(crate) ready: Result<Ready, String>,
+    pub(crate) timeout: Duration,
+    pub(crate) max_concurrency: u32,
+}
+
+pub(crate) struct Ready {
+    pub(crate) url: DestinationUrl,
+    /// Custom headers and credentials. Their values are secrets.
+    pub(crate) headers: HeaderMap,
+    pub(crate) secret: SigningSecret,
+}
+
+impl Target {
+    /// Makes a destination ready.
+    pub fn new(destination: &Destination) -> Self {
+        Target {
+            destination: destination.id,
+            ready: make_ready(destination),
+            timeout: destination.timeout.duration(),
+            max_concurrency: destination.max_concurrency.get(),
+        }
+    }
+}
+
+fn make_ready(destination: &Destination) -> Result<Ready, String> {
+    let url = DestinationUrl::parse(&destination.url).map_err(|error| format!("url {error}"))?;
+    let secret = SigningSecret::parse(&destination.signing_secret);
+    let secret = secret.map_err(|error| format!("signing_secret {error}"))?;
+    let mut headers = HeaderMap::new();
+    let mut put = |name: &str, value: &str| -> Result<(), String> {
+        let bad = || format!("the header {name:?} cannot be sent");
+        let name = HeaderName::try_from(name).map_err(|_| bad())?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(())
+    };
+    for (name, value) in &destination.custom_headers {
+        put(name, value)?;
+    }
+    match &destination.auth {
+        None => {}
+        Some(DestinationAuth::Bearer { token }) => put("authorization", &format!("Bearer {token}"))?,
+        Some(DestinationAuth::Header { header, value }) => put(header, value)?,
+    }
+    Ok(Ready { url, headers, secret })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart_once() {
+        let url = DestinationUrl::parse("https://Example.com/a/b?x=1#gone").unwrap();
+        assert!(url.tls);
+        assert_eq!(
+            (url.host.to_string(), url.port, url.path.to_string()),
+            ("example.com".into(), 443, "/a/b?x=1".into())
+        );
+        assert_eq!(url.authority, "example.com");
+        let url = DestinationUrl::parse("http://[::1]:8080").unwrap();
+        assert_eq!(
+            (url.port, url.path.to_string(), url.authority),
+            (8080, "/".into(), HeaderValue::from_static("[::1]:8080"))
+        );
+    }
+
+    #[test]
+    fn numbers_in_disguise_are_addresses() {
+        for text in ["http://0x7f.1/", "http://2130706433/", "http://0177.0.0.1/", "http://①②⑦.⓪.⓪.①/"]
+        {
+            let address = DestinationUrl::parse(text).unwrap().literal_address();
+            assert_eq!(address, Some("127.0.0.1".parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_that_may_not_be_posted_to_are_refused() {
+        for (text, expected) in [
+            ("", BadUrl::Malformed),
+            ("example.com/hook", BadUrl::Malformed),
+            ("ftp://example.com", BadUrl::Scheme),
+            ("file:///etc/passwd", BadUrl::Scheme),
+            ("https://", BadUrl::Malformed),
+            ("https://user:pw@example.com", BadUrl::Credentials),
+        ] {
+            assert_eq!(DestinationUrl::parse(text).unwrap_err(), expected, "{text}");
+        }
+        let long = format!("https://example.com/{}", "x".repeat(URL_BYTES_MAX));
+        assert_eq!(DestinationUrl::parse(&long).unwrap_err(), BadUrl::TooLong);
+    }
+}

@@ -1,0 +1,69 @@
+//! What a world is like, apart from its seed.
+
+use std::time::Duration;
+
+/// How to simulate.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How long producers, operators and faults go on; what is owed after that must drain.
+    pub length: Duration,
+    /// Whether the scheduler may hear of an accepted event later than a page that was read after it was committed.
+    pub late_news: bool,
+    /// Keep a line for everything that happens.
+    pub trace: bool,
+    /// A bug to plant between scheduler and store, to see that the checkers find it.
+    pub bug: Option<Bug>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { length: Duration::from_secs(2 * 24 * 3600), late_news: true, trace: false, bug: None }
+    }
+}
+
+/// Mistakes that a gateway could make between scheduler and store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// Says that an event is accepted although its commit failed.
+    AcceptedUncommitted,
+    /// Does not tell the scheduler of an accepted event.
+    OwedDropped,
+    /// Tells the scheduler that an attempt is recorded although it is not.
+    FinishedUncommitted,
+    /// Tells the scheduler that a delivery is done although it is due again.
+    RetryLost,
+    /// Tells the scheduler that a delivery is due again at once.
+    RetryEarly,
+    /// Answers a page again, some time later.
+    PageTwice,
+    /// Never answers a page.
+    PageLost,
+    /// Does not tell the scheduler of changed concurrency.
+    ConcurrencyIgnored,
+    /// Does not tell the scheduler that a destination is paused.
+    PauseIgnored,
+    /// Leaves out a line of the store at the start.
+    LineForgotten,
+    /// Sends at once after a crash, while old requests may still run at a receiver that takes one at a time.
+    HoldForgotten,
+    /// Keeps sending when told to stop.
+    DrainIgnored,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: [Bug; 12] = [
+        Bug::AcceptedUncommitted,
+        Bug::OwedDropped,
+        Bug::FinishedUncommitted,
+        Bug::RetryLost,
+        Bug::RetryEarly,
+        Bug::PageTwice,
+        Bug::PageLost,
+        Bug::ConcurrencyIgnored,
+        Bug::PauseIgnored,
+        Bug::LineForgotten,
+        Bug::HoldForgotten,
+        Bug::DrainIgnored,
+    ];
+}

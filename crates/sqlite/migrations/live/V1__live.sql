@@ -1,0 +1,100 @@
+-- What is configured and what is owed. Small and hot; history is in the segments.
+
+CREATE TABLE meta (
+    id            INTEGER PRIMARY KEY CHECK (id = 1),
+    last_event_id INTEGER NOT NULL, -- events of a segment above it were never answered and are cut off at open
+    last_id       INTEGER NOT NULL, -- new ids are above it
+    running       INTEGER NOT NULL  -- 1 from open to an orderly close
+) STRICT;
+INSERT INTO meta VALUES (1, 0, 0, 0);
+
+CREATE TABLE segments (
+    number         INTEGER PRIMARY KEY,
+    first_event_id INTEGER NOT NULL, -- every event of it is at or above, and below the next segment's
+    opened_at      INTEGER NOT NULL,
+    sealed_at      INTEGER
+) STRICT;
+
+-- The key is the order in which a line is sent, so a page is one range scan and no index is needed.
+CREATE TABLE queue (
+    destination_id INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    lane           INTEGER NOT NULL,
+    due_at         INTEGER NOT NULL,
+    delivery_id    INTEGER NOT NULL,
+    event_id       INTEGER NOT NULL,
+    route_id       INTEGER NOT NULL,
+    account_id     INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    PRIMARY KEY (destination_id, priority, lane, due_at, delivery_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE dead_letters (
+    delivery_id    INTEGER PRIMARY KEY,
+    event_id       INTEGER NOT NULL,
+    account_id     INTEGER NOT NULL,
+    destination_id INTEGER NOT NULL,
+    route_id       INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    reason         TEXT NOT NULL,
+    last_error     TEXT,
+    died_at        INTEGER NOT NULL
+) STRICT;
+CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
+
+CREATE TABLE accounts (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE api_keys (
+    id         INTEGER PRIMARY KEY,
+    account_id INTEGER NOT NULL,
+    name       TEXT NOT NULL,
+    prefix     TEXT NOT NULL,
+    hash       BLOB NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE sources (
+    id          INTEGER PRIMARY KEY,
+    account_id  INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    token       TEXT NOT NULL UNIQUE,
+    auth_header TEXT,
+    auth_secret TEXT,
+    provider    TEXT,
+    active      INTEGER NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE destinations (
+    id              INTEGER PRIMARY KEY,
+    account_id      INTEGER NOT NULL,
+    name            TEXT NOT NULL,
+    url             TEXT NOT NULL,
+    max_concurrency INTEGER NOT NULL,
+    timeout_seconds INTEGER NOT NULL,
+    retry_policy    TEXT,
+    active          INTEGER NOT NULL,
+    auth_header     TEXT, -- NULL with a value means a bearer token
+    auth_value      TEXT,
+    custom_headers  TEXT NOT NULL,
+    signing_secret  TEXT NOT NULL,
+    created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE routes (
+    id             INTEGER PRIMARY KEY,
+    account_id     INTEGER NOT NULL,
+    source_id      INTEGER,
+    destination_id INTEGER NOT NULL,
+    pattern        TEXT NOT NULL,
+    priority       INTEGER NOT NULL,
+    retry_policy   TEXT,
+    active         INTEGER NOT NULL,
+    created_at     INTEGER NOT NULL
+) STRICT;

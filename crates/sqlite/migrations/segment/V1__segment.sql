@@ -1,0 +1,48 @@
+-- History of one stretch of time: append-only, dropped whole by deleting the file.
+
+CREATE TABLE events (
+    id          INTEGER PRIMARY KEY,
+    account_id  INTEGER NOT NULL,
+    source_id   INTEGER NOT NULL,
+    event_type  TEXT,
+    external_id TEXT,
+    replay_of   INTEGER,
+    received_at INTEGER NOT NULL,
+    headers     TEXT NOT NULL, -- [[name, value], …]
+    deliveries  TEXT NOT NULL, -- [[delivery, destination, route, priority], …]
+    body        BLOB NOT NULL  -- last, so that the other columns are read without it
+) STRICT;
+CREATE INDEX events_by_account ON events (account_id);
+
+CREATE TABLE attempts (
+    id               INTEGER PRIMARY KEY,
+    event_id         INTEGER NOT NULL,
+    delivery_id      INTEGER NOT NULL,
+    destination_id   INTEGER NOT NULL,
+    number           INTEGER NOT NULL,
+    started_at       INTEGER NOT NULL,
+    outcome          TEXT NOT NULL,
+    status           INTEGER,
+    next             TEXT NOT NULL, -- delivered, retry, or why it was given up on
+    next_due_at      INTEGER,
+    error_kind       TEXT,
+    error            TEXT,
+    dns_us           INTEGER,
+    connect_us       INTEGER,
+    tls_us           INTEGER,
+    first_byte_us    INTEGER,
+    total_us         INTEGER NOT NULL,
+    request_headers  TEXT NOT NULL,
+    response_headers TEXT NOT NULL,
+    response_body    BLOB NOT NULL
+) STRICT;
+CREATE INDEX attempts_by_event ON attempts (event_id);
+
+CREATE TABLE idempotency (
+    source_id   INTEGER NOT NULL,
+    key_hash    BLOB NOT NULL,
+    body_hash   BLOB NOT NULL,
+    event_id    INTEGER NOT NULL,
+    received_at INTEGER NOT NULL,
+    PRIMARY KEY (source_id, key_hash)
+) STRICT, WITHOUT ROWID;

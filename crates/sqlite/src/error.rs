@@ -1,0 +1,51 @@
+//! Errors of SQLite, sorted by what the caller does about them.
+
+use postrider_store::StoreError;
+use rusqlite::ErrorCode;
+use std::path::PathBuf;
+
+/// Why a data directory could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error(
+        "the data directory {0} is in use by another process; stop that one or choose another --data-dir"
+    )]
+    InUse(PathBuf),
+    /// It cannot be made or written.
+    #[error("the data directory {path} cannot be used: {cause}")]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// A database in it cannot be used.
+    #[error("{path} cannot be used: {cause}")]
+    Database {
+        /// Which.
+        path: PathBuf,
+        /// What SQLite said.
+        cause: String,
+    },
+}
+
+/// What an error of SQLite means to the caller.
+pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full,
+        Some(
+            ErrorCode::SystemIoFailure
+            | ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen,
+        ) => StoreError::Broken(error.to_string()),
+        _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+/// A value in the database that this version cannot have written.
+pub(crate) fn corrupt(what: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Null, what.to_owned().into())
+}

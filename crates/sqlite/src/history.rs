@@ -1,0 +1,242 @@
+//! Reads events back from the segments, with what became of them.
+
+use crate::error::corrupt;
+use crate::reader::Reader;
+use crate::rows::{int, read_time, uint};
+use bytes::Bytes;
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::outcome::{DeathReason, Outcome};
+use postrider_store::codec::{deliveries_from_text, headers_from_text, next_from_words};
+use postrider_store::{
+    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, EventPage, EventQuery, EventStatus,
+    NewDelivery, Problem, Timing,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::HashMap;
+use std::time::Duration;
+
+const EVENT_COLUMNS: &str =
+    "id, account_id, source_id, event_type, external_id, replay_of, received_at, headers, deliveries, body";
+/// A list by status looks at so many of the newest events at most.
+const STATUS_SCAN_MAX: usize = 10_000;
+
+/// An event's row, before its attempts are known.
+struct Found {
+    detail: EventDetail,
+    owed: Vec<NewDelivery>,
+}
+
+pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
+    Ok(find(reader, event)?.map(|found| found.detail.content))
+}
+
+pub(crate) fn event(
+    reader: &mut Reader,
+    account: AccountId,
+    event: EventId,
+) -> rusqlite::Result<Option<EventDetail>> {
+    match find(reader, event)? {
+        Some(found) if found.detail.content.account == account => complete(reader, found).map(Some),
+        _ => Ok(None),
+    }
+}
+
+pub(crate) fn events(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventPage> {
+    match query.status {
+        None => unfiltered(reader, query),
+        Some(status) => by_status(reader, query, status),
+    }
+}
+
+fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventPage> {
+    let mut page = EventPage::default();
+    let (mut skip, mut found) = (query.offset, Vec::new());
+    for number in reader.segment_numbers()? {
+        let Some(segment) = reader.segment(number)? else { continue };
+        let count = count(segment, query)?;
+        page.total += count;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        if skip >= count {
+            skip -= count;
+        } else if found.len() < query.limit {
+            found.extend(newest(segment, query, query.limit - found.len(), skip)?);
+            skip = 0;
+        }
+    }
+    for event in found {
+        page.items.push(complete(reader, event)?);
+    }
+    Ok(page)
+}
+
+/// Status is not stored but follows from attempts and dead letters, so the newest events are looked at one by one.
+fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rusqlite::Result<EventPage> {
+    let mut page = EventPage::default();
+    let mut looked_at = 0;
+    for number in reader.segment_numbers()? {
+        let Some(segment) = reader.segment(number)? else { continue };
+        let found = newest(segment, query, STATUS_SCAN_MAX - looked_at, 0)?;
+        looked_at += found.len();
+        for event in found {
+            let event = complete(reader, event)?;
+            if EventStatus::of(&event) != status {
+                continue;
+            }
+            let index = usize::try_from(page.total).unwrap_or(usize::MAX);
+            page.total += 1;
+            if index >= query.offset && page.items.len() < query.limit {
+                page.items.push(event);
+            }
+        }
+        if looked_at >= STATUS_SCAN_MAX {
+            break;
+        }
+    }
+    Ok(page)
+}
+
+fn count(segment: &Connection, query: EventQuery) -> rusqlite::Result<u64> {
+    let mut select = segment.prepare_cached(
+        "SELECT count(*) FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)",
+    )?;
+    let source = query.source.map(|id| int(id.as_u64()));
+    select.query_row((int(query.account.as_u64()), source), |row| row.get::<_, i64>(0)).map(uint)
+}
+
+fn newest(
+    segment: &Connection,
+    query: EventQuery,
+    limit: usize,
+    offset: usize,
+) -> rusqlite::Result<Vec<Found>> {
+    let mut select = segment.prepare_cached(&format!(
+        "SELECT {EVENT_COLUMNS} FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
+         ORDER BY id DESC LIMIT ?3 OFFSET ?4"
+    ))?;
+    let source = query.source.map(|id| int(id.as_u64()));
+    let key = (int(query.account.as_u64()), source, int(limit as u64), int(offset as u64));
+    let rows = select.query_map(key, read_event)?;
+    rows.collect()
+}
+
+fn find(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<Found>> {
+    let Some(number) = reader.segment_of(event)? else { return Ok(None) };
+    let Some(segment) = reader.segment(number)? else { return Ok(None) };
+    segment
+        .prepare_cached(&format!("SELECT {EVENT_COLUMNS} FROM events WHERE id = ?1"))?
+        .query_row([int(event.as_u64())], read_event)
+        .optional()
+}
+
+/// Adds the attempts, which are in the event's own segment and in those after it, and where deliveries stand.
+fn complete(reader: &mut Reader, found: Found) -> rusqlite::Result<EventDetail> {
+    let Found { mut detail, owed } = found;
+    let first = reader.segment_of(detail.id)?.unwrap_or(0);
+    let mut numbers = reader.segment_numbers()?;
+    numbers.retain(|number| *number >= first);
+    for number in numbers.into_iter().rev() {
+        if let Some(segment) = reader.segment(number)? {
+            detail.attempts.extend(attempts(segment, detail.id)?);
+        }
+    }
+    let dead = dead_letters(reader.live(), detail.id)?;
+    let received_at = detail.content.received_at;
+    let state = |owed: NewDelivery| {
+        DeliveryState::derive(owed, received_at, &detail.attempts, dead.get(&owed.id).copied())
+    };
+    detail.deliveries = owed.into_iter().map(state).collect();
+    Ok(detail)
+}
+
+fn dead_letters(live: &Connection, event: EventId) -> rusqlite::Result<HashMap<DeliveryId, DeathReason>> {
+    let mut select =
+        live.prepare_cached("SELECT delivery_id, reason FROM dead_letters WHERE event_id = ?1")?;
+    let rows = select.query_map([int(event.as_u64())], |row| {
+        let reason: String = row.get(1)?;
+        let reason = DeathReason::from_word(&reason).ok_or_else(|| corrupt("a reason"))?;
+        Ok((DeliveryId::from_u64(uint(row.get(0)?)), reason))
+    })?;
+    rows.collect()
+}
+
+fn attempts(segment: &Connection, event: EventId) -> rusqlite::Result<Vec<Attempt>> {
+    let mut select = segment.prepare_cached(
+        "SELECT id, event_id, delivery_id, destination_id, number, started_at, outcome, status, next, next_due_at,
+                error_kind, error, dns_us, connect_us, tls_us, first_byte_us, total_us,
+                request_headers, response_headers, response_body
+         FROM attempts WHERE event_id = ?1 ORDER BY id",
+    )?;
+    let rows = select.query_map([int(event.as_u64())], read_attempt)?;
+    rows.collect()
+}
+
+fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
+    let headers: String = row.get(7)?;
+    let deliveries: String = row.get(8)?;
+    let event_type: Option<String> = row.get(3)?;
+    let event_type =
+        event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type"))).transpose()?;
+    let content = EventContent {
+        account: AccountId::from_u64(uint(row.get(1)?)),
+        headers: headers_from_text(&headers).ok_or_else(|| corrupt("headers"))?,
+        body: Bytes::from(row.get::<_, Vec<u8>>(9)?),
+        event_type,
+        received_at: read_time(row.get(6)?),
+    };
+    let replay_of: Option<i64> = row.get(5)?;
+    let detail = EventDetail {
+        id: EventId::from_u64(uint(row.get(0)?)),
+        source: SourceId::from_u64(uint(row.get(2)?)),
+        external_id: row.get(4)?,
+        replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
+        content,
+        deliveries: Vec::new(),
+        attempts: Vec::new(),
+    };
+    Ok(Found { detail, owed: deliveries_from_text(&deliveries).ok_or_else(|| corrupt("a fan-out"))? })
+}
+
+fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
+    let (outcome, next): (String, String) = (row.get(6)?, row.get(8)?);
+    let next_due: Option<i64> = row.get(9)?;
+    let headers = |index| -> rusqlite::Result<_> {
+        headers_from_text(&row.get::<_, String>(index)?).ok_or_else(|| corrupt("headers"))
+    };
+    Ok(Attempt {
+        id: AttemptId::from_u64(uint(row.get(0)?)),
+        event: EventId::from_u64(uint(row.get(1)?)),
+        delivery: DeliveryId::from_u64(uint(row.get(2)?)),
+        destination: DestinationId::from_u64(uint(row.get(3)?)),
+        number: row.get(4)?,
+        started_at: read_time(row.get(5)?),
+        outcome: Outcome::from_word(&outcome).ok_or_else(|| corrupt("an outcome"))?,
+        status: row.get(7)?,
+        next: next_from_words(&next, next_due.map(read_time)).ok_or_else(|| corrupt("what follows"))?,
+        problem: read_problem(row)?,
+        timing: read_timing(row)?,
+        request_headers: headers(17)?,
+        response_headers: headers(18)?,
+        response_body: Bytes::from(row.get::<_, Vec<u8>>(19)?),
+    })
+}
+
+fn read_problem(row: &Row<'_>) -> rusqlite::Result<Option<Problem>> {
+    let (kind, sentence): (Option<String>, Option<String>) = (row.get(10)?, row.get(11)?);
+    let Some(kind) = kind else { return Ok(None) };
+    let kind = ErrorKind::from_word(&kind).ok_or_else(|| corrupt("an error kind"))?;
+    Ok(Some(Problem { kind, sentence: sentence.unwrap_or_default() }))
+}
+
+fn read_timing(row: &Row<'_>) -> rusqlite::Result<Timing> {
+    let part = |index| -> rusqlite::Result<Option<Duration>> {
+        Ok(row.get::<_, Option<i64>>(index)?.map(|us| Duration::from_micros(uint(us))))
+    };
+    Ok(Timing {
+        dns: part(12)?,
+        connect: part(13)?,
+        tls: part(14)?,
+        first_byte: part(15)?,
+        total: part(16)?.unwrap_or_default(),
+    })
+}

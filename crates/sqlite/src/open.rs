@@ -1,0 +1,118 @@
+//! Opens a data directory: lock, schema, the open segment, and the threads.
+
+use crate::SqliteStore;
+use crate::checkpoint::Checkpointer;
+use crate::error::{OpenError, store_error};
+use crate::lock::DirectoryLock;
+use crate::reader::Readers;
+use crate::segment::{self, Segments};
+use crate::writer::{Writer, WriterHandle};
+use postrider_store::StoreError;
+use rusqlite::Connection;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How the embedded store keeps house.
+#[derive(Clone, Copy, Debug)]
+pub struct SqliteOptions {
+    /// History older than this is dropped, unless something of it is still owed.
+    pub retention: Duration,
+    /// History beyond this many bytes is dropped, the oldest first.
+    pub retention_bytes: Option<u64>,
+    /// A new segment is begun after this long …
+    pub segment_span: Duration,
+    /// … or at this size.
+    pub segment_bytes: u64,
+    /// Free space below which no event is accepted, so that outcomes can still be written.
+    pub disk_reserve_bytes: u64,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        SqliteOptions {
+            retention: Duration::from_secs(7 * 24 * 3600),
+            retention_bytes: None,
+            segment_span: Duration::from_secs(24 * 3600),
+            segment_bytes: 1 << 30,
+            disk_reserve_bytes: 64 << 20,
+        }
+    }
+}
+
+mod live_schema {
+    refinery::embed_migrations!("migrations/live");
+}
+
+pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteStore, OpenError> {
+    make_directory(directory)?;
+    let lock = DirectoryLock::take(directory)?;
+    let live_path = directory.join("live.db");
+    let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
+    let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
+    let migrated = live_schema::migrations::runner().run(&mut live);
+    migrated.map_err(|error| database_error(&live_path, &error.to_string()))?;
+
+    let mut segments =
+        Segments::open(directory, &mut live, options.segment_bytes.min(segment_bytes(&options)))?;
+    segments.cut_unanswered(&live).map_err(|error| in_live(&error))?;
+    let unclean_stop = mark_running(&live).map_err(|error| in_live(&error))?;
+
+    let readers = Readers::start(directory).map_err(|error| in_live(&error))?;
+    let checkpointer = Checkpointer::start(live_path.clone());
+    let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
+    Ok(SqliteStore {
+        writer: WriterHandle::start(writer),
+        readers,
+        directory: directory.to_owned(),
+        disk_reserve_bytes: options.disk_reserve_bytes,
+        unclean_stop,
+        _lock: lock,
+    })
+}
+
+/// With a limit on bytes, segments are small enough that dropping one is a small step.
+fn segment_bytes(options: &SqliteOptions) -> u64 {
+    const STEPS: u64 = 8;
+    options.retention_bytes.map_or(u64::MAX, |bytes| (bytes / STEPS).max(1 << 20))
+}
+
+fn make_directory(directory: &Path) -> Result<(), OpenError> {
+    let refuse = |cause| OpenError::Directory { path: directory.to_owned(), cause };
+    let segments = segment::folder(directory);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&segments).map_err(refuse)?;
+    // Events and secrets are in here: nobody else reads them, whatever made the directory.
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(refuse)
+}
+
+/// Opens a database for writing, durable at every commit. Checkpoints are ours to make, off the writer's path.
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "cache_size", -8192)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Whether the last run did not close the store, and from now on this one has not.
+fn mark_running(live: &Connection) -> rusqlite::Result<bool> {
+    let running: i64 = live.query_row("SELECT running FROM meta", [], |row| row.get(0))?;
+    live.execute("UPDATE meta SET running = 1", [])?;
+    Ok(running == 1)
+}
+
+pub(crate) fn free_bytes(directory: &Path) -> Result<u64, StoreError> {
+    let found = rustix::fs::statvfs(directory);
+    let found =
+        found.map_err(|errno| StoreError::Unavailable(format!("the disk cannot be looked at: {errno}")))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+pub(crate) fn database_error(path: &Path, cause: &str) -> OpenError {
+    OpenError::Database { path: PathBuf::from(path), cause: cause.to_owned() }
+}

@@ -1,0 +1,129 @@
+//! Threads that read, each with its own connections, so that no query waits for the writer or holds it up.
+
+use crate::error::store_error;
+use crate::rows::int;
+use crate::segment;
+use postrider_core::id::EventId;
+use postrider_store::StoreError;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use tokio::sync::oneshot;
+
+/// One for the queue's pages and one for a person's query beside it.
+const READERS: usize = 2;
+/// Queries waiting for a reader; past it the caller is told that the store is busy.
+const JOBS_MAX: usize = 1024;
+/// Sealed segments a reader keeps open.
+const OPEN_SEGMENTS_MAX: usize = 8;
+
+type Job = Box<dyn FnOnce(&mut Reader) + Send>;
+
+pub(crate) struct Readers {
+    jobs: SyncSender<Job>,
+}
+
+impl Readers {
+    pub(crate) fn start(directory: &Path) -> rusqlite::Result<Self> {
+        let (jobs, inbox) = sync_channel::<Job>(JOBS_MAX);
+        let inbox = Arc::new(Mutex::new(inbox));
+        for number in 0..READERS {
+            let mut reader = Reader::open(directory)?;
+            let inbox = Arc::clone(&inbox);
+            let thread = thread::Builder::new().name(format!("sqlite-reader-{number}"));
+            let started = thread.spawn(move || {
+                while let Some(job) = next_job(&inbox) {
+                    job(&mut reader);
+                }
+            });
+            started.expect("a thread can be started at start-up");
+        }
+        Ok(Readers { jobs })
+    }
+
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut Reader) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |reader| drop(reply.send(query(reader))));
+        let busy = |_| StoreError::Unavailable("too many queries are waiting".into());
+        self.jobs.try_send(job).map_err(busy)?;
+        let lost = |_| StoreError::Unavailable("the query was lost".into());
+        answer.await.map_err(lost)?.map_err(|error| store_error(&error))
+    }
+}
+
+fn next_job(inbox: &Mutex<Receiver<Job>>) -> Option<Job> {
+    inbox.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+pub(crate) struct Reader {
+    directory: PathBuf,
+    live: Connection,
+    /// Most recently used last.
+    segments: Vec<(i64, Connection)>,
+}
+
+impl Reader {
+    fn open(directory: &Path) -> rusqlite::Result<Self> {
+        let live = connect(&directory.join("live.db"))?;
+        Ok(Reader { directory: directory.to_owned(), live, segments: Vec::new() })
+    }
+
+    pub(crate) fn live(&self) -> &Connection {
+        &self.live
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The numbers of all segments, newest first.
+    pub(crate) fn segment_numbers(&self) -> rusqlite::Result<Vec<i64>> {
+        let mut select = self.live.prepare_cached("SELECT number FROM segments ORDER BY number DESC")?;
+        let rows = select.query_map([], |row| row.get(0))?;
+        rows.collect()
+    }
+
+    /// The number of the segment that holds an event, if it is not dropped.
+    pub(crate) fn segment_of(&self, event: EventId) -> rusqlite::Result<Option<i64>> {
+        self.live
+            .prepare_cached(
+                "SELECT number FROM segments WHERE first_event_id <= ?1 ORDER BY number DESC LIMIT 1",
+            )?
+            .query_row([int(event.as_u64())], |row| row.get(0))
+            .optional()
+    }
+
+    /// A segment's connection, opened at need. `None` when it was dropped meanwhile.
+    pub(crate) fn segment(&mut self, number: i64) -> rusqlite::Result<Option<&Connection>> {
+        if let Some(index) = self.segments.iter().position(|(known, _)| *known == number) {
+            let used = self.segments.remove(index);
+            self.segments.push(used);
+        } else {
+            let path = segment::path(&self.directory, number);
+            if !path.exists() {
+                return Ok(None);
+            }
+            if self.segments.len() >= OPEN_SEGMENTS_MAX {
+                self.segments.remove(0);
+            }
+            self.segments.push((number, connect(&path)?));
+        }
+        Ok(self.segments.last().map(|(_, connection)| connection))
+    }
+}
+
+/// Opens a database for reading.
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -2048)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}

@@ -1,0 +1,260 @@
+//! What is configured.
+
+use super::Harness;
+use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
+use crate::Store;
+use crate::{
+    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+};
+use postrider_core::delivery::Priority;
+use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::id::{AccountId, ApiKeyId, RouteId, SourceId};
+use postrider_core::pattern::EventPattern;
+use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
+use std::time::Duration;
+
+pub(super) fn account() -> Account {
+    Account { id: ACCOUNT, name: "Ärzte & Söhne".into(), created_at: START }
+}
+
+pub(super) fn api_key(id: u64) -> ApiKey {
+    ApiKey {
+        id: ApiKeyId::from_u64(id),
+        account: ACCOUNT,
+        name: "deploy".into(),
+        prefix: "pk_abc".into(),
+        hash: std::array::from_fn(|index| index as u8 ^ 0xF0),
+        created_at: START,
+        revoked_at: None,
+    }
+}
+
+pub(super) fn source(id: u64) -> Source {
+    Source {
+        id: SourceId::from_u64(id),
+        account: ACCOUNT,
+        name: "shop".into(),
+        token: "tok_secret".into(),
+        auth: SourceAuth::None,
+        provider: None,
+        active: true,
+        created_at: START,
+    }
+}
+
+pub(super) fn plain_destination(id: u64) -> Destination {
+    Destination {
+        id: destination(id),
+        account: ACCOUNT,
+        name: "billing".into(),
+        url: "https://example.com/hooks?a=b".into(),
+        max_concurrency: MaxConcurrency::default(),
+        timeout: TimeoutSeconds::default(),
+        retry_policy: None,
+        active: true,
+        auth: None,
+        custom_headers: vec![],
+        signing_secret: "whsec_c2VjcmV0".into(),
+        created_at: START,
+    }
+}
+
+pub(super) fn route(id: u64, from: Option<SourceId>, to: u64) -> Route {
+    Route {
+        id: RouteId::from_u64(id),
+        account: ACCOUNT,
+        source: from,
+        destination: destination(to),
+        pattern: EventPattern::everything(),
+        priority: Priority::Normal,
+        retry_policy: None,
+        active: true,
+        created_at: START,
+    }
+}
+
+fn put(destination: Destination) -> Change {
+    Change::PutDestination(Box::new(destination))
+}
+
+/// The configuration with everything sorted by id, since stores give it in any order.
+pub(super) async fn configuration(store: &dyn Store) -> Configuration {
+    let mut all = store.configuration().await.unwrap();
+    all.accounts.sort_by_key(|account| account.id);
+    all.api_keys.sort_by_key(|key| key.id);
+    all.sources.sort_by_key(|source| source.id);
+    all.destinations.sort_by_key(|destination| destination.id);
+    all.routes.sort_by_key(|route| route.id);
+    all
+}
+
+async fn route_ids(store: &dyn Store) -> Vec<u64> {
+    configuration(store).await.routes.iter().map(|route| route.id.as_u64()).collect()
+}
+
+pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let accounts = [account(), Account { id: AccountId::from_u64(9), ..account() }];
+    let revoked = ApiKey { revoked_at: Some(START.after(seconds(9))), ..api_key(21) };
+    let keys = [api_key(20), revoked];
+    let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
+    let guarded = Source { auth: shared, provider: Some("stripe".into()), active: false, ..source(31) };
+    let sources = [source(30), guarded];
+    let header = DestinationAuth::Header { header: "x-api-key".into(), value: "öffne dich".into() };
+    let full = Destination {
+        max_concurrency: MaxConcurrency::new(1000).unwrap(),
+        timeout: TimeoutSeconds::new(120).unwrap(),
+        retry_policy: Some(RetryPolicy::default()),
+        active: false,
+        auth: Some(DestinationAuth::Bearer { token: "bearer-token".into() }),
+        custom_headers: vec![
+            ("X-B".into(), "2".into()),
+            ("X-A".into(), "1".into()),
+            ("X-B".into(), "".into()),
+        ],
+        ..plain_destination(41)
+    };
+    let keyed = Destination { auth: Some(header), ..plain_destination(42) };
+    let destinations = [plain_destination(40), full, keyed];
+    let narrow = Route {
+        pattern: EventPattern::parse("payment.*").unwrap(),
+        priority: Priority::Critical,
+        retry_policy: Some(RetryPolicy::default()),
+        active: false,
+        ..route(51, Some(SourceId::from_u64(30)), 41)
+    };
+    let routes = [route(50, None, 40), narrow];
+    let mut changes: Vec<Change> = accounts.clone().map(Change::PutAccount).into();
+    changes.extend(keys.clone().map(Change::PutApiKey));
+    changes.extend(sources.clone().map(Change::PutSource));
+    changes.extend(destinations.clone().map(put));
+    changes.extend(routes.clone().map(Change::PutRoute));
+    store.configure(changes).await.unwrap();
+    let all = configuration(&*store).await;
+    // Compared one by one: printed forms leave the secrets out.
+    assert!(all.accounts == accounts && all.api_keys == keys);
+    assert!(all.sources == sources, "sources with their tokens and secrets");
+    assert!(all.destinations == destinations, "destinations with their credentials");
+    assert_eq!(all.routes, routes);
+}
+
+pub async fn putting_what_exists_replaces_it(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let old = Destination {
+        auth: Some(DestinationAuth::Bearer { token: "old".into() }),
+        custom_headers: vec![("x".into(), "1".into())],
+        retry_policy: Some(RetryPolicy::default()),
+        ..plain_destination(40)
+    };
+    let changes = vec![
+        Change::PutAccount(account()),
+        Change::PutApiKey(api_key(20)),
+        Change::PutSource(source(30)),
+        put(old),
+        Change::PutRoute(route(50, Some(SourceId::from_u64(30)), 40)),
+    ];
+    store.configure(changes).await.unwrap();
+    let new_account = Account { name: "new".into(), ..account() };
+    let new_key = ApiKey { revoked_at: Some(START), ..api_key(20) };
+    let new_source = Source { token: "tok_new".into(), active: false, ..source(30) };
+    let new_destination = Destination { url: "https://example.com/new".into(), ..plain_destination(40) };
+    let new_route = Route { priority: Priority::Bulk, ..route(50, None, 40) };
+    let changes = vec![
+        Change::PutAccount(new_account.clone()),
+        Change::PutApiKey(new_key.clone()),
+        Change::PutSource(new_source.clone()),
+        put(new_destination.clone()),
+        Change::PutRoute(new_route.clone()),
+    ];
+    store.configure(changes).await.unwrap();
+    let all = configuration(&*store).await;
+    assert!(all.accounts == [new_account] && all.api_keys == [new_key]);
+    assert!(all.sources == [new_source] && all.destinations == [new_destination]);
+    assert_eq!(all.routes, [new_route], "replacing a source or a destination leaves its routes");
+}
+
+pub async fn deleting_a_destination_deletes_its_routes_and_leaves_its_queue(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let changes = vec![
+        put(plain_destination(10)),
+        put(plain_destination(11)),
+        Change::PutRoute(route(50, None, 10)),
+        Change::PutRoute(route(51, None, 11)),
+        Change::PutRoute(route(52, Some(SOURCE), 10)),
+    ];
+    store.configure(changes).await.unwrap();
+    accept(&*store, vec![event(100, vec![owed(101, 10), owed(102, 11)])]).await;
+    store.configure(vec![Change::DeleteDestination(destination(10))]).await.unwrap();
+    let all = configuration(&*store).await;
+    assert_eq!(all.destinations.iter().map(|left| left.id).collect::<Vec<_>>(), [destination(11)]);
+    assert_eq!(route_ids(&*store).await, [51]);
+    assert_eq!(waiting(&*store, fresh(10)).await.len(), 1, "what it is owed waits to be buried");
+}
+
+pub async fn deleting_a_source_deletes_the_routes_from_it(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let (gone, stays) = (SourceId::from_u64(30), SourceId::from_u64(31));
+    let changes = vec![
+        Change::PutSource(source(30)),
+        Change::PutSource(source(31)),
+        put(plain_destination(10)),
+        Change::PutRoute(route(50, Some(gone), 10)),
+        Change::PutRoute(route(51, Some(stays), 10)),
+        Change::PutRoute(route(52, None, 10)),
+    ];
+    store.configure(changes).await.unwrap();
+    store.configure(vec![Change::DeleteSource(gone)]).await.unwrap();
+    let all = configuration(&*store).await;
+    assert_eq!(all.sources.iter().map(|left| left.id).collect::<Vec<_>>(), [stays]);
+    assert_eq!(route_ids(&*store).await, [51, 52], "a route from all sources stays");
+}
+
+pub async fn deleting_a_route_deletes_it_alone(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let routes = [50, 51].map(|id| Change::PutRoute(route(id, None, 10)));
+    store.configure([vec![put(plain_destination(10))], routes.into()].concat()).await.unwrap();
+    for _ in 0..2 {
+        store.configure(vec![Change::DeleteRoute(RouteId::from_u64(50))]).await.unwrap();
+        assert_eq!(route_ids(&*store).await, [51], "deleting what is gone changes nothing");
+    }
+    assert_eq!(configuration(&*store).await.destinations.len(), 1);
+}
+
+pub async fn changes_are_made_in_their_order(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let renamed = Destination { name: "second".into(), ..plain_destination(11) };
+    let changes = vec![
+        put(plain_destination(10)),
+        put(plain_destination(11)),
+        Change::PutRoute(route(50, None, 10)),
+        Change::DeleteDestination(destination(10)),
+        put(renamed.clone()),
+    ];
+    store.configure(changes).await.unwrap();
+    let all = configuration(&*store).await;
+    assert!(all.destinations == [renamed]);
+    assert_eq!(all.routes, []);
+}
+
+pub async fn retry_policies_come_back_exactly(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let delays = Schedule::Delays([500, 90_000, 0].map(Duration::from_millis).into());
+    let exponential = Schedule::Exponential {
+        base: Duration::from_millis(250),
+        factor: 1.7,
+        cap: Duration::from_millis(3_600_500),
+    };
+    let policies = [
+        RetryPolicy::new(delays.clone(), None, None, Jitter::None),
+        RetryPolicy::new(delays, Some(100), Some(seconds(3600)), Jitter::Full),
+        RetryPolicy::new(exponential.clone(), None, None, Jitter::Full),
+        RetryPolicy::new(exponential, Some(1), Some(seconds(86_400)), Jitter::None),
+    ];
+    let with = |(id, policy): (u64, _)| Destination { retry_policy: policy, ..plain_destination(id) };
+    let expected: Vec<Destination> = (40..).zip(policies.map(Result::ok)).map(with).collect();
+    assert!(expected.iter().all(|destination| destination.retry_policy.is_some()), "all are legal");
+    store.configure(expected.iter().cloned().map(put).collect()).await.unwrap();
+    let policy = |destination: &Destination| destination.retry_policy.clone();
+    let found = configuration(&*store).await.destinations;
+    assert_eq!(found.iter().map(policy).collect::<Vec<_>>(), expected.iter().map(policy).collect::<Vec<_>>());
+}

@@ -1,0 +1,120 @@
+//! What every store must do, as tests that each implementation runs by one line:
+//! `postrider_store::conformance_suite!(MyHarness::new());`
+//!
+//! The expression makes a [`Harness`] over new, empty data and is evaluated once for each test, inside an async
+//! function, so that it may `.await`. The crate that runs the suite needs tokio with `macros` and `rt`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "these are tests, only shared between crates: they fail by panicking and their names say what they check"
+)]
+
+pub mod accept;
+pub mod bury;
+pub mod configuration;
+pub mod finish;
+pub mod history;
+pub mod idempotency;
+pub mod queue;
+pub mod restart;
+mod sample;
+
+use crate::Store;
+use async_trait::async_trait;
+use std::sync::Arc;
+
+/// One store's data, to be opened again and again.
+#[async_trait]
+pub trait Harness: Send + Sync {
+    /// Opens the data as the next run finds it. The store opened before was closed, or it was dropped without,
+    /// as if its process had been killed.
+    async fn open(&self) -> Arc<dyn Store>;
+}
+
+/// Makes a module of tests: one for each thing that every store must do.
+#[macro_export]
+macro_rules! conformance_suite {
+    ($harness:expr) => {
+        $crate::conformance_suite! { @tests $harness;
+            accept {
+                an_event_is_owed_to_all_it_fans_out_to
+                an_event_that_nobody_wants_is_kept_and_owed_to_nobody
+                the_bytes_come_back_as_they_came
+                a_large_batch_is_answered_in_its_order
+                an_empty_batch_changes_nothing
+                a_new_store_is_empty_and_writable
+            }
+            queue {
+                a_page_is_in_order_of_place_and_tells_its_end
+                a_page_is_of_one_line_only
+                lines_tell_how_much_is_owed
+                the_greatest_ids_and_dates_keep_their_order
+            }
+            finish {
+                a_delivered_delivery_is_no_longer_owed
+                a_failed_delivery_waits_in_the_retry_lane_of_its_priority
+                retries_are_loaded_as_they_are_due
+                a_dead_delivery_is_no_longer_owed_and_keeps_its_reason
+                an_outcome_given_twice_counts_once
+                a_retry_due_at_its_old_place_counts_once
+                outcomes_and_events_share_a_commit
+                the_deliveries_of_an_event_end_each_for_itself
+            }
+            bury {
+                a_deleted_destination_is_buried_in_steps
+                burying_leaves_other_destinations_alone
+                an_outcome_after_the_burial_is_only_recorded
+            }
+            idempotency {
+                a_repeated_key_gives_the_first_event
+                another_body_under_a_known_key_is_a_conflict
+                a_key_repeated_in_one_batch_is_recognised
+                a_key_is_known_in_its_source_only
+                a_key_is_known_for_the_window_and_no_longer
+                a_key_is_known_to_the_next_run
+            }
+            configuration {
+                all_that_is_configured_comes_back_with_its_secrets
+                putting_what_exists_replaces_it
+                deleting_a_destination_deletes_its_routes_and_leaves_its_queue
+                deleting_a_source_deletes_the_routes_from_it
+                deleting_a_route_deletes_it_alone
+                changes_are_made_in_their_order
+                retry_policies_come_back_exactly
+            }
+            history {
+                an_attempt_comes_back_with_every_field
+                every_outcome_and_every_problem_comes_back
+                attempts_are_listed_oldest_first
+                events_are_listed_newest_first_in_pages
+                events_are_listed_by_source
+                events_are_listed_by_status
+                another_account_sees_nothing
+                a_replay_tells_what_it_repeats
+                housekeeping_keeps_what_is_young
+            }
+            restart {
+                what_was_committed_outlives_a_crash
+                what_was_configured_outlives_a_crash
+                a_run_that_was_not_closed_is_an_unclean_stop
+                the_id_floor_is_the_greatest_id_of_any_kind
+            }
+        }
+    };
+    (@tests $harness:expr; $($area:ident { $($name:ident)* })*) => {
+        mod conformance {
+            #[allow(unused_imports, reason = "the harness may be named in full")]
+            use super::*;
+            $(mod $area {
+                #[allow(unused_imports, reason = "the harness may be named in full")]
+                use super::*;
+                $(#[tokio::test]
+                async fn $name() {
+                    let harness = $harness;
+                    $crate::conformance::$area::$name(&harness).await;
+                })*
+            })*
+        }
+    };
+}

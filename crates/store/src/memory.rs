@@ -1,2 +1,0 @@
-//! The store in memory.
-pub struct MemoryStore;

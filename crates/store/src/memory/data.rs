@@ -1,0 +1,202 @@
+//! Events, what is owed for them, and what became of it.
+
+use crate::attempt::Attempt;
+use crate::batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
+use crate::event::{DeliveryState, EventContent, EventDetail};
+use crate::query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
+use postrider_core::delivery::{Lane, Line, Priority, Ticket};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::limits::IDEMPOTENCY_WINDOW;
+use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::time::Timestamp;
+use std::collections::BTreeMap;
+
+/// Where a delivery waits; sorts as pages are given out.
+type Place = (Line, Timestamp, DeliveryId);
+/// A key is known within its source only.
+type SourceKey = (SourceId, [u8; 16]);
+
+#[derive(Debug, Default)]
+pub(super) struct Data {
+    /// Exactly what is owed.
+    queue: BTreeMap<Place, Owed>,
+    events: BTreeMap<EventId, NewEvent>,
+    attempts: BTreeMap<(EventId, AttemptId), Attempt>,
+    dead_letters: BTreeMap<DeliveryId, DeathReason>,
+    keys: BTreeMap<SourceKey, Known>,
+    greatest_id: u64,
+}
+
+#[derive(Debug)]
+struct Owed {
+    event: EventId,
+    route: RouteId,
+    attempts: u32,
+}
+
+/// The event that a key came with.
+#[derive(Debug)]
+struct Known {
+    event: EventId,
+    body_hash: [u8; 16],
+    received_at: Timestamp,
+}
+
+impl Data {
+    pub(super) fn commit(&mut self, batch: &Batch) -> Receipt {
+        let events = batch.events.iter().map(|event| self.accept(event)).collect();
+        for finished in &batch.finished {
+            self.finish(finished);
+        }
+        Receipt { events }
+    }
+
+    fn accept(&mut self, event: &NewEvent) -> Acceptance {
+        if let Some(repeated) = event.idempotency.and_then(|key| self.repeated(event, key)) {
+            return repeated;
+        }
+        if let Some(Idempotency { key_hash, body_hash }) = event.idempotency {
+            let known = Known { event: event.id, body_hash, received_at: event.content.received_at };
+            self.keys.insert((event.source, key_hash), known);
+        }
+        for ticket in event.tickets() {
+            self.note_id(ticket.delivery.as_u64());
+            self.owe(&ticket);
+        }
+        self.note_id(event.id.as_u64());
+        let before = self.events.insert(event.id, event.clone());
+        assert!(before.is_none(), "an event is accepted once");
+        Acceptance::Accepted
+    }
+
+    fn repeated(&self, event: &NewEvent, key: Idempotency) -> Option<Acceptance> {
+        let known = self.keys.get(&(event.source, key.key_hash))?;
+        if event.content.received_at.since(known.received_at) >= IDEMPOTENCY_WINDOW {
+            return None;
+        }
+        let same = known.body_hash == key.body_hash;
+        Some(if same { Acceptance::Duplicate(known.event) } else { Acceptance::Conflict(known.event) })
+    }
+
+    fn owe(&mut self, ticket: &Ticket) {
+        let owed = Owed { event: ticket.event, route: ticket.route, attempts: ticket.attempts };
+        let before = self.queue.insert((ticket.line, ticket.due, ticket.delivery), owed);
+        assert!(before.is_none(), "a delivery is owed once");
+    }
+
+    /// Without its row in the queue a delivery is no longer owed, so that only the attempt is news.
+    fn finish(&mut self, Finished { ticket, attempt, .. }: &Finished) {
+        let key = (attempt.event, attempt.id);
+        if self.attempts.contains_key(&key) {
+            // Given again after an error. The row may be back at the same place, due at once: it stays.
+            return;
+        }
+        if let Some(owed) = self.queue.remove(&(ticket.line, ticket.due, ticket.delivery)) {
+            match attempt.next {
+                Next::Delivered => {}
+                Next::Retry { due } => {
+                    let line = Line { lane: Lane::Retry, ..ticket.line };
+                    self.owe(&Ticket { line, due, attempts: owed.attempts + 1, ..*ticket });
+                }
+                Next::Dead(reason) => self.give_up(ticket.delivery, reason),
+            }
+        }
+        self.note_id(attempt.id.as_u64());
+        self.attempts.insert(key, attempt.clone());
+    }
+
+    fn give_up(&mut self, delivery: DeliveryId, reason: DeathReason) {
+        let before = self.dead_letters.insert(delivery, reason);
+        assert!(before.is_none(), "a delivery has one dead letter");
+    }
+
+    pub(super) fn load(&self, line: Line, limit: usize) -> Page {
+        let mut rows = self.queue.range(first(line)..).take_while(|((of, ..), _)| *of == line);
+        let ticket = |(&(line, due, delivery), owed): (&Place, &Owed)| {
+            let &Owed { event, route, attempts } = owed;
+            Ticket { delivery, event, route, line, due, attempts }
+        };
+        let tickets = rows.by_ref().take(limit).map(ticket).collect();
+        Page { tickets, end: rows.next().is_none() }
+    }
+
+    pub(super) fn lines(&self) -> Vec<LineDepth> {
+        let mut lines: Vec<LineDepth> = Vec::new();
+        for (line, ..) in self.queue.keys() {
+            match lines.last_mut() {
+                Some(last) if last.line == *line => last.rows += 1,
+                _ => lines.push(LineDepth { line: *line, rows: 1 }),
+            }
+        }
+        lines
+    }
+
+    pub(super) fn bury(&mut self, destination: DestinationId, limit: usize) -> usize {
+        let start = Line { destination, priority: Priority::Critical, lane: Lane::Fresh };
+        let rows = self.queue.range(first(start)..);
+        let of_it = rows.map(|(place, _)| *place).take_while(|(line, ..)| line.destination == destination);
+        let places: Vec<Place> = of_it.take(limit).collect();
+        for place in &places {
+            self.queue.remove(place);
+            self.give_up(place.2, DeathReason::DestinationDeleted);
+        }
+        places.len()
+    }
+
+    pub(super) fn content(&self, event: EventId) -> Option<EventContent> {
+        self.events.get(&event).map(|found| EventContent::clone(&found.content))
+    }
+
+    pub(super) fn event(&self, account: AccountId, event: EventId) -> Option<EventDetail> {
+        let found = self.events.get(&event).filter(|event| event.content.account == account)?;
+        Some(self.detail(found))
+    }
+
+    pub(super) fn events(&self, query: EventQuery) -> EventPage {
+        let asked_for = |event: &&NewEvent| {
+            event.content.account == query.account && query.source.is_none_or(|source| event.source == source)
+        };
+        let newest_first = self.events.values().rev().filter(asked_for).map(|event| self.detail(event));
+        let matching: Vec<EventDetail> = newest_first
+            .filter(|event| query.status.is_none_or(|status| EventStatus::of(event) == status))
+            .collect();
+        let total = matching.len() as u64;
+        EventPage { items: matching.into_iter().skip(query.offset).take(query.limit).collect(), total }
+    }
+
+    fn detail(&self, event: &NewEvent) -> EventDetail {
+        let of_it = (event.id, AttemptId::from_u64(0))..=(event.id, AttemptId::from_u64(u64::MAX));
+        let attempts: Vec<Attempt> = self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
+        let state = |owed: &NewDelivery| {
+            let dead = self.dead_letters.get(&owed.id).copied();
+            DeliveryState::derive(*owed, event.content.received_at, &attempts, dead)
+        };
+        let deliveries = event.deliveries.iter().map(state).collect();
+        EventDetail {
+            id: event.id,
+            source: event.source,
+            external_id: event.external_id.clone(),
+            replay_of: event.replay_of,
+            content: EventContent::clone(&event.content),
+            deliveries,
+            attempts,
+        }
+    }
+
+    pub(super) fn forget_keys(&mut self, now: Timestamp) {
+        self.keys.retain(|_, known| now.since(known.received_at) < IDEMPOTENCY_WINDOW);
+    }
+
+    pub(super) fn greatest_id(&self) -> u64 {
+        self.greatest_id
+    }
+
+    fn note_id(&mut self, id: u64) {
+        self.greatest_id = self.greatest_id.max(id);
+    }
+}
+
+/// Sorts before everything that waits in a line.
+fn first(line: Line) -> Place {
+    (line, Timestamp::ZERO, DeliveryId::from_u64(0))
+}

@@ -1,0 +1,126 @@
+//! The store in memory: the promises of [`Store`] and nothing else, for tests and the simulation.
+//!
+//! What it holds outlives the engine that runs on it, so a crash is an engine that is dropped and another one
+//! started on the same store. A run begins when it reads the configuration and ends with `close`.
+
+mod data;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use crate::Store;
+use crate::batch::{Batch, Receipt};
+use crate::configuration::{Change, Configuration};
+use crate::error::StoreError;
+use crate::event::{EventContent, EventDetail};
+use crate::query::{EventPage, EventQuery, LineDepth, Page};
+use async_trait::async_trait;
+use data::Data;
+use postrider_core::delivery::Line;
+use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::time::Timestamp;
+use settings::Settings;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Keeps everything in memory. It never waits, so its futures are ready at once.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    data: Data,
+    settings: Settings,
+    /// A run has begun and not stopped in order.
+    running: bool,
+    /// What the next commits fail with.
+    faults: VecDeque<fn() -> StoreError>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes the next `count` commits fail with what `error` makes, for example `|| StoreError::Full`. They
+    /// write nothing.
+    pub fn fail_next_commits(&self, count: usize, error: fn() -> StoreError) {
+        self.state().faults.extend(std::iter::repeat_n(error, count));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("a panic in the store ends the test that caused it")
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        let mut state = self.state();
+        match state.faults.pop_front() {
+            Some(fault) => Err(fault()),
+            None => Ok(state.data.commit(&batch)),
+        }
+    }
+
+    async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
+        Ok(self.state().data.load(line, limit))
+    }
+
+    async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
+        Ok(self.state().data.lines())
+    }
+
+    async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
+        Ok(self.state().data.content(event))
+    }
+
+    async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for change in changes {
+            state.settings.apply(change);
+        }
+        Ok(())
+    }
+
+    async fn configuration(&self) -> Result<Configuration, StoreError> {
+        let mut state = self.state();
+        let unclean_stop = std::mem::replace(&mut state.running, true);
+        let id_floor = state.data.greatest_id().max(state.settings.greatest_id());
+        Ok(Configuration { id_floor, unclean_stop, ..state.settings.all() })
+    }
+
+    async fn bury(
+        &self,
+        destination: DestinationId,
+        _now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        Ok(self.state().data.bury(destination, limit))
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
+        Ok(self.state().data.events(query))
+    }
+
+    async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
+        Ok(self.state().data.event(account, event))
+    }
+
+    async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.state().data.forget_keys(now);
+        Ok(())
+    }
+
+    async fn writable(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.state().running = false;
+        Ok(())
+    }
+}

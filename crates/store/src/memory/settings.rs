@@ -1,0 +1,73 @@
+//! The configuration as the store in memory keeps it: one map for each noun.
+
+use crate::configuration::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
+use std::collections::BTreeMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    accounts: BTreeMap<AccountId, Account>,
+    api_keys: BTreeMap<ApiKeyId, ApiKey>,
+    sources: BTreeMap<SourceId, Source>,
+    destinations: BTreeMap<DestinationId, Destination>,
+    routes: BTreeMap<RouteId, Route>,
+    greatest_id: u64,
+}
+
+impl Settings {
+    pub(super) fn apply(&mut self, change: Change) {
+        match change {
+            Change::PutAccount(account) => {
+                self.note_id(account.id.as_u64());
+                self.accounts.insert(account.id, account);
+            }
+            Change::PutApiKey(key) => {
+                self.note_id(key.id.as_u64());
+                self.api_keys.insert(key.id, key);
+            }
+            Change::PutSource(source) => {
+                self.note_id(source.id.as_u64());
+                self.sources.insert(source.id, source);
+            }
+            Change::PutDestination(destination) => {
+                self.note_id(destination.id.as_u64());
+                self.destinations.insert(destination.id, *destination);
+            }
+            Change::PutRoute(route) => {
+                self.note_id(route.id.as_u64());
+                self.routes.insert(route.id, route);
+            }
+            Change::DeleteSource(id) => {
+                self.sources.remove(&id);
+                self.routes.retain(|_, route| route.source != Some(id));
+            }
+            Change::DeleteDestination(id) => {
+                self.destinations.remove(&id);
+                self.routes.retain(|_, route| route.destination != id);
+            }
+            Change::DeleteRoute(id) => {
+                self.routes.remove(&id);
+            }
+        }
+    }
+
+    /// All of it; what only a start must know is left at its default.
+    pub(super) fn all(&self) -> Configuration {
+        Configuration {
+            accounts: self.accounts.values().cloned().collect(),
+            api_keys: self.api_keys.values().cloned().collect(),
+            sources: self.sources.values().cloned().collect(),
+            destinations: self.destinations.values().cloned().collect(),
+            routes: self.routes.values().cloned().collect(),
+            ..Configuration::default()
+        }
+    }
+
+    pub(super) fn greatest_id(&self) -> u64 {
+        self.greatest_id
+    }
+
+    fn note_id(&mut self, id: u64) {
+        self.greatest_id = self.greatest_id.max(id);
+    }
+}
