@@ -1,1 +1,26 @@
-fn main() {}
+//! `postrider`: a webhook gateway in one binary.
+
+mod api;
+mod cli;
+mod config;
+mod serve;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let done = match cli.command {
+        None => serve::run(&cli.serve),
+        Some(cli::Command::Serve(args)) => serve::run(&args),
+        Some(cli::Command::Bench(args)) => postrider_bench::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One sentence for a person, never a stack trace.
+            eprintln!("postrider: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -34,7 +34,6 @@ impl Ledger {
                 entry.stand = Stand::Doomed;
             }
         }
-        self.unsure.retain(|delivery, _| self.entries[delivery].stand != Stand::Doomed);
     }
 
     /// A new run begins.

@@ -116,10 +116,11 @@ impl Ledger {
     }
 
     /// The gateway gives the slot back, so what followed must be on disk.
-    pub(crate) fn released(&mut self, delivery: DeliveryId) {
+    pub(crate) fn released(&mut self, delivery: DeliveryId) -> DestinationId {
         let flight = self.in_flight.remove(&delivery).expect("what gives its slot back had one");
         let next = flight.answered.expect("what gives its slot back was answered");
         self.settle(delivery, next);
+        flight.destination
     }
 
     fn settle(&mut self, delivery: DeliveryId, next: Next) {
@@ -154,7 +155,9 @@ impl Ledger {
             if flight.answered.is_none() {
                 self.orphans.insert(flight.attempt, flight.destination);
             }
-            self.unsure.insert(delivery, flight.answered);
+            if self.entries[&delivery].stand == Stand::InFlight {
+                self.unsure.insert(delivery, flight.answered);
+            }
         }
     }
 

@@ -1,21 +1,21 @@
 //! The engine as the rest of the program sees it.
 
+mod activity;
+mod reading;
+
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dispatch::{Control, Dispatcher, Inboxes};
 use crate::ingest::{self, Accepted, Arrival, Draft, IngestError};
 use crate::maintenance;
 use crate::send::{Connector, SendWorker};
-use postrider_core::delivery::DeliveryStatus;
-use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, IdGenerator};
+pub use activity::Activity;
+use postrider_core::id::{AccountId, DestinationId, EventId, IdGenerator};
 use postrider_core::limits::{INGEST_WAITING_MAX, SLOTS_DEFAULT};
-use postrider_core::map::{IdMap, IdSet};
-use postrider_core::scheduler::{Counters, DestinationView, Scheduler, Settings};
+use postrider_core::map::IdSet;
+use postrider_core::scheduler::Settings;
 use postrider_core::time::Timestamp;
-use postrider_store::{
-    Change, Destination, EventDetail, EventPage, EventQuery, EventStatus, LineDepth, Source, Store,
-    StoreError,
-};
+use postrider_store::{Change, Destination, LineDepth, Source, Store, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -56,33 +56,6 @@ pub enum ChangeError<E> {
     Refused(E),
     /// The store could not.
     Store(StoreError),
-}
-
-/// What is going on right now.
-#[derive(Clone, Debug, Default)]
-pub struct Activity {
-    /// Deliveries in flight.
-    pub in_flight: IdSet<DeliveryId>,
-    /// Their events.
-    pub in_flight_events: IdSet<EventId>,
-    /// Deliveries owed in all.
-    pub pending: u64,
-    /// Counts since the start.
-    pub counters: Counters,
-    /// Of each destination that has something going on.
-    pub destinations: IdMap<DestinationId, DestinationView>,
-}
-
-impl Activity {
-    pub(crate) fn of(scheduler: &Scheduler) -> Self {
-        Activity {
-            in_flight: scheduler.in_flight().map(|ticket| ticket.delivery).collect(),
-            in_flight_events: scheduler.in_flight().map(|ticket| ticket.event).collect(),
-            pending: scheduler.pending(),
-            counters: scheduler.counters(),
-            destinations: scheduler.views().collect(),
-        }
-    }
 }
 
 /// Ids, handed out in one place for the whole process.
@@ -340,49 +313,6 @@ impl Engine {
         answer.await.unwrap_or_default()
     }
 
-    /// Events of an account, newest first.
-    pub async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
-        let activity = self.activity().await;
-        let wanted = query.status;
-        // The store does not know what is in flight: to it such a delivery is queued or due again.
-        let mut page = match wanted {
-            Some(EventStatus::Of(DeliveryStatus::Delivering)) => self.delivering(query, &activity).await?,
-            _ => self.store.events(query).await?,
-        };
-        page.items.iter_mut().for_each(|event| overlay(event, &activity));
-        if let Some(status) = wanted {
-            page.items.retain(|event| EventStatus::of(event) == status);
-        }
-        Ok(page)
-    }
-
-    async fn delivering(&self, query: EventQuery, activity: &Activity) -> Result<EventPage, StoreError> {
-        let mut events: Vec<EventId> = activity.in_flight_events.iter().copied().collect();
-        events.sort_unstable_by(|a, b| b.cmp(a));
-        let mut page = EventPage::default();
-        for id in events {
-            let Some(event) = self.store.event(query.account, id).await? else { continue };
-            if query.source.is_some_and(|source| source != event.source) {
-                continue;
-            }
-            page.total += 1;
-            if page.total > query.offset as u64 && page.items.len() < query.limit {
-                page.items.push(event);
-            }
-        }
-        Ok(page)
-    }
-
-    /// One event with all that became of it.
-    pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        let activity = self.activity().await;
-        let mut found = self.store.event(account, event).await?;
-        if let Some(event) = &mut found {
-            overlay(event, &activity);
-        }
-        Ok(found)
-    }
-
     /// Stops: no new events, no new attempts; what is in flight ends within the grace time.
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
@@ -392,15 +322,6 @@ impl Engine {
             Ok(Ok(())) => self.store.close().await.map(|()| StopReport::Clean),
             // Requests that are cut off may go on at their receivers, so this is no clean stop.
             Ok(Err(_)) | Err(_) => Ok(StopReport::Cut),
-        }
-    }
-}
-
-fn overlay(event: &mut EventDetail, activity: &Activity) {
-    for delivery in &mut event.deliveries {
-        if activity.in_flight.contains(&delivery.id) {
-            delivery.status = DeliveryStatus::Delivering;
-            delivery.next_attempt_at = None;
         }
     }
 }

@@ -1,0 +1,208 @@
+//! A gateway with one tenant and one source, as every test here begins with.
+
+use crate::wait::wait_until;
+use bytes::Bytes;
+use postrider_core::delivery::{DeliveryStatus, Priority};
+use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::pattern::EventPattern;
+use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
+use postrider_core::time::Timestamp;
+use postrider_engine::send::{AddressGuard, Connector};
+use postrider_engine::{Accepted, Activity, Arrival, Engine, EngineOptions, IngestError};
+use postrider_store::{
+    Account, Attempt, Change, Destination, EventDetail, MemoryStore, Route, Source, SourceAuth, Store,
+};
+use rustls::ClientConfig;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Of the published test vectors.
+pub(crate) const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// What a gateway is started with.
+pub(crate) struct Setup {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) guard: AddressGuard,
+    pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) options: EngineOptions,
+}
+
+impl Default for Setup {
+    /// In memory, with loopback open and nobody's certificate trusted.
+    fn default() -> Self {
+        let loopback = ["127.0.0.0/8", "::1/128"].map(|range| range.parse().unwrap());
+        Setup {
+            store: Arc::new(MemoryStore::new()),
+            guard: AddressGuard::new(loopback.to_vec()),
+            tls: crate::tls_receiver::trusting(&[]),
+            options: EngineOptions::default(),
+        }
+    }
+}
+
+/// A running gateway. Dropping it without a stop is a crash, except that requests under way go on.
+pub(crate) struct Gateway {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) source: Arc<Source>,
+}
+
+impl Setup {
+    /// Starts a gateway, with the tenant that an earlier one left in the store or a new one.
+    pub(crate) async fn start(self) -> Gateway {
+        let connector = Arc::new(Connector::new(self.guard, self.tls));
+        let (engine, workers) = Engine::start(self.store, connector, self.options).await.unwrap();
+        for worker in workers {
+            tokio::spawn(worker.run());
+        }
+        let known = engine.catalog().accounts().first().map(|account| account.id);
+        let source = match known {
+            Some(account) => engine.catalog().sources(account).remove(0),
+            None => new_tenant(&engine).await,
+        };
+        Gateway { engine, source }
+    }
+}
+
+async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
+    let created_at = engine.clock().now();
+    let account = Account { id: AccountId::from_u64(engine.next_id()), name: "tenant".into(), created_at };
+    let source = Source {
+        id: SourceId::from_u64(engine.next_id()),
+        account: account.id,
+        name: "source".into(),
+        token: "token".into(),
+        auth: SourceAuth::None,
+        provider: None,
+        active: true,
+        created_at,
+    };
+    change(engine, vec![Change::PutAccount(account), Change::PutSource(source.clone())]).await;
+    Arc::new(source)
+}
+
+pub(crate) async fn change(engine: &Arc<Engine>, changes: Vec<Change>) {
+    let made = engine.change(|_| Ok::<_, Infallible>((changes, ()))).await;
+    made.unwrap_or_else(|error| panic!("a change was not made: {error:?}"));
+}
+
+/// An event with this body and nothing else.
+pub(crate) fn arrival(body: impl Into<Bytes>) -> Arrival {
+    Arrival { event_type: None, external_id: None, headers: vec![], body: body.into() }
+}
+
+/// The same delay after each of so many attempts, not spread.
+pub(crate) fn every(delay: Duration, attempts: u64) -> RetryPolicy {
+    RetryPolicy::new(Schedule::Delays(vec![delay]), Some(attempts), None, Jitter::None).unwrap()
+}
+
+impl Gateway {
+    /// On a store of its own, free to dial this machine.
+    pub(crate) async fn start() -> Self {
+        Setup::default().start().await
+    }
+
+    /// A destination that is not configured yet. What fails stays failed: the retry is an hour away.
+    pub(crate) fn destination(&self, url: &str) -> Destination {
+        Destination {
+            id: DestinationId::from_u64(self.engine.next_id()),
+            account: self.source.account,
+            name: "destination".into(),
+            url: url.to_owned(),
+            max_concurrency: MaxConcurrency::default(),
+            timeout: TimeoutSeconds::default(),
+            retry_policy: Some(every(Duration::from_secs(3600), 10)),
+            active: true,
+            auth: None,
+            custom_headers: vec![],
+            signing_secret: SECRET.into(),
+            created_at: Timestamp::ZERO,
+        }
+    }
+
+    /// Makes or changes a destination.
+    pub(crate) async fn put(&self, destination: &Destination) {
+        change(&self.engine, vec![Change::PutDestination(Box::new(destination.clone()))]).await;
+    }
+
+    /// Makes a destination and a route to it for the types that a pattern takes.
+    pub(crate) async fn route(&self, pattern: &str, destination: &Destination) {
+        let route = Route {
+            id: RouteId::from_u64(self.engine.next_id()),
+            account: self.source.account,
+            source: None,
+            destination: destination.id,
+            pattern: EventPattern::parse(pattern).unwrap(),
+            priority: Priority::Normal,
+            retry_policy: None,
+            active: true,
+            created_at: Timestamp::ZERO,
+        };
+        let changes = vec![Change::PutDestination(Box::new(destination.clone())), Change::PutRoute(route)];
+        change(&self.engine, changes).await;
+    }
+
+    /// All events go to this URL.
+    pub(crate) async fn deliver_to(&self, url: &str) -> Destination {
+        let destination = self.destination(url);
+        self.route("**", &destination).await;
+        destination
+    }
+
+    pub(crate) async fn ingest(&self, arrival: &Arrival) -> Result<Accepted, IngestError> {
+        self.engine.ingest(&self.source, arrival).await
+    }
+
+    pub(crate) async fn accept(&self, body: impl Into<Bytes>) -> EventId {
+        self.ingest(&arrival(body)).await.unwrap().id
+    }
+
+    pub(crate) async fn accept_typed(&self, event_type: &str) -> EventId {
+        let event_type = Some(EventType::parse(event_type).unwrap());
+        self.ingest(&Arrival { event_type, ..arrival("{}") }).await.unwrap().id
+    }
+
+    pub(crate) async fn detail(&self, event: EventId) -> EventDetail {
+        self.engine.event(self.source.account, event).await.unwrap().unwrap()
+    }
+
+    /// The event, once so many attempts are recorded and none is under way.
+    pub(crate) async fn attempted(&self, event: EventId, attempts: usize) -> EventDetail {
+        wait_until(&format!("{attempts} attempts are recorded"), async || {
+            let detail = self.detail(event).await;
+            let under_way = detail.deliveries.iter().any(|found| found.status == DeliveryStatus::Delivering);
+            (detail.attempts.len() >= attempts && !under_way).then_some(detail)
+        })
+        .await
+    }
+
+    /// The first attempt, once it is recorded.
+    pub(crate) async fn attempt(&self, event: EventId) -> Attempt {
+        self.attempted(event, 1).await.attempts.remove(0)
+    }
+
+    /// The event, once all that was owed for it is delivered or given up on.
+    pub(crate) async fn settled(&self, event: EventId) -> EventDetail {
+        wait_until("an event is settled", async || {
+            let detail = self.detail(event).await;
+            let settled = |status| matches!(status, DeliveryStatus::Delivered | DeliveryStatus::DeadLetter);
+            detail.deliveries.iter().all(|found| settled(found.status)).then_some(detail)
+        })
+        .await
+    }
+
+    /// Fails unless everything owed for the event is delivered, each at its first attempt.
+    pub(crate) async fn delivered_at_once(&self, event: EventId) {
+        let detail = self.settled(event).await;
+        for delivery in &detail.deliveries {
+            let what = (delivery.status, delivery.attempts);
+            assert_eq!(what, (DeliveryStatus::Delivered, 1), "{:?}", detail.attempts);
+        }
+    }
+
+    pub(crate) async fn activity(&self) -> Activity {
+        self.engine.activity().await
+    }
+}

@@ -1,0 +1,24 @@
+//! The engine against receivers on this machine that answer byte for byte as a test says.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod gateway;
+mod receiver;
+mod switched_store;
+mod tls_receiver;
+mod wait;
+
+mod addresses;
+mod answers;
+mod concurrency;
+mod connections;
+mod deletion;
+mod floods;
+mod hanging;
+mod idempotency;
+mod redirects;
+mod request;
+mod restart;
+mod retries;
+mod stopping;
+mod storage_faults;
+mod tls;

@@ -1,0 +1,155 @@
+//! A store that fails: events are refused at once, outcomes are kept, and it goes on by itself or ends in a fault.
+
+use crate::gateway::{Gateway, Setup, arrival, every};
+use crate::receiver::{BROKEN, OK, Receiver};
+use crate::switched_store::{Switch, SwitchedStore};
+use crate::wait::{wait_until, wait_within};
+use postrider_core::delivery::DeliveryStatus;
+use postrider_engine::{ChangeError, IngestError};
+use postrider_store::{Change, Store, StoreError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FULL: Switch = Switch::Fails(|| StoreError::Full);
+const AWAY: Switch = Switch::Fails(|| StoreError::Unavailable("away".into()));
+const BROKEN_STORE: Switch = Switch::Fails(|| StoreError::Broken("fsync: EIO".into()));
+
+async fn start_on(store: &Arc<SwitchedStore>) -> Gateway {
+    Setup { store: Arc::clone(store) as Arc<dyn Store>, ..Setup::default() }.start().await
+}
+
+async fn until_refused(store: &SwitchedStore, commits: usize) {
+    let what = format!("{commits} commits are refused");
+    wait_until(&what, async || (store.refused() >= commits).then_some(())).await;
+}
+
+/// Faults come while one delivery is under way and another event arrives; then they pass.
+async fn check_passing(fault: Switch, refusal: IngestError) {
+    let receiver = Receiver::holding(OK).await;
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    gateway.deliver_to(&receiver.url()).await;
+    let under_way = gateway.accept("under way").await;
+    receiver.until_requests(1).await;
+
+    store.commits.send_replace(fault);
+    receiver.release();
+    until_refused(&store, 2).await;
+    let started = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(gateway.ingest(&arrival("refused")).await, Err(refusal));
+    }
+    assert!(started.elapsed() < Duration::from_secs(2), "refusals took {:?}", started.elapsed());
+    let delivering = gateway.detail(under_way).await.deliveries[0].status;
+    assert_eq!(delivering, DeliveryStatus::Delivering, "its slot is not back before its outcome is on disk");
+
+    store.commits.send_replace(Switch::Works);
+    gateway.delivered_at_once(under_way).await;
+    let after =
+        wait_until("events are accepted again", async || gateway.ingest(&arrival("after")).await.ok());
+    gateway.delivered_at_once(after.await.id).await;
+    let bodies: Vec<Vec<u8>> = receiver.requests().into_iter().map(|request| request.body).collect();
+    assert_eq!(
+        bodies,
+        [&b"under way"[..], b"after"],
+        "what was refused was not sent, nothing was sent twice"
+    );
+    assert_eq!(store.finished().len(), 2, "each outcome is recorded once");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_events_keeps_outcomes_and_recovers_by_itself() {
+    check_passing(FULL, IngestError::DiskFull).await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_refuses_events_keeps_outcomes_and_recovers_by_itself() {
+    check_passing(AWAY, IngestError::Unavailable).await;
+}
+
+#[tokio::test]
+async fn outcomes_kept_over_a_full_disk_are_followed_by_their_retries() {
+    let receiver = Receiver::holding(BROKEN).await;
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.retry_policy = Some(every(Duration::ZERO, 2));
+    gateway.route("**", &destination).await;
+    let events = [gateway.accept("a").await, gateway.accept("b").await, gateway.accept("c").await];
+    receiver.until_requests(3).await;
+    store.commits.send_replace(FULL);
+    receiver.release();
+    until_refused(&store, 2).await;
+    assert_eq!(receiver.requests().len(), 3, "no retry before the failure is on disk");
+    store.commits.send_replace(Switch::Works);
+    for event in events {
+        assert_eq!(gateway.settled(event).await.attempts.len(), 2);
+    }
+    assert_eq!((receiver.requests().len(), store.finished().len(), store.deaths()), (6, 6, 3));
+}
+
+#[tokio::test]
+async fn a_disk_without_its_reserve_refuses_events_before_a_commit_fails() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    store.space.send_replace(FULL);
+    wait_until("the engine has seen it", async || gateway.engine.ready().err()).await;
+    assert_eq!(gateway.engine.ready(), Err(IngestError::DiskFull));
+    assert_eq!(gateway.ingest(&arrival("x")).await, Err(IngestError::DiskFull));
+    store.space.send_replace(Switch::Works);
+    wait_until("there is space again", async || gateway.engine.ready().ok()).await;
+    gateway.accept("x").await;
+    assert_eq!(store.refused(), 0);
+}
+
+#[tokio::test]
+async fn a_broken_commit_is_a_fault() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    let mut fault = gateway.engine.fault();
+    assert!(fault.borrow().is_none());
+    store.commits.send_replace(BROKEN_STORE);
+    assert_eq!(gateway.ingest(&arrival("x")).await, Err(IngestError::Unavailable));
+    let seen = fault.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    assert!(seen.0.contains("EIO"), "{seen:?}");
+    store.commits.send_replace(Switch::Works);
+    assert_eq!(gateway.ingest(&arrival("x")).await, Err(IngestError::Unavailable), "never tried again");
+    assert_eq!(gateway.engine.ready(), Err(IngestError::Unavailable));
+    assert_eq!(store.refused(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_breaks_at_a_change_is_a_fault() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    store.changes.send_replace(BROKEN_STORE);
+    let destination = Box::new(gateway.destination("http://127.0.0.1:1/"));
+    let made = gateway.engine.change(|_| Ok::<_, ()>((vec![Change::PutDestination(destination)], ()))).await;
+    assert!(matches!(made, Err(ChangeError::Store(StoreError::Broken(_)))));
+    let fault = gateway.engine.fault();
+    wait_within(Duration::from_secs(3), "the fault is told", async || fault.borrow().clone()).await;
+}
+
+#[tokio::test]
+async fn a_dispatcher_that_panics_is_a_fault() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    store.commits.send_replace(Switch::Panics);
+    assert!(gateway.ingest(&arrival("x")).await.is_err());
+    let fault = gateway.engine.fault();
+    wait_within(Duration::from_secs(3), "the fault is told", async || fault.borrow().clone()).await;
+    assert!(gateway.engine.ready().is_err(), "readiness tells the truth");
+}
+
+#[tokio::test]
+async fn a_change_that_the_store_refuses_changes_nothing() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    store.changes.send_replace(FULL);
+    let destination = gateway.destination("http://127.0.0.1:1/");
+    let (id, account) = (destination.id, destination.account);
+    let change = vec![Change::PutDestination(Box::new(destination))];
+    let made = gateway.engine.change(|_| Ok::<_, ()>((change, ()))).await;
+    assert!(matches!(made, Err(ChangeError::Store(StoreError::Full))));
+    assert!(gateway.engine.catalog().destination(account, id).is_none());
+}

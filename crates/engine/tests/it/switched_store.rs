@@ -1,0 +1,165 @@
+//! A store in memory whose faults are switched on and off by the test, and that notes what it was asked.
+
+use async_trait::async_trait;
+use postrider_core::delivery::Line;
+use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::outcome::Next;
+use postrider_core::time::Timestamp;
+use postrider_store::{
+    Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, Finished, LineDepth,
+    MemoryStore, Page, Receipt, Store, StoreError,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Switch {
+    Works,
+    Fails(fn() -> StoreError),
+    /// The call comes back when the switch is set to something else.
+    Hangs,
+    Panics,
+}
+
+impl Switch {
+    async fn pass(of: &watch::Sender<Switch>) -> Result<(), StoreError> {
+        let mut switch = of.subscribe();
+        let settled = switch.wait_for(|switch| !matches!(switch, Switch::Hangs)).await;
+        let settled = *settled.expect("the store has the other end");
+        match settled {
+            Switch::Works | Switch::Hangs => Ok(()),
+            Switch::Fails(error) => Err(error()),
+            Switch::Panics => panic!("planted by a test"),
+        }
+    }
+}
+
+pub(crate) struct SwitchedStore {
+    inner: MemoryStore,
+    pub(crate) commits: watch::Sender<Switch>,
+    pub(crate) changes: watch::Sender<Switch>,
+    /// Of pages of the queue and of contents.
+    pub(crate) reads: watch::Sender<Switch>,
+    pub(crate) space: watch::Sender<Switch>,
+    finished: Mutex<Vec<Finished>>,
+    refused: AtomicUsize,
+    unread: AtomicUsize,
+    burials: AtomicUsize,
+}
+
+impl SwitchedStore {
+    pub(crate) fn new() -> Arc<Self> {
+        let works = || watch::Sender::new(Switch::Works);
+        Arc::new(SwitchedStore {
+            inner: MemoryStore::new(),
+            commits: works(),
+            changes: works(),
+            reads: works(),
+            space: works(),
+            finished: Mutex::default(),
+            refused: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            burials: AtomicUsize::new(0),
+        })
+    }
+
+    /// Outcomes that were committed, in order; one that was committed twice is there twice.
+    pub(crate) fn finished(&self) -> Vec<Finished> {
+        self.finished.lock().unwrap().clone()
+    }
+
+    /// Committed outcomes that gave a delivery up.
+    pub(crate) fn deaths(&self) -> usize {
+        let dead = |finished: &&Finished| matches!(finished.attempt.next, Next::Dead(_));
+        self.finished().iter().filter(dead).count()
+    }
+
+    /// Commits that were refused.
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
+    }
+
+    /// Reads that were refused.
+    pub(crate) fn unread(&self) -> usize {
+        self.unread.load(Ordering::SeqCst)
+    }
+
+    /// How often it was asked to bury something.
+    pub(crate) fn burials(&self) -> usize {
+        self.burials.load(Ordering::SeqCst)
+    }
+
+    async fn pass_read(&self) -> Result<(), StoreError> {
+        Switch::pass(&self.reads).await.inspect_err(|_| {
+            self.unread.fetch_add(1, Ordering::SeqCst);
+        })
+    }
+}
+
+#[async_trait]
+impl Store for SwitchedStore {
+    async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        let passed = Switch::pass(&self.commits).await;
+        passed.inspect_err(|_| {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+        })?;
+        let receipt = self.inner.commit(Arc::clone(&batch)).await?;
+        self.finished.lock().unwrap().extend(batch.finished.iter().cloned());
+        Ok(receipt)
+    }
+
+    async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
+        self.pass_read().await?;
+        self.inner.load(line, limit).await
+    }
+
+    async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
+        self.inner.lines().await
+    }
+
+    async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
+        self.pass_read().await?;
+        self.inner.content(event).await
+    }
+
+    async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        Switch::pass(&self.changes).await?;
+        self.inner.configure(changes).await
+    }
+
+    async fn configuration(&self) -> Result<Configuration, StoreError> {
+        self.inner.configuration().await
+    }
+
+    async fn bury(
+        &self,
+        destination: DestinationId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.burials.fetch_add(1, Ordering::SeqCst);
+        self.inner.bury(destination, now, limit).await
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
+        self.inner.events(query).await
+    }
+
+    async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
+        self.inner.event(account, event).await
+    }
+
+    async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.inner.maintain(now).await
+    }
+
+    async fn writable(&self) -> Result<(), StoreError> {
+        Switch::pass(&self.space).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        self.inner.close().await
+    }
+}

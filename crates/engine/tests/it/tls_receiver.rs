@@ -1,0 +1,170 @@
+//! A receiver behind TLS, with certificates made for the test.
+
+use bytes::Bytes;
+use http::{HeaderMap, Response, Uri, Version};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+/// Somebody who signs certificates.
+pub(crate) struct Authority {
+    certificate: Certificate,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// A server's certificate with its key.
+pub(crate) struct Identity {
+    certificate: CertificateDer<'static>,
+    key: KeyPair,
+}
+
+impl Authority {
+    pub(crate) fn new(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).unwrap();
+        Authority { certificate, issuer: Issuer::new(params, key) }
+    }
+
+    pub(crate) fn root(&self) -> CertificateDer<'static> {
+        self.certificate.der().clone()
+    }
+
+    /// A certificate for this host, changed as the test likes.
+    pub(crate) fn sign(&self, host: &str, adjust: impl FnOnce(&mut CertificateParams)) -> Identity {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([host.to_owned()]).unwrap();
+        adjust(&mut params);
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Identity { certificate: certificate.der().clone(), key }
+    }
+}
+
+impl Identity {
+    /// A certificate for this host that nobody has signed.
+    pub(crate) fn self_signed(host: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new([host.to_owned()]).unwrap().self_signed(&key).unwrap();
+        Identity { certificate: certificate.der().clone(), key }
+    }
+}
+
+/// What a gateway trusts, with both protocols offered as in production.
+pub(crate) fn trusting(roots: &[CertificateDer<'static>]) -> Arc<ClientConfig> {
+    let mut trusted = RootCertStore::empty();
+    trusted.add_parsable_certificates(roots.iter().cloned());
+    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+/// A request as the server's HTTP library understood it.
+#[derive(Clone, Debug)]
+pub(crate) struct TlsRequest {
+    pub(crate) version: Version,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+#[derive(Default)]
+struct Log {
+    connections: AtomicUsize,
+    refused: AtomicUsize,
+    requests: Mutex<Vec<TlsRequest>>,
+}
+
+pub(crate) struct TlsReceiver {
+    address: SocketAddr,
+    log: Arc<Log>,
+}
+
+impl TlsReceiver {
+    /// Answers every request with 200, over the first protocol of these that the gateway speaks.
+    pub(crate) async fn start(identity: Identity, protocols: &[&str]) -> Self {
+        let key = PrivatePkcs8KeyDer::from(identity.key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![identity.certificate], key.into())
+            .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let log = Arc::new(Log::default());
+        let for_connections = Arc::clone(&log);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(serve(acceptor.clone(), stream, Arc::clone(&for_connections)));
+            }
+        });
+        TlsReceiver { address, log }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.log.connections.load(Ordering::SeqCst)
+    }
+
+    /// Handshakes that the gateway did not finish.
+    pub(crate) fn refused(&self) -> usize {
+        self.log.refused.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<TlsRequest> {
+        self.log.requests.lock().unwrap().clone()
+    }
+}
+
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream, log: Arc<Log>) {
+    log.connections.fetch_add(1, Ordering::SeqCst);
+    let Ok(stream) = acceptor.accept(stream).await else {
+        log.refused.fetch_add(1, Ordering::SeqCst);
+        return;
+    };
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let service = service_fn(move |request| answer(Arc::clone(&log), request));
+    let io = TokioIo::new(stream);
+    // How a connection ends is the gateway's business.
+    if http2 {
+        let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(io, service)
+            .await;
+    } else {
+        let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
+    }
+}
+
+async fn answer(
+    log: Arc<Log>,
+    request: http::Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let request = TlsRequest { version: head.version, uri: head.uri, headers: head.headers, body };
+    log.requests.lock().unwrap().push(request);
+    Ok(Response::new(Full::new(Bytes::from_static(b"ok"))))
+}

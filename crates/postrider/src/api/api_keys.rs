@@ -1,0 +1,67 @@
+//! `/v1/api-keys`: keys of the caller's account. A key is shown whole once, when it is made.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::fields::{Fields, required};
+use super::{App, Shared, view};
+use crate::serve::admin_key::{hash, random_key};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use postrider_core::id::{AccountId, ApiKeyId};
+use postrider_store::{ApiKey, Change};
+
+/// Enough of a key for a person to tell it from others.
+const SHOWN_PREFIX: usize = 10;
+
+/// A new key and its text.
+pub(crate) fn make(app: &App, account: AccountId, name: String) -> (ApiKey, String) {
+    let text = random_key("hk_");
+    let key = ApiKey {
+        id: ApiKeyId::from_u64(app.engine.next_id()),
+        account,
+        name,
+        prefix: text.chars().take(SHOWN_PREFIX).collect(),
+        hash: hash(&text),
+        created_at: app.engine.clock().now(),
+        revoked_at: None,
+    };
+    (key, text)
+}
+
+pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+    let keys = app.engine.catalog().api_keys(caller.account);
+    view::data(StatusCode::OK, &keys.iter().map(view::api_key).collect())
+}
+
+pub(crate) async fn create(
+    State(app): Shared,
+    caller: Caller,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let name = required("name", fields.name("name")?)?;
+    fields.finish()?;
+    let (key, text) = make(&app, caller.account, name);
+    let mut shown = view::api_key(&key);
+    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))).await?;
+    shown["key"] = text.into();
+    Ok(view::data(StatusCode::CREATED, &shown))
+}
+
+pub(crate) async fn revoke(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let not_found = || ApiError::not_found("API key");
+    let id = ApiKeyId::parse(&id).map_err(|_| not_found())?;
+    let now = app.engine.clock().now();
+    let decide = |catalog: &postrider_engine::Catalog| {
+        let found =
+            catalog.api_keys(caller.account).into_iter().find(|key| key.id == id).ok_or_else(not_found)?;
+        let revoked = ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found };
+        Ok::<_, ApiError>((vec![Change::PutApiKey(revoked)], ()))
+    };
+    app.engine.change(decide).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,26 @@
+//! Reads a request's body whole, with a limit and a deadline. Nothing is ever truncated.
+
+use super::error::ApiError;
+use axum::body::Body;
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::time::Duration;
+
+/// 5 MB in this time is 170 kB/s.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > bytes_max as u64) {
+        return Err(ApiError::too_large(bytes_max));
+    }
+    let collected = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, bytes_max).collect()).await;
+    match collected {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::too_large(bytes_max)),
+        Ok(Err(_)) => Err(ApiError::broken_body()),
+        Err(_) => Err(ApiError::too_slow()),
+    }
+}

@@ -1,0 +1,235 @@
+//! `/v1/destinations`: where events go, with their limits.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::fields::{Fields, required};
+use super::{App, Shared, view};
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderName, HeaderValue, StatusCode};
+use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::id::DestinationId;
+use postrider_core::limits::CUSTOM_HEADERS_MAX;
+use postrider_core::retry::RetryPolicy;
+use postrider_engine::send::{DestinationUrl, SigningSecret};
+use postrider_store::codec::policy_from_json;
+use postrider_store::{Change, Destination, DestinationAuth, Headers};
+use serde_json::{Value, json};
+
+pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+    let activity = app.engine.activity().await;
+    let found = app.engine.catalog().destinations(caller.account);
+    let shown =
+        found.iter().map(|found| view::destination(found, activity.destinations.get(&found.id))).collect();
+    view::data(StatusCode::OK, &shown)
+}
+
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
+    let activity = app.engine.activity().await;
+    Ok(view::data(StatusCode::OK, &view::destination(&found, activity.destinations.get(&id))))
+}
+
+pub(crate) async fn create(
+    State(app): Shared,
+    caller: Caller,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let blank = Destination {
+        id: DestinationId::from_u64(app.engine.next_id()),
+        account: caller.account,
+        name: required("name", fields.name("name")?)?,
+        url: required("url", url(&app, &mut fields)?)?,
+        max_concurrency: MaxConcurrency::default(),
+        timeout: TimeoutSeconds::default(),
+        retry_policy: None,
+        active: true,
+        auth: None,
+        custom_headers: Headers::new(),
+        signing_secret: new_secret(),
+        created_at: app.engine.clock().now(),
+    };
+    let made = apply(blank, &mut fields)?;
+    fields.finish()?;
+    let mut shown = view::destination(&made, None);
+    // The one time that it is shown: the receiver needs it to check signatures.
+    shown["signing_secret"] = made.signing_secret.as_str().into();
+    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(made))], ()))).await?;
+    Ok(view::data(StatusCode::CREATED, &shown))
+}
+
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &postrider_engine::Catalog| {
+        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
+        let mut changed = (**found).clone();
+        changed.name = fields.name("name")?.unwrap_or(changed.name);
+        changed.url = url(&app, &mut fields)?.unwrap_or(changed.url);
+        let changed = apply(changed, &mut fields)?;
+        fields.finish()?;
+        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], changed))
+    };
+    let changed = app.engine.change(decide).await?;
+    let activity = app.engine.activity().await;
+    Ok(view::data(StatusCode::OK, &view::destination(&changed, activity.destinations.get(&id))))
+}
+
+pub(crate) async fn delete(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &postrider_engine::Catalog| {
+        catalog.destination(caller.account, id).ok_or_else(not_found)?;
+        Ok::<_, ApiError>((vec![Change::DeleteDestination(id)], ()))
+    };
+    app.engine.change(decide).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn rotate_secret(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let secret = new_secret();
+    let decide = |catalog: &postrider_engine::Catalog| {
+        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
+        let rotated = Destination { signing_secret: secret.clone(), ..(**found).clone() };
+        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(rotated))], ()))
+    };
+    app.engine.change(decide).await?;
+    Ok(view::data(StatusCode::OK, &json!({ "signing_secret": secret })))
+}
+
+/// The fields that making and changing share. `null` takes an optional one away.
+fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+    into.max_concurrency =
+        fields.number("max_concurrency", MaxConcurrency::new)?.unwrap_or(into.max_concurrency);
+    into.timeout = fields.number("timeout_seconds", TimeoutSeconds::new)?.unwrap_or(into.timeout);
+    into.active = fields.switch("active")?.unwrap_or(into.active);
+    if fields.mentions("retry_policy") {
+        into.retry_policy = policy(fields)?;
+    }
+    if fields.mentions("auth_config") {
+        into.auth = auth(fields)?;
+    }
+    if fields.mentions("custom_headers") {
+        into.custom_headers = custom_headers(fields)?;
+    }
+    if let Some(secret) = fields.text("signing_secret")? {
+        SigningSecret::parse(&secret).map_err(|allowed| ApiError::field("signing_secret", allowed))?;
+        into.signing_secret = secret;
+    }
+    Ok(into)
+}
+
+/// A URL that names a closed address is refused here already; names are checked when they are dialled.
+fn url(app: &App, fields: &mut Fields) -> Result<Option<String>, ApiError> {
+    let Some(text) = fields.text("url")? else { return Ok(None) };
+    let parsed = DestinationUrl::parse(&text).map_err(|allowed| ApiError::field("url", allowed))?;
+    match parsed.literal_address() {
+        Some(address) if !app.engine.connector().guard().allows(address) => {
+            let allowed = format!(
+                "points to {address}, which is not open to deliveries; an operator can open its range with --egress-allow"
+            );
+            Err(ApiError::field("url", allowed))
+        }
+        _ => Ok(Some(text)),
+    }
+}
+
+/// A retry policy, of a destination or a route.
+pub(crate) fn policy(fields: &mut Fields) -> Result<Option<RetryPolicy>, ApiError> {
+    let Some(value) = fields.take("retry_policy") else { return Ok(None) };
+    let named = |field: &str| match field {
+        "retry_policy" => field.to_owned(),
+        inner => format!("retry_policy.{inner}"),
+    };
+    policy_from_json(&value).map(Some).map_err(|bad| ApiError::field(&named(bad.field), bad.allowed))
+}
+
+fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
+    let Some(value) = fields.take("auth_config") else { return Ok(None) };
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let secret = |field: &'static str| {
+        let text = text(field);
+        let legal = !text.is_empty() && HeaderValue::try_from(text.as_str()).is_ok();
+        let refused =
+            || ApiError::field(&format!("auth_config.{field}"), "must be a text that fits into a header");
+        if legal { Ok(text) } else { Err(refused()) }
+    };
+    match text("type").as_str() {
+        "bearer" => Ok(Some(DestinationAuth::Bearer { token: secret("token")? })),
+        "header" => {
+            let header = header_name("auth_config.header", &text("header"))?;
+            Ok(Some(DestinationAuth::Header { header, value: secret("value")? }))
+        }
+        _ => Err(ApiError::field("auth_config.type", "must be \"bearer\" or \"header\"")),
+    }
+}
+
+fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
+    let allowed = format!("must be an object of at most {CUSTOM_HEADERS_MAX} header names and text values");
+    let refused = || ApiError::field("custom_headers", &allowed);
+    let Some(value) = fields.take("custom_headers") else { return Ok(Headers::new()) };
+    let Value::Object(object) = value else { return Err(refused()) };
+    if object.len() > CUSTOM_HEADERS_MAX {
+        return Err(refused());
+    }
+    let mut headers = Headers::new();
+    for (name, value) in &object {
+        let value = value.as_str().filter(|text| HeaderValue::try_from(*text).is_ok()).ok_or_else(refused)?;
+        headers.push((header_name("custom_headers", name)?, value.to_owned()));
+    }
+    Ok(headers)
+}
+
+/// Names that the gateway itself must be sure of.
+const RESERVED: [&str; 9] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "upgrade",
+    "te",
+    "trailer",
+    "expect",
+    "keep-alive",
+];
+
+fn header_name(field: &str, name: &str) -> Result<String, ApiError> {
+    let lower = name.to_ascii_lowercase();
+    let reserved = RESERVED.contains(&lower.as_str()) || lower.starts_with("webhook-");
+    if reserved || HeaderName::try_from(lower.as_str()).is_err() {
+        let allowed = "must hold legal header names, and none that the gateway sets itself (host, content-length, webhook-… and the like)";
+        return Err(ApiError::field(field, allowed));
+    }
+    Ok(lower)
+}
+
+fn new_secret() -> String {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    SigningSecret::text_of(bytes)
+}
+
+fn parse(id: &str) -> Result<DestinationId, ApiError> {
+    DestinationId::parse(id).map_err(|_| not_found())
+}
+
+fn not_found() -> ApiError {
+    ApiError::not_found("destination")
+}

@@ -1,0 +1,156 @@
+//! What a caller is told when something is refused: one sentence, a stable code, and the field.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use postrider_engine::{ChangeError, IngestError};
+use postrider_store::StoreError;
+use serde_json::json;
+
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    field: Option<String>,
+    sentence: String,
+    retry_after_seconds: Option<u32>,
+}
+
+/// A full disk or a busy store may be better again after this.
+const RETRY_SOON_SECONDS: u32 = 1;
+const RETRY_LATER_SECONDS: u32 = 10;
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, sentence: impl Into<String>) -> Self {
+        ApiError { status, code, field: None, sentence: sentence.into(), retry_after_seconds: None }
+    }
+
+    fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    /// 400: the body is not JSON.
+    pub(crate) fn malformed(sentence: impl Into<String>) -> Self {
+        ApiError::new(StatusCode::BAD_REQUEST, "malformed", sentence)
+    }
+
+    /// 422: a field is not what is allowed.
+    pub(crate) fn field(field: &str, allowed: impl std::fmt::Display) -> Self {
+        let error =
+            ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field} {allowed}."));
+        ApiError { field: Some(field.to_owned()), ..error }
+    }
+
+    /// 404 for an id of ours, of somebody else or of nobody: they look the same.
+    pub(crate) fn not_found(what: &str) -> Self {
+        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("There is no such {what}."))
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        ApiError::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "This path does not take this method.",
+        )
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        let sentence = "Send a valid key as Authorization: Bearer hk_….";
+        ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", sentence)
+    }
+
+    pub(crate) fn bad_signature() -> Self {
+        ApiError::new(
+            StatusCode::UNAUTHORIZED,
+            "bad_signature",
+            "The request is not signed as this source wants it.",
+        )
+    }
+
+    pub(crate) fn forbidden(sentence: &str) -> Self {
+        ApiError::new(StatusCode::FORBIDDEN, "forbidden", sentence)
+    }
+
+    pub(crate) fn too_large(bytes_max: usize) -> Self {
+        let sentence = format!("The body is larger than the {bytes_max} bytes allowed.");
+        ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
+    }
+
+    pub(crate) fn too_slow() -> Self {
+        ApiError::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "The body did not arrive in time.")
+    }
+
+    pub(crate) fn broken_body() -> Self {
+        ApiError::malformed("The body broke off before its end.")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut body = json!({ "error": self.sentence, "code": self.code });
+        if let Some(field) = &self.field {
+            body["field"] = field.as_str().into();
+        }
+        let mut response = (self.status, body.to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+impl From<IngestError> for ApiError {
+    fn from(error: IngestError) -> Self {
+        let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+        match error {
+            IngestError::Conflict(known) => ApiError::new(
+                StatusCode::CONFLICT,
+                "idempotency_conflict",
+                format!("Another body was accepted under this idempotency key as {known}."),
+            ),
+            IngestError::Overloaded => ApiError::new(
+                unavailable,
+                "overloaded",
+                "Too many events are waiting to be written; send it again.",
+            )
+            .retry_after(RETRY_SOON_SECONDS),
+            IngestError::DiskFull => {
+                ApiError::new(unavailable, "disk_full", "The gateway's disk is full; send it again later.")
+                    .retry_after(RETRY_LATER_SECONDS)
+            }
+            IngestError::Unavailable => {
+                ApiError::new(unavailable, "store_unavailable", "The store cannot write now; send it again.")
+                    .retry_after(RETRY_SOON_SECONDS)
+            }
+            IngestError::Stopping => {
+                ApiError::new(unavailable, "stopping", "The gateway is stopping; send it again.")
+                    .retry_after(RETRY_SOON_SECONDS)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(%error, "a request failed in the store");
+        match error {
+            StoreError::Full => IngestError::DiskFull.into(),
+            StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable.into(),
+        }
+    }
+}
+
+impl<E: Into<ApiError>> From<ChangeError<E>> for ApiError {
+    fn from(error: ChangeError<E>) -> Self {
+        match error {
+            ChangeError::Refused(refused) => refused.into(),
+            ChangeError::Store(error) => error.into(),
+        }
+    }
+}

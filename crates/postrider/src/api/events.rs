@@ -1,0 +1,108 @@
+//! `/v1/events`: what came in, what became of it, and sending it again.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::{Shared, view};
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use http::StatusCode;
+use postrider_core::id::{EventId, SourceId};
+use postrider_store::{EventQuery, EventStatus};
+use serde_json::json;
+use std::collections::HashMap;
+
+const LIMIT_DEFAULT: usize = 25;
+const LIMIT_MAX: usize = 200;
+const OFFSET_MAX: usize = 1_000_000;
+
+type Parameters = Query<HashMap<String, String>>;
+
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
+    let Some(query) = query(caller, &parameters)? else {
+        return Ok(view::data(StatusCode::OK, &json!({ "items": [], "total": 0 })));
+    };
+    let page = app.engine.events(query).await?;
+    let items: Vec<_> = page.items.iter().map(view::event).collect();
+    Ok(view::data(StatusCode::OK, &json!({ "items": items, "total": page.total })))
+}
+
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let event = app.engine.event(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
+    let attempts: Vec<_> = event.attempts.iter().map(view::attempt).collect();
+    Ok(view::data(StatusCode::OK, &json!({ "event": view::event(&event), "attempts": attempts })))
+}
+
+pub(crate) async fn replay(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;
+    let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
+    let answer = json!({
+        "original_event_id": id.to_string(),
+        "replay_event_id": accepted.id.to_string(),
+        "status": status,
+    });
+    Ok(view::data(StatusCode::ACCEPTED, &answer))
+}
+
+const PARAMETERS: [&str; 5] = ["source_id", "status", "direction", "limit", "offset"];
+
+/// `None` when nothing can match.
+fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<EventQuery>, ApiError> {
+    if let Some(unknown) = parameters.keys().find(|key| !PARAMETERS.contains(&key.as_str())) {
+        let shown: String = unknown.chars().take(64).collect();
+        return Err(ApiError::field(
+            &shown,
+            format!("is not a parameter; allowed are {}", PARAMETERS.join(", ")),
+        ));
+    }
+    // Events outlive their source, so one that is deleted may still be asked for.
+    let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
+    let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
+    let status = parameters.get("status").map(|text| status(text)).transpose()?.flatten();
+    let nothing = match parameters.get("direction").map(String::as_str) {
+        None | Some("inbound") => false,
+        Some("outbound") => true,
+        Some(_) => return Err(ApiError::field("direction", "must be inbound or outbound")),
+    };
+    let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
+    let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
+    let query = EventQuery { account: caller.account, source, status, limit, offset };
+    Ok((!nothing).then_some(query))
+}
+
+fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {
+    let allowed = "must be accepted, queued, delivering, delivered, retry_scheduled or dead_letter";
+    EventStatus::from_word(text).map(Some).ok_or_else(|| ApiError::field("status", allowed))
+}
+
+fn number(
+    parameters: &HashMap<String, String>,
+    name: &str,
+    least: usize,
+    most: usize,
+    default: usize,
+) -> Result<usize, ApiError> {
+    let Some(text) = parameters.get(name) else { return Ok(default) };
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| ApiError::field(name, format!("must be a whole number from {least} to {most}")))
+}
+
+fn parse(id: &str) -> Result<EventId, ApiError> {
+    EventId::parse(id).map_err(|_| not_found())
+}
+
+fn not_found() -> ApiError {
+    ApiError::not_found("event")
+}

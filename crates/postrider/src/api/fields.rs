@@ -1,0 +1,103 @@
+//! Reads a JSON object field by field. What is unknown, missing or of the wrong type is named.
+
+use super::error::ApiError;
+use super::{App, body};
+use axum::extract::{FromRequest, Request};
+use postrider_core::limits::{CONFIG_BODY_BYTES_MAX, NAME_CHARS_MAX};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The object of a request. A field that was read is taken out, so what is left is unknown.
+pub(crate) struct Fields {
+    object: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+impl FromRequest<Arc<App>> for Fields {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, ApiError> {
+        let (head, incoming) = request.into_parts();
+        let bytes = body::read(&head.headers, incoming, CONFIG_BODY_BYTES_MAX).await?;
+        Fields::parse(&bytes)
+    }
+}
+
+impl Fields {
+    /// An empty body is an empty object, so that calls without required fields need none.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Fields { object: Map::new(), known: Vec::new() });
+        }
+        let value = serde_json::from_slice(bytes);
+        match value.map_err(|error| ApiError::malformed(format!("The body is not JSON: {error}.")))? {
+            Value::Object(object) => Ok(Fields { object, known: Vec::new() }),
+            _ => Err(ApiError::malformed("The body must be a JSON object.")),
+        }
+    }
+
+    /// A field as it is. `null` counts as absent.
+    pub(crate) fn take(&mut self, field: &'static str) -> Option<Value> {
+        self.known.push(field);
+        self.object.remove(field).filter(|value| !value.is_null())
+    }
+
+    /// Whether a field is there at all, `null` included.
+    pub(crate) fn mentions(&self, field: &str) -> bool {
+        self.object.contains_key(field)
+    }
+
+    pub(crate) fn text(&mut self, field: &'static str) -> Result<Option<String>, ApiError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(ApiError::field(field, "must be a text")),
+        }
+    }
+
+    /// A name: not blank, not endless, nothing that breaks a terminal.
+    pub(crate) fn name(&mut self, field: &'static str) -> Result<Option<String>, ApiError> {
+        let Some(name) = self.text(field)? else { return Ok(None) };
+        let legal = !name.trim().is_empty()
+            && name.chars().count() <= NAME_CHARS_MAX
+            && !name.chars().any(char::is_control);
+        let allowed = format!("must be 1 to {NAME_CHARS_MAX} characters without control characters");
+        if legal { Ok(Some(name)) } else { Err(ApiError::field(field, allowed)) }
+    }
+
+    pub(crate) fn switch(&mut self, field: &'static str) -> Result<Option<bool>, ApiError> {
+        match self.take(field) {
+            None => Ok(None),
+            Some(Value::Bool(on)) => Ok(Some(on)),
+            Some(_) => Err(ApiError::field(field, "must be true or false")),
+        }
+    }
+
+    /// A number, checked by its type. What is no whole number is told the same as one out of range.
+    pub(crate) fn number<T, E: std::fmt::Display>(
+        &mut self,
+        field: &'static str,
+        check: impl Fn(u64) -> Result<T, E>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(value) = self.take(field) else { return Ok(None) };
+        let number = value.as_u64().unwrap_or(u64::MAX);
+        check(number).map(Some).map_err(|allowed| ApiError::field(field, allowed))
+    }
+
+    /// Refuses what nobody asked for: a misspelt field must not be silently ignored.
+    pub(crate) fn finish(self) -> Result<(), ApiError> {
+        match self.object.keys().next() {
+            None => Ok(()),
+            Some(unknown) => {
+                let shown: String = unknown.chars().take(64).collect();
+                let allowed = format!("is not a field of this; allowed are {}", self.known.join(", "));
+                Err(ApiError::field(&shown, allowed))
+            }
+        }
+    }
+}
+
+/// A field that must be there.
+pub(crate) fn required<T>(field: &str, value: Option<T>) -> Result<T, ApiError> {
+    value.ok_or_else(|| ApiError::field(field, "is missing"))
+}

@@ -1,0 +1,94 @@
+//! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
+
+use super::error::ApiError;
+use super::{App, Shared, body, view};
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use postrider_core::event::EventType;
+use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
+use postrider_engine::Arrival;
+use postrider_store::{Headers, Source, SourceAuth};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+
+/// The first of these that is there names the event, and a repetition of it.
+const KEY_HEADERS: [&str; 4] = ["x-webhook-id", "x-event-id", "idempotency-key", "x-request-id"];
+const TYPE_HEADER: &str = "x-event-type";
+
+pub(crate) async fn by_token(
+    State(app): Shared,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let source = app.engine.catalog().source_by_token(&token).cloned();
+    take(&app, &source.ok_or_else(|| ApiError::not_found("source"))?, &headers, body).await
+}
+
+pub(crate) async fn ingress(
+    State(app): Shared,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let source = app.first.ingress.and_then(|id| app.engine.catalog().source(app.first.account, id).cloned());
+    let source = source
+        .ok_or_else(|| ApiError::not_found("path; list [[destinations]] in the config file to open it"))?;
+    take(&app, &source, &headers, body).await
+}
+
+async fn take(
+    app: &App,
+    source: &Arc<Source>,
+    headers: &HeaderMap,
+    incoming: Body,
+) -> Result<Response, ApiError> {
+    // Refused before the body is read, so that a full gateway costs its senders nothing.
+    app.engine.ready()?;
+    check_secret(source, headers)?;
+    let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
+    let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
+    let arrival = Arrival { event_type, external_id, headers: kept(headers), body };
+    let accepted = app.engine.ingest(source, &arrival).await?;
+    let id = accepted.id.to_string();
+    let answer = match (accepted.duplicate, accepted.deliveries) {
+        (true, _) => json!({ "id": id, "status": "accepted", "note": "duplicate" }),
+        (false, 0) => json!({ "id": id, "status": "accepted" }),
+        (false, _) => json!({ "id": id, "status": "queued" }),
+    };
+    Ok(view::data(StatusCode::ACCEPTED, &answer))
+}
+
+/// Compares hashes, so that neither the time nor the length tells anything of the secret.
+fn check_secret(source: &Source, headers: &HeaderMap) -> Result<(), ApiError> {
+    let SourceAuth::SharedSecret { header, secret } = &source.auth else { return Ok(()) };
+    let shown = headers.get(header.as_str()).map_or(&b""[..], |value| value.as_bytes());
+    let same = Sha256::digest(shown).ct_eq(&Sha256::digest(secret.as_bytes()));
+    if bool::from(same) { Ok(()) } else { Err(ApiError::bad_signature()) }
+}
+
+fn event_type(headers: &HeaderMap) -> Result<Option<EventType>, ApiError> {
+    let Some(value) = headers.get(TYPE_HEADER) else { return Ok(None) };
+    let refused = |allowed: &dyn std::fmt::Display| ApiError::field("X-Event-Type", allowed);
+    let text = value.to_str().map_err(|_| refused(&postrider_core::event::BadEventType))?;
+    EventType::parse(text).map(Some).map_err(|allowed| refused(&allowed))
+}
+
+fn external_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let Some((name, value)) = KEY_HEADERS.iter().find_map(|name| Some((*name, headers.get(*name)?))) else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().filter(|text| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()));
+    let allowed = format!("must be 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters");
+    text.map(|text| Some(text.to_owned())).ok_or_else(|| ApiError::field(name, allowed))
+}
+
+fn kept(headers: &HeaderMap) -> Headers {
+    let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    headers.iter().map(pair).collect()
+}

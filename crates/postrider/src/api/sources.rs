@@ -1,0 +1,92 @@
+//! `/v1/sources`: where events come in.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::fields::{Fields, required};
+use super::{Shared, view};
+use crate::serve::bootstrap::new_source;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{HeaderName, StatusCode};
+use postrider_core::id::SourceId;
+use postrider_store::{Change, Source, SourceAuth};
+use serde_json::Value;
+
+pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+    let sources = app.engine.catalog().sources(caller.account);
+    view::data(StatusCode::OK, &sources.iter().map(|source| view::source(source, &app.public_url)).collect())
+}
+
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
+    Ok(view::data(StatusCode::OK, &view::source(&source, &app.public_url)))
+}
+
+pub(crate) async fn create(
+    State(app): Shared,
+    caller: Caller,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let name = required("name", fields.name("name")?)?;
+    let auth = auth(&mut fields)?;
+    let provider = fields.name("provider")?;
+    fields.finish()?;
+    let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
+    let shown = view::source(&source, &app.public_url);
+    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
+    Ok(view::data(StatusCode::CREATED, &shown))
+}
+
+pub(crate) async fn delete(
+    State(app): Shared,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &postrider_engine::Catalog| {
+        catalog.source(caller.account, id).ok_or_else(not_found)?;
+        Ok::<_, ApiError>((vec![Change::DeleteSource(id)], ()))
+    };
+    app.engine.change(decide).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {
+    let mode = fields.text("auth_mode")?;
+    let config = fields.take("verification_config");
+    match (mode.as_deref(), config) {
+        (None | Some("none"), None) => Ok(SourceAuth::None),
+        (None | Some("none"), Some(_)) => {
+            Err(ApiError::field("verification_config", "needs auth_mode \"shared_secret\""))
+        }
+        (Some("shared_secret"), Some(Value::Object(config))) => shared_secret(&config),
+        (Some("shared_secret"), _) => {
+            Err(ApiError::field("verification_config", "must be an object with header and secret"))
+        }
+        (Some(_), _) => Err(ApiError::field("auth_mode", "must be \"none\" or \"shared_secret\"")),
+    }
+}
+
+fn shared_secret(config: &serde_json::Map<String, Value>) -> Result<SourceAuth, ApiError> {
+    let text = |field: &str| config.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let header = text("header").filter(|name| HeaderName::try_from(*name).is_ok());
+    let header =
+        header.ok_or_else(|| ApiError::field("verification_config.header", "must be a header name"))?;
+    let secret = text("secret");
+    let secret = secret
+        .ok_or_else(|| ApiError::field("verification_config.secret", "must be a text that is not empty"))?;
+    Ok(SourceAuth::SharedSecret { header: header.to_ascii_lowercase(), secret: secret.to_owned() })
+}
+
+fn parse(id: &str) -> Result<SourceId, ApiError> {
+    SourceId::parse(id).map_err(|_| not_found())
+}
+
+fn not_found() -> ApiError {
+    ApiError::not_found("source")
+}

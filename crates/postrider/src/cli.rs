@@ -1,0 +1,69 @@
+//! The command line. Values are taken as text here and checked with those of the environment and the file.
+
+use clap::{Args, Parser, Subcommand};
+
+/// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
+///
+/// Without a command it serves on 127.0.0.1:8080 with its data in ./postrider-data.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) serve: ServeArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway.
+    #[command(after_help = "Example:\n  postrider serve --listen 127.0.0.1:8080 --egress-allow 127.0.0.0/8")]
+    Serve(ServeArgs),
+    /// Measure this machine: the gateway beside a bare forwarder, in one run.
+    #[command(after_help = "Example:\n  postrider bench --events 100000 --rounds 3")]
+    Bench(postrider_bench::BenchArgs),
+}
+
+/// Flags stand over the environment (POSTRIDER_LISTEN and so on), which stands over the file.
+#[derive(Args, Clone, Default)]
+pub(crate) struct ServeArgs {
+    /// Address to listen on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Where events, configuration and keys are kept [default: ./postrider-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<String>,
+    /// Settings in TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<String>,
+    /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable)
+    #[arg(long, value_name = "CIDR")]
+    pub(crate) egress_allow: Vec<String>,
+    /// Attempts in flight at once [default: 512]
+    #[arg(long, value_name = "N")]
+    pub(crate) slots: Option<String>,
+    /// Threads that serve and send [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<String>,
+    /// How long attempts in flight may take when stopping [default: 30]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) grace_seconds: Option<String>,
+    /// The address senders reach this gateway by, for ingest URLs [default: http://LISTEN]
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// How long history is kept [default: 7]
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) retention_days: Option<String>,
+    /// How much history is kept, for example 20GB [default: no limit]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) retention_bytes: Option<String>,
+    /// Free space below which no event is accepted [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) disk_reserve: Option<String>,
+    /// What is logged: error, warn, info, debug, or per module [default: info]
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    /// How it is logged: text or json [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<String>,
+}

@@ -1,0 +1,176 @@
+//! Where a setting may come from, and which one counts.
+
+use crate::cli::ServeArgs;
+use std::collections::{BTreeMap, HashMap};
+use toml::{Table, Value};
+
+/// Settings that a file or the environment may hold.
+const KEYS: [&str; 14] = [
+    "listen",
+    "data_dir",
+    "egress_allow",
+    "slots",
+    "workers",
+    "grace_seconds",
+    "public_url",
+    "retention_days",
+    "retention_bytes",
+    "disk_reserve",
+    "admin_key",
+    "log",
+    "log_format",
+    "destinations",
+];
+
+/// Variables with our prefix that are not settings of the server: they are for the clients and the tests.
+const OTHER_VARIABLES: [&str; 4] =
+    ["POSTRIDER_CONFIG", "POSTRIDER_URL", "POSTRIDER_KEY", "POSTRIDER_SIM_SEED"];
+
+/// A value and where it stands, for the sentence that refuses it.
+struct Found {
+    origin: String,
+    values: Vec<String>,
+}
+
+pub(super) struct Layers {
+    found: BTreeMap<&'static str, Found>,
+    pub(super) listed: Option<Value>,
+    mistakes: Vec<String>,
+}
+
+impl Layers {
+    pub(super) fn gather(args: &ServeArgs, environment: &HashMap<String, String>) -> Self {
+        let mut layers = Layers { found: BTreeMap::new(), listed: None, mistakes: Vec::new() };
+        let file = args.config.clone().or_else(|| environment.get("POSTRIDER_CONFIG").cloned());
+        if let Some(file) = file {
+            layers.read_file(&file);
+        }
+        layers.read_environment(environment);
+        layers.read_flags(args);
+        layers
+    }
+
+    fn read_file(&mut self, file: &str) {
+        let table = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let table = match table.and_then(|text| text.parse::<Table>().map_err(|error| error.to_string())) {
+            Ok(table) => table,
+            Err(error) => return self.mistakes.push(format!("{file}: cannot be read: {}", error.trim_end())),
+        };
+        for (key, value) in table {
+            let origin = format!("{key} in {file}");
+            match (KEYS.iter().find(|known| **known == key), value) {
+                (None, _) => {
+                    self.mistakes.push(format!("{origin}: no such setting; allowed are {}", KEYS.join(", ")));
+                }
+                (Some(&"destinations"), listed) => self.listed = Some(listed),
+                (Some(known), value) => match plain(&value) {
+                    Some(values) => drop(self.found.insert(known, Found { origin, values })),
+                    None => {
+                        self.mistakes
+                            .push(format!("{origin}: must be a text, a number or an array of texts"));
+                    }
+                },
+            }
+        }
+    }
+
+    fn read_environment(&mut self, environment: &HashMap<String, String>) {
+        let mut ours: Vec<_> =
+            environment.iter().filter(|(name, _)| name.starts_with("POSTRIDER_")).collect();
+        ours.sort();
+        for (name, value) in ours {
+            let key = name.trim_start_matches("POSTRIDER_").to_ascii_lowercase();
+            match KEYS.iter().find(|known| **known == key && **known != "destinations") {
+                Some(&"egress_allow") => {
+                    let values = value.split(',').map(|part| part.trim().to_owned()).collect();
+                    self.found.insert("egress_allow", Found { origin: name.clone(), values });
+                }
+                Some(known) => drop(self.found.insert(known, single(name, value))),
+                None if OTHER_VARIABLES.contains(&name.as_str()) => {}
+                None => self
+                    .mistakes
+                    .push(format!("{name}: no such setting; allowed are POSTRIDER_ and {}", env_keys())),
+            }
+        }
+    }
+
+    fn read_flags(&mut self, args: &ServeArgs) {
+        let flags: [(&'static str, &str, &Option<String>); 11] = [
+            ("listen", "--listen", &args.listen),
+            ("data_dir", "--data-dir", &args.data_dir),
+            ("slots", "--slots", &args.slots),
+            ("workers", "--workers", &args.workers),
+            ("grace_seconds", "--grace-seconds", &args.grace_seconds),
+            ("public_url", "--public-url", &args.public_url),
+            ("retention_days", "--retention-days", &args.retention_days),
+            ("retention_bytes", "--retention-bytes", &args.retention_bytes),
+            ("disk_reserve", "--disk-reserve", &args.disk_reserve),
+            ("log", "--log", &args.log),
+            ("log_format", "--log-format", &args.log_format),
+        ];
+        for (key, flag, value) in flags {
+            if let Some(value) = value {
+                self.found.insert(key, single(flag, value));
+            }
+        }
+        if !args.egress_allow.is_empty() {
+            let found = Found { origin: "--egress-allow".into(), values: args.egress_allow.clone() };
+            self.found.insert("egress_allow", found);
+        }
+    }
+
+    /// The one value of a setting, checked. A mistake is noted, and the default stands in for it.
+    pub(super) fn one<T>(&mut self, key: &str, check: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let found = self.found.get(key)?;
+        let checked = match &found.values[..] {
+            [value] => check(value),
+            _ => Err("must be one value".to_owned()),
+        };
+        match checked {
+            Ok(value) => Some(value),
+            Err(allowed) => {
+                self.mistakes.push(format!("{}: {allowed}", found.origin));
+                None
+            }
+        }
+    }
+
+    /// All values of a setting, checked.
+    pub(super) fn many<T>(&mut self, key: &str, check: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
+        let Some(found) = self.found.get(key) else { return Vec::new() };
+        let mut checked = Vec::new();
+        for value in &found.values {
+            match check(value) {
+                Ok(value) => checked.push(value),
+                Err(allowed) => self.mistakes.push(format!("{}: {allowed}", found.origin)),
+            }
+        }
+        checked
+    }
+
+    pub(super) fn mistake(&mut self, mistake: String) {
+        self.mistakes.push(mistake);
+    }
+
+    pub(super) fn into_mistakes(self) -> Vec<String> {
+        self.mistakes
+    }
+}
+
+fn single(origin: &str, value: &str) -> Found {
+    Found { origin: origin.to_owned(), values: vec![value.to_owned()] }
+}
+
+fn plain(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Integer(number) => Some(vec![number.to_string()]),
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
+}
+
+fn env_keys() -> String {
+    let settings = KEYS.iter().filter(|key| **key != "destinations");
+    settings.map(|key| key.to_ascii_uppercase()).collect::<Vec<_>>().join(", ")
+}

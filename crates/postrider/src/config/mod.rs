@@ -1,0 +1,97 @@
+//! Settings from flags, environment and file, in that order of strength. All mistakes are reported at once.
+
+mod layers;
+mod listed;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use crate::cli::ServeArgs;
+use ipnet::IpNet;
+use layers::Layers;
+pub(crate) use listed::ListedDestination;
+use std::collections::HashMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+use values::{count, log_format, number, path, size, text, url};
+
+/// How the gateway is set up. Everything in it is legal.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) listen: SocketAddr,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) egress_allow: Vec<IpNet>,
+    pub(crate) slots: u32,
+    pub(crate) workers: usize,
+    pub(crate) grace: Duration,
+    pub(crate) public_url: Option<String>,
+    pub(crate) retention: Duration,
+    pub(crate) retention_bytes: Option<u64>,
+    pub(crate) disk_reserve_bytes: u64,
+    pub(crate) admin_key: Option<AdminKeyText>,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+    /// Destinations that get every event posted to `/ingress`.
+    pub(crate) destinations: Vec<ListedDestination>,
+}
+
+/// A key as it was given, which no log must show.
+#[derive(Clone)]
+pub(crate) struct AdminKeyText(pub(crate) String);
+
+impl fmt::Debug for AdminKeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Every mistake in the settings, one a line.
+#[derive(Debug)]
+pub(crate) struct Mistakes(pub(crate) Vec<String>);
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the settings cannot be used:")?;
+        self.0.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+const DAY_SECONDS: u64 = 24 * 3600;
+const RESERVE_BYTES_DEFAULT: u64 = 64 << 20;
+
+impl Config {
+    /// Reads all layers. `environment` is an argument so that tests need not touch the process's own.
+    pub(crate) fn read(args: &ServeArgs, environment: &HashMap<String, String>) -> Result<Config, Mistakes> {
+        let mut layers = Layers::gather(args, environment);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let retention_days = layers.one("retention_days", |v| number(v, 1, 3650)).unwrap_or(7);
+        let config = Config {
+            listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
+            egress_allow: layers.many("egress_allow", values::range),
+            slots: layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(512),
+            workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
+            grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
+            public_url: layers.one("public_url", url),
+            retention: Duration::from_secs(retention_days * DAY_SECONDS),
+            retention_bytes: layers.one("retention_bytes", |v| size(v, 16 << 20)),
+            disk_reserve_bytes: layers.one("disk_reserve", |v| size(v, 0)).unwrap_or(RESERVE_BYTES_DEFAULT),
+            admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
+            log: layers.one("log", text).unwrap_or_else(|| "info".into()),
+            log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
+            destinations: listed::read(&mut layers),
+        };
+        let mistakes = layers.into_mistakes();
+        if mistakes.is_empty() { Ok(config) } else { Err(Mistakes(mistakes)) }
+    }
+}

@@ -1,0 +1,100 @@
+//! Settings from all layers, and what is said of bad ones.
+
+use super::*;
+use std::io::Write;
+
+fn environment(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+struct TempFile(PathBuf);
+
+impl TempFile {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("postrider-config-{}-{name}.toml", std::process::id()));
+        std::fs::File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        TempFile(path)
+    }
+
+    fn args(&self) -> ServeArgs {
+        ServeArgs { config: Some(self.0.display().to_string()), ..ServeArgs::default() }
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn without_anything_the_defaults_stand() {
+    let config = Config::read(&ServeArgs::default(), &HashMap::new()).unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.data_dir, PathBuf::from("postrider-data"));
+    assert!(config.egress_allow.is_empty() && config.destinations.is_empty());
+}
+
+#[test]
+fn flags_stand_over_the_environment_over_the_file() {
+    let file = TempFile::new("layers", "listen = '127.0.0.1:1'\nslots = 11\nworkers = 3\n");
+    let env = environment(&[("POSTRIDER_LISTEN", "127.0.0.1:2"), ("POSTRIDER_SLOTS", "22")]);
+    let args = ServeArgs { listen: Some("127.0.0.1:3".into()), ..file.args() };
+    let config = Config::read(&args, &env).unwrap();
+    assert_eq!((config.listen.port(), config.slots, config.workers), (3, 22, 3));
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
+    let file = TempFile::new(
+        "mistakes",
+        "lisen = 'x'\nretention_days = 0\n[[destinations]]\nname = 'a'\nurl = 'ftp://x'\nmax_concurrency = 0\n[[destinations]]\ncolour = 1\n",
+    );
+    let env = environment(&[
+        ("POSTRIDER_SLOTS", "many"),
+        ("POSTRIDER_LITSEN", "x"),
+        ("POSTRIDER_ADMIN_KEY", "short"),
+    ]);
+    let args = ServeArgs { egress_allow: vec!["10.0.0.0/8".into(), "nonsense".into()], ..file.args() };
+    let text = Config::read(&args, &env).unwrap_err().to_string();
+    for expected in [
+        "lisen in ",
+        "no such setting",
+        "retention_days in ",
+        "must be a whole number from 1 to 3650",
+        "POSTRIDER_SLOTS: must be a whole number from 1 to 16384, not \"many\"",
+        "POSTRIDER_LITSEN: no such setting",
+        "POSTRIDER_ADMIN_KEY: must be 16 to 256 visible ASCII characters",
+        "--egress-allow: must be a range such as 10.0.0.0/8 or fd00::/8, not \"nonsense\"",
+        "destinations[0].url: must begin with https:// or http://",
+        "destinations[0].max_concurrency: must be a whole number from 1 to 1000",
+        "destinations[1].colour: no such field",
+        "destinations[1].name: is missing",
+        "destinations[1].url: is missing",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not said in:\n{text}");
+    }
+    assert!(!text.contains("short"), "a key is never repeated");
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_named() {
+    let file = TempFile::new("broken", "listen = ");
+    assert!(Config::read(&file.args(), &HashMap::new()).unwrap_err().to_string().contains("cannot be read"));
+}
+
+#[test]
+fn sizes_have_units() {
+    for (text, bytes) in [
+        ("1048576", Some(1 << 20)),
+        ("64MiB", Some(64 << 20)),
+        ("20GB", Some(20_000_000_000)),
+        ("5 mb", Some(5_000_000)),
+        ("x", None),
+        ("", None),
+        ("99999999999GB", None),
+        ("-1", None),
+    ] {
+        assert_eq!(size(text, 0).ok(), bytes, "{text}");
+    }
+}

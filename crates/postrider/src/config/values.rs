@@ -1,0 +1,74 @@
+//! Checks of single values. Each refusal says what is allowed.
+
+use super::LogFormat;
+use ipnet::IpNet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub(super) fn address(value: &str) -> Result<SocketAddr, String> {
+    value.parse().map_err(|_| format!("must be an address and port such as 127.0.0.1:8080, not {value:?}"))
+}
+
+pub(super) fn path(value: &str) -> Result<PathBuf, String> {
+    if value.is_empty() { Err("must be a directory".into()) } else { Ok(PathBuf::from(value)) }
+}
+
+pub(super) fn range(value: &str) -> Result<IpNet, String> {
+    let single = |address: std::net::IpAddr| IpNet::from(address);
+    let parsed = value.parse::<IpNet>().or_else(|_| value.parse().map(single));
+    parsed.map_err(|_| format!("must be a range such as 10.0.0.0/8 or fd00::/8, not {value:?}"))
+}
+
+pub(super) fn number(value: &str, least: u64, most: u64) -> Result<u64, String> {
+    let parsed = value.parse().ok().filter(|number| (least..=most).contains(number));
+    parsed.ok_or_else(|| format!("must be a whole number from {least} to {most}, not {value:?}"))
+}
+
+pub(super) fn count(value: &str, most: u32) -> Result<u32, String> {
+    number(value, 1, most.into()).map(|number| u32::try_from(number).unwrap_or(most))
+}
+
+pub(super) fn size(value: &str, least: u64) -> Result<u64, String> {
+    let digits = value.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = value.split_at(digits);
+    let factor: Option<u64> = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "kb" => Some(1000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        "tb" => Some(1_000_000_000_000),
+        "kib" => Some(1 << 10),
+        "mib" => Some(1 << 20),
+        "gib" => Some(1 << 30),
+        "tib" => Some(1 << 40),
+        _ => None,
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor?));
+    let allowed = || format!("must be a size such as 64MiB or 20GB, at least {least} bytes, not {value:?}");
+    bytes.filter(|bytes| *bytes >= least).ok_or_else(allowed)
+}
+
+pub(super) fn text(value: &str) -> Result<String, String> {
+    Ok(value.to_owned())
+}
+
+pub(super) fn url(value: &str) -> Result<String, String> {
+    let parsed =
+        url::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let allowed = || format!("must be a URL such as https://hooks.example.com, not {value:?}");
+    parsed.map(|_| value.trim_end_matches('/').to_owned()).ok_or_else(allowed)
+}
+
+/// Long enough not to be guessed. What was given is not repeated: it may be somebody's real key.
+pub(super) fn admin_key(value: &str) -> Result<String, String> {
+    let legal = (16..=256).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic());
+    if legal { Ok(value.to_owned()) } else { Err("must be 16 to 256 visible ASCII characters".into()) }
+}
+
+pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {
+    match value {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err(format!("must be text or json, not {value:?}")),
+    }
+}

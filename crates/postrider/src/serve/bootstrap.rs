@@ -1,0 +1,188 @@
+//! What exists without anyone making it: a first account with a source, and the destinations of the file.
+
+use crate::config::ListedDestination;
+use crate::serve::admin_key::random_key;
+use anyhow::{Context, anyhow};
+use postrider_core::delivery::Priority;
+use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
+use postrider_core::pattern::EventPattern;
+use postrider_engine::send::SigningSecret;
+use postrider_engine::{Catalog, ChangeError, Engine};
+use postrider_store::{Account, Change, Destination, Route, Source, SourceAuth};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// What start-up found or made.
+#[derive(Clone)]
+pub(crate) struct FirstThings {
+    /// The account that an admin key acts for unless told otherwise.
+    pub(crate) account: AccountId,
+    /// A source to try things with.
+    pub(crate) source: Option<Arc<Source>>,
+    /// The source behind `/ingress`, when the file lists destinations.
+    pub(crate) ingress: Option<SourceId>,
+}
+
+const INGRESS: &str = "ingress";
+
+pub(crate) async fn first_things(
+    engine: &Arc<Engine>,
+    listed: &[ListedDestination],
+) -> anyhow::Result<FirstThings> {
+    let made = engine.change(|catalog| Ok::<_, Infallible>((decide(engine, catalog, listed), ()))).await;
+    made.map_err(|error| match error {
+        ChangeError::Store(error) => anyhow!(error).context("the first account could not be made"),
+        ChangeError::Refused(never) => match never {},
+    })?;
+    let catalog = engine.catalog();
+    let account = catalog.accounts().first().context("the first account is missing")?.id;
+    let sources = catalog.sources(account);
+    Ok(FirstThings {
+        account,
+        source: sources.iter().find(|source| source.name != INGRESS && source.active).cloned(),
+        ingress: sources
+            .iter()
+            .find(|source| source.name == INGRESS && !listed.is_empty())
+            .map(|source| source.id),
+    })
+}
+
+fn decide(engine: &Engine, catalog: &Catalog, listed: &[ListedDestination]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let account = match catalog.accounts().first() {
+        Some(account) => account.id,
+        None => {
+            let account = Account {
+                id: AccountId::from_u64(engine.next_id()),
+                name: "default".into(),
+                created_at: engine.clock().now(),
+            };
+            let id = account.id;
+            changes.push(Change::PutAccount(account));
+            changes.push(Change::PutSource(new_source(engine, id, "default")));
+            id
+        }
+    };
+    reconcile(engine, catalog, account, listed, &mut changes);
+    changes
+}
+
+/// Brings the destinations behind `/ingress` in line with the file. One that is no longer listed is switched
+/// off, not deleted: it keeps what it is owed.
+fn reconcile(
+    engine: &Engine,
+    catalog: &Catalog,
+    account: AccountId,
+    listed: &[ListedDestination],
+    changes: &mut Vec<Change>,
+) {
+    let known_source = catalog.sources(account).into_iter().find(|source| source.name == INGRESS);
+    let source = match &known_source {
+        Some(source) => source.id,
+        None if listed.is_empty() => return,
+        None => {
+            let source = new_source(engine, account, INGRESS);
+            let id = source.id;
+            changes.push(Change::PutSource(source));
+            id
+        }
+    };
+    let routed: Vec<DestinationId> = catalog
+        .routes(account)
+        .iter()
+        .filter(|route| route.source == Some(source))
+        .map(|route| route.destination)
+        .collect();
+    let mut known: Vec<Arc<Destination>> =
+        routed.iter().filter_map(|id| catalog.destination(account, *id).cloned()).collect();
+    for wanted in listed {
+        match known.iter().position(|found| found.name == wanted.name) {
+            Some(index) => {
+                let found = known.remove(index);
+                changes.push(put(wanted, found.id, &found.signing_secret, &found, account, engine));
+            }
+            None => changes.extend(new_destination(engine, account, source, wanted)),
+        }
+    }
+    for gone in known.into_iter().filter(|gone| gone.active) {
+        changes.push(Change::PutDestination(Box::new(Destination { active: false, ..(*gone).clone() })));
+    }
+}
+
+fn put(
+    wanted: &ListedDestination,
+    id: DestinationId,
+    secret: &str,
+    found: &Destination,
+    account: AccountId,
+    engine: &Engine,
+) -> Change {
+    let fresh = destination(engine, account, id, secret.to_owned(), wanted);
+    Change::PutDestination(Box::new(Destination {
+        auth: found.auth.clone(),
+        custom_headers: found.custom_headers.clone(),
+        created_at: found.created_at,
+        ..fresh
+    }))
+}
+
+fn new_destination(
+    engine: &Engine,
+    account: AccountId,
+    source: SourceId,
+    wanted: &ListedDestination,
+) -> [Change; 2] {
+    let id = DestinationId::from_u64(engine.next_id());
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    let route = Route {
+        id: RouteId::from_u64(engine.next_id()),
+        account,
+        source: Some(source),
+        destination: id,
+        pattern: EventPattern::everything(),
+        priority: Priority::Normal,
+        retry_policy: None,
+        active: true,
+        created_at: engine.clock().now(),
+    };
+    let made = destination(engine, account, id, SigningSecret::text_of(bytes), wanted);
+    [Change::PutDestination(Box::new(made)), Change::PutRoute(route)]
+}
+
+fn destination(
+    engine: &Engine,
+    account: AccountId,
+    id: DestinationId,
+    signing_secret: String,
+    wanted: &ListedDestination,
+) -> Destination {
+    Destination {
+        id,
+        account,
+        name: wanted.name.clone(),
+        url: wanted.url.clone(),
+        max_concurrency: wanted.max_concurrency,
+        timeout: wanted.timeout,
+        retry_policy: wanted.retry_policy.clone(),
+        active: true,
+        auth: None,
+        custom_headers: Vec::new(),
+        signing_secret,
+        created_at: engine.clock().now(),
+    }
+}
+
+/// A source with a random token and no further check of its senders.
+pub(crate) fn new_source(engine: &Engine, account: AccountId, name: &str) -> Source {
+    Source {
+        id: SourceId::from_u64(engine.next_id()),
+        account,
+        name: name.to_owned(),
+        token: random_key("src_"),
+        auth: SourceAuth::None,
+        provider: None,
+        active: true,
+        created_at: engine.clock().now(),
+    }
+}

@@ -1,0 +1,130 @@
+//! The gateway as an engine would be: it does what the scheduler says and tells it what came of it.
+
+use crate::breach::Breach;
+use crate::world::{Happening, World, block_on};
+use postrider_core::delivery::Ticket;
+use postrider_core::id::{AttemptId, DeliveryId, DestinationId, IdGenerator};
+use postrider_core::limits::WINDOW_MAX;
+use postrider_core::retry::RetryPolicy;
+use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
+use postrider_core::time::Timestamp;
+use postrider_store::{Destination, EventContent, Finished, NewEvent, Route, Store};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A page that failed is asked for again after this; until then its destination may be late.
+const PAGE_RETRY: Duration = Duration::from_secs(1);
+
+/// One life of the gateway: all that a crash loses.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) scheduler: Scheduler,
+    pub(crate) ids: IdGenerator,
+    pub(crate) destinations: BTreeMap<DestinationId, Destination>,
+    pub(crate) routes: Vec<Route>,
+    /// Until when a destination is held after an unclean stop.
+    pub(crate) holds: BTreeMap<DestinationId, Timestamp>,
+    /// Events that wait for a commit.
+    pub(crate) events: Vec<NewEvent>,
+    /// Attempts that wait for a commit.
+    pub(crate) outcomes: Vec<Finished>,
+    pub(crate) commit_planned: bool,
+    pub(crate) sending: BTreeMap<DeliveryId, Sending>,
+    /// News on their way to the scheduler, and pages on their way to it, by destination.
+    pub(crate) on_the_way: BTreeMap<DestinationId, u32>,
+    pub(crate) page_failed_at: BTreeMap<DestinationId, Timestamp>,
+    /// News of commits arrive in order.
+    pub(crate) heard_until: Timestamp,
+    pub(crate) stopping: bool,
+}
+
+/// An attempt in flight.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub(crate) ticket: Ticket,
+    pub(crate) attempt: AttemptId,
+    pub(crate) started_at: Timestamp,
+    pub(crate) accepted_at: Timestamp,
+    pub(crate) policy: RetryPolicy,
+}
+
+impl Gateway {
+    pub(crate) fn settings(&self, destination: &Destination) -> Settings {
+        Settings {
+            max_concurrency: destination.max_concurrency,
+            paused: !destination.active,
+            hold_until: self.holds.get(&destination.id).copied().unwrap_or(Timestamp::ZERO),
+        }
+    }
+
+    /// Whether a destination waits for something that the scheduler cannot hasten.
+    pub(crate) fn waits_for_others(&self, id: DestinationId, now: Timestamp) -> bool {
+        let on_the_way = self.on_the_way.get(&id).is_some_and(|count| *count > 0);
+        let held = self.holds.get(&id).is_some_and(|until| now < *until);
+        let failed = self.page_failed_at.get(&id).is_some_and(|at| now <= at.after(PAGE_RETRY));
+        on_the_way || held || failed
+    }
+
+    pub(crate) fn depart(&mut self, id: DestinationId) {
+        *self.on_the_way.entry(id).or_default() += 1;
+    }
+
+    pub(crate) fn arrive(&mut self, id: DestinationId) {
+        let count = self.on_the_way.entry(id).or_default();
+        *count = count.checked_sub(1).expect("what arrives was on the way");
+    }
+
+    /// The route's own policy stands above the destination's.
+    fn policy(&self, ticket: &Ticket) -> RetryPolicy {
+        let route = self.routes.iter().find(|route| route.id == ticket.route);
+        let of_route = route.and_then(|route| route.retry_policy.clone());
+        let destination = self.destinations.get(&ticket.line.destination);
+        of_route.or_else(|| destination.and_then(|to| to.retry_policy.clone())).unwrap_or_default()
+    }
+}
+
+impl World {
+    /// Gives the scheduler an input and does what it says.
+    pub(crate) fn hear(&mut self, input: Input) -> Result<(), Breach> {
+        let Some(gateway) = &mut self.gateway else { return Ok(()) };
+        let mut actions = Vec::new();
+        gateway.scheduler.step(self.now, input, &mut actions);
+        let waiting = gateway.scheduler.waiting();
+        self.report.steps += 1;
+        self.report.waiting_max = self.report.waiting_max.max(waiting);
+        self.report.owed_max = self.report.owed_max.max(self.ledger.owed());
+        let bound = self.ledger.lines() * WINDOW_MAX;
+        if waiting > bound {
+            return Err(Breach::Memory { waiting, bound });
+        }
+        for action in actions {
+            match action {
+                Action::Send(ticket) => self.send(ticket)?,
+                Action::Load { line, limit } => self.ask_for_page(line, limit),
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, ticket: Ticket) -> Result<(), Breach> {
+        let content = block_on(self.store.content(ticket.event)).ok().flatten();
+        let content: EventContent = content.ok_or(Breach::Phantom(ticket.delivery))?;
+        if content.body != ticket.event.as_u64().to_be_bytes()[..] {
+            return Err(Breach::WrongContent(ticket.delivery));
+        }
+        let Some(gateway) = &mut self.gateway else { return Ok(()) };
+        let attempt = AttemptId::from_u64(gateway.ids.next(self.now));
+        self.trace.note(self.now, || format!("send {ticket:?}"));
+        self.ledger.sent(self.now, &ticket, attempt)?;
+        self.report.sent += 1;
+        let destination = ticket.line.destination;
+        let timeout = gateway.destinations[&destination].timeout.duration();
+        let policy = gateway.policy(&ticket);
+        let (started_at, accepted_at) = (self.now, content.received_at);
+        gateway.sending.insert(ticket.delivery, Sending { ticket, attempt, started_at, accepted_at, policy });
+        let answer = self.receivers[&destination].answer(timeout, &mut self.random);
+        let (life, delivery) = (self.life, ticket.delivery);
+        self.plan(answer.after, Happening::Answer { life, delivery, attempt, answer });
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Pages: asked for, read some time later, answered later still, and some of them fail.
+
+use crate::options::Bug;
+use crate::world::{Happening, World, block_on};
+use postrider_core::delivery::Line;
+use postrider_core::id::DestinationId;
+use postrider_core::scheduler::Input;
+use postrider_store::Store;
+use std::time::Duration;
+
+impl World {
+    pub(crate) fn ask_for_page(&mut self, line: Line, limit: usize) {
+        self.report.pages += 1;
+        self.note(|| format!("ask for {limit} of {line:?}"));
+        let until_read = self.random.moment();
+        let life = self.life;
+        self.plan(until_read, Happening::ReadPage(life, line, limit));
+        self.depart(line);
+        if self.random.one_in(3) {
+            self.plan_offer();
+        }
+    }
+
+    /// What is read now may be out of date when it is heard.
+    pub(crate) fn read_page(&mut self, line: Line, limit: usize) {
+        let fails = !self.is_calm() && self.random.one_in(10);
+        if fails {
+            self.report.failed_pages += 1;
+            self.hear_later(Input::PageFailed(line));
+            return;
+        }
+        if self.strikes(Bug::PageLost) {
+            self.arrived(line.destination);
+            return;
+        }
+        let page = block_on(self.store.load(line, limit)).expect("the store in memory can be read");
+        // A store need not know that a page that is exactly full is the last.
+        let end = page.end && (page.tickets.len() < limit || self.random.one_in(2));
+        self.note(|| format!("read {} of {line:?}, end {end}", page.tickets.len()));
+        let input = Input::Page { line, tickets: page.tickets, end };
+        if self.strikes(Bug::PageTwice) {
+            self.depart(line);
+            let (life, after) = (self.life, self.random.ms(1, 2_000));
+            self.plan(after, Happening::Hear(life, input.clone()));
+        }
+        self.hear_later(input);
+    }
+
+    fn hear_later(&mut self, input: Input) {
+        let after: Duration = self.random.moment();
+        let life = self.life;
+        self.plan(after, Happening::Hear(life, input));
+    }
+
+    fn depart(&mut self, line: Line) {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.depart(line.destination);
+        }
+    }
+
+    pub(crate) fn arrived(&mut self, about: DestinationId) {
+        if let Some(gateway) = &mut self.gateway {
+            gateway.arrive(about);
+        }
+    }
+}
