@@ -89,7 +89,7 @@ mod tests {
     fn content(bytes: usize) -> Arc<EventContent> {
         Arc::new(EventContent {
             account: AccountId::from_u64(1),
-            headers: vec![],
+            headers: Default::default(),
             body: Bytes::from(vec![0; bytes]),
             event_type: None,
             received_at: Timestamp::ZERO,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, EventId, SourceId};
+use postrider_core::id::{EventId, SourceId};
 use postrider_core::limits::EVENT_HEADER_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers, Idempotency, Route, Source};
@@ -17,7 +17,7 @@ pub struct Arrival {
     pub event_type: Option<EventType>,
     /// The sender's own id of it, by which a repetition is recognised.
     pub external_id: Option<String>,
-    /// Headers as they came. Credentials are left out here.
+    /// Headers as they came, by [`storable_headers`].
     pub headers: Headers,
     /// The bytes as they came.
     pub body: Bytes,
@@ -68,27 +68,14 @@ pub(crate) struct Draft {
 /// Credentials of the sender towards us. They are not the event's, and never stored.
 const NEVER_STORED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// What of an arrival is kept.
-pub(crate) fn content(account: AccountId, arrival: &Arrival, received_at: Timestamp) -> EventContent {
-    EventContent {
-        account,
-        headers: storable(&arrival.headers),
-        body: arrival.body.clone(),
-        event_type: arrival.event_type.clone(),
-        received_at,
-    }
-}
-
-fn storable(headers: &Headers) -> Headers {
-    let mut left = EVENT_HEADER_BYTES_MAX;
-    let mut kept = Headers::with_capacity(headers.len());
+/// What of a request's headers is the event's own and is kept: no credentials, and not without end.
+pub fn storable_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Headers {
+    let mut kept = Headers::with_capacity(512);
     for (name, value) in headers {
-        if NEVER_STORED.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
-            continue;
+        let secret = NEVER_STORED.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+        if !secret && kept.as_text().len() + name.len() + value.len() <= EVENT_HEADER_BYTES_MAX {
+            kept.push(name, &String::from_utf8_lossy(value));
         }
-        let Some(rest) = left.checked_sub(name.len() + value.len()) else { continue };
-        left = rest;
-        kept.push((name.clone(), value.clone()));
     }
     kept
 }
@@ -115,17 +102,25 @@ fn short_hash(parts: &[&[u8]]) -> [u8; 16] {
 /// A source and what it may send, as ingest sees it.
 pub(crate) fn draft(
     source: &Source,
-    arrival: &Arrival,
+    arrival: Arrival,
     routes: Vec<Arc<Route>>,
     received_at: Timestamp,
     reply: oneshot::Sender<Result<Accepted, IngestError>>,
 ) -> Draft {
+    let idempotency = idempotency(&arrival);
+    let content = EventContent {
+        account: source.account,
+        headers: arrival.headers,
+        body: arrival.body,
+        event_type: arrival.event_type,
+        received_at,
+    };
     Draft {
         source: source.id,
-        external_id: arrival.external_id.clone(),
-        content: Arc::new(content(source.account, arrival, received_at)),
+        external_id: arrival.external_id,
+        content: Arc::new(content),
         replay_of: None,
-        idempotency: idempotency(arrival),
+        idempotency,
         routes,
         reply,
     }
@@ -137,16 +132,15 @@ mod tests {
 
     #[test]
     fn credentials_are_never_stored() {
-        let headers: Headers = [("Authorization", "Bearer x"), ("COOKIE", "a=b"), ("X-Kept", "1")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .to_vec();
-        assert_eq!(storable(&headers), [("X-Kept".to_owned(), "1".to_owned())]);
+        let headers: [(&str, &[u8]); 3] =
+            [("Authorization", b"Bearer x"), ("COOKIE", b"a=b"), ("X-Kept", b"1")];
+        assert_eq!(storable_headers(headers.into_iter()).as_text(), "X-Kept: 1\n");
     }
 
     #[test]
     fn headers_beyond_the_limit_are_left_out() {
-        let headers: Headers = (0..100).map(|n| (format!("x-{n}"), "v".repeat(1000))).collect();
-        let bytes: usize = storable(&headers).iter().map(|(name, value)| name.len() + value.len()).sum();
+        let value = [b'v'; 1000];
+        let bytes = storable_headers((0..100).map(|_| ("x", &value[..]))).as_text().len();
         assert!(bytes <= EVENT_HEADER_BYTES_MAX && bytes > EVENT_HEADER_BYTES_MAX - 2000);
     }
 
@@ -155,7 +149,7 @@ mod tests {
         let arrival = |body: &'static str, event_type: Option<&str>| Arrival {
             event_type: event_type.map(|text| EventType::parse(text).unwrap()),
             external_id: Some("k".into()),
-            headers: vec![],
+            headers: Headers::default(),
             body: Bytes::from_static(body.as_bytes()),
         };
         let bound = |body, event_type| idempotency(&arrival(body, event_type)).unwrap();

@@ -14,4 +14,4 @@ pub mod send;
 pub use catalog::Catalog;
 pub use clock::Clock;
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
-pub use ingest::{Accepted, Arrival, IngestError};
+pub use ingest::{Accepted, Arrival, IngestError, storable_headers};

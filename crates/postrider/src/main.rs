@@ -8,6 +8,10 @@ mod serve;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// The gateway makes and drops many small strings on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let done = match cli.command {

@@ -49,7 +49,7 @@ pub enum Breach {
         /// What should have been.
         expected: Ticket,
     },
-    /// Sent with other bytes than were accepted, or for another account.
+    /// To be sent with other bytes than were accepted, or with none.
     WrongContent(DeliveryId),
     /// Sent to a destination that is paused.
     SentToPaused(DestinationId),

@@ -108,7 +108,7 @@ impl World {
 
     fn send(&mut self, ticket: Ticket) -> Result<(), Breach> {
         let content = block_on(self.store.content(ticket.event)).ok().flatten();
-        let content: EventContent = content.ok_or(Breach::Phantom(ticket.delivery))?;
+        let content: EventContent = content.ok_or(Breach::WrongContent(ticket.delivery))?;
         if content.body != ticket.event.as_u64().to_be_bytes()[..] {
             return Err(Breach::WrongContent(ticket.delivery));
         }

@@ -64,7 +64,11 @@ impl World {
     }
 
     pub(crate) fn change(&mut self, changed: Destination) -> Result<(), Breach> {
+        let lifts = self.has(Bug::HoldLifted);
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
+        if lifts {
+            gateway.holds.remove(&changed.id);
+        }
         let change = Change::PutDestination(Box::new(changed.clone()));
         block_on(self.store.configure(vec![change])).expect("the store in memory can be configured");
         let (id, max, paused) = (changed.id, changed.max_concurrency.get(), !changed.active);
@@ -73,7 +77,8 @@ impl World {
         let repaced = before.max_concurrency != changed.max_concurrency;
         self.ledger.configured(id, max, paused);
         self.note(|| format!("{id} takes {max}, paused {paused}"));
-        let ignored = if repaced { self.strikes(Bug::ConcurrencyIgnored) } else { self.strikes(Bug::PauseIgnored) };
+        let ignored =
+            if repaced { self.strikes(Bug::ConcurrencyIgnored) } else { self.strikes(Bug::PauseIgnored) };
         if ignored { Ok(()) } else { self.hear(Input::Configure(id, settings)) }
     }
 
@@ -99,7 +104,8 @@ impl World {
             self.plan(Duration::from_secs(1), Happening::Calm);
             return Ok(());
         };
-        let paused: Vec<Destination> = gateway.destinations.values().filter(|to| !to.active).cloned().collect();
+        let paused: Vec<Destination> =
+            gateway.destinations.values().filter(|to| !to.active).cloned().collect();
         self.note(|| "calm".into());
         for destination in paused {
             self.change(Destination { active: true, ..destination })?;

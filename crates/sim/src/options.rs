@@ -46,13 +46,17 @@ pub enum Bug {
     LineForgotten,
     /// Sends at once after a crash, while old requests may still run at a receiver that takes one at a time.
     HoldForgotten,
+    /// Lifts such a hold when an operator changes something else.
+    HoldLifted,
+    /// Claims an orderly stop while such a hold stands, so that the next life does not hold.
+    ClosedWhileHeld,
     /// Keeps sending when told to stop.
     DrainIgnored,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 12] = [
+    pub const ALL: [Bug; 14] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,
@@ -64,6 +68,8 @@ impl Bug {
         Bug::PauseIgnored,
         Bug::LineForgotten,
         Bug::HoldForgotten,
+        Bug::HoldLifted,
+        Bug::ClosedWhileHeld,
         Bug::DrainIgnored,
     ];
 }

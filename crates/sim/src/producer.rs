@@ -14,9 +14,9 @@ impl World {
             return;
         }
         let until_next = match self.random.between(0, 99) {
-            0..40 => self.random.ms(0, 100),
-            40..75 => self.random.ms(100, 10_000),
-            75..95 => self.random.ms(10_000, 900_000),
+            0..35 => self.random.ms(0, 100),
+            35..65 => self.random.ms(100, 10_000),
+            65..90 => self.random.ms(10_000, 900_000),
             _ => self.random.ms(900_000, 4 * 3_600_000),
         };
         self.plan(until_next, Happening::Produce);
@@ -68,7 +68,7 @@ impl World {
         let deliveries = deliveries.collect();
         let content = EventContent {
             account: ACCOUNT,
-            headers: Vec::new(),
+            headers: Default::default(),
             body: Bytes::copy_from_slice(&id.as_u64().to_be_bytes()),
             event_type: None,
             received_at: now,

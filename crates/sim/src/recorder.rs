@@ -49,7 +49,8 @@ impl World {
         gateway.commit_planned = false;
         let events = std::mem::take(&mut gateway.events);
         let mut finished = std::mem::take(&mut gateway.outcomes);
-        let unwritten = if self.strikes(Bug::FinishedUncommitted) { std::mem::take(&mut finished) } else { vec![] };
+        let unwritten =
+            if self.strikes(Bug::FinishedUncommitted) { std::mem::take(&mut finished) } else { vec![] };
         let batch = Arc::new(Batch { events, finished });
         if !self.is_calm() && self.random.one_in(20) {
             let error = if self.random.one_in(2) { full } else { away };
@@ -57,7 +58,10 @@ impl World {
         }
         match block_on(self.store.commit(batch.clone())) {
             Ok(receipt) => {
-                assert!(receipt.events.iter().all(|event| *event == Acceptance::Accepted), "no keys are used");
+                assert!(
+                    receipt.events.iter().all(|event| *event == Acceptance::Accepted),
+                    "no keys are used"
+                );
                 self.write_outcomes_again(&batch.finished);
                 self.spread_news(&batch.events, batch.finished.iter().chain(&unwritten))
             }
@@ -106,7 +110,10 @@ impl World {
                 Next::Retry { due } => Some(due),
                 Next::Delivered | Next::Dead(_) => None,
             };
-            self.tell_later(Input::Finished { delivery: ticket.delivery, due_again }, ticket.line.destination);
+            self.tell_later(
+                Input::Finished { delivery: ticket.delivery, due_again },
+                ticket.line.destination,
+            );
         }
         Ok(())
     }
@@ -140,7 +147,9 @@ impl World {
     /// News arrive at the scheduler.
     pub(crate) fn hear_news(&mut self, input: Input) -> Result<(), Breach> {
         self.note(|| match &input {
-            Input::Page { line, tickets, end } => format!("hear a page of {} of {line:?}, end {end}", tickets.len()),
+            Input::Page { line, tickets, end } => {
+                format!("hear a page of {} of {line:?}, end {end}", tickets.len())
+            }
             other => format!("hear {other:?}"),
         });
         match &input {
@@ -181,8 +190,8 @@ fn finished(sending: &Sending, answer: &Answer, next: Next) -> Finished {
         started_at: sending.started_at,
         outcome: answer.outcome,
         status: answer.status,
-        request_headers: Vec::new(),
-        response_headers: Vec::new(),
+        request_headers: Default::default(),
+        response_headers: Default::default(),
         response_body: Bytes::new(),
         problem: None,
         timing: Timing { total: answer.after, ..Timing::default() },

@@ -36,3 +36,24 @@ pub struct Report {
     /// How much time passed in the world.
     pub simulated: Duration,
 }
+
+impl Report {
+    /// Adds up the counts of several worlds; of what is a maximum the greatest stays.
+    pub fn add(&mut self, other: &Report) {
+        self.accepted += other.accepted;
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.dead += other.dead;
+        self.buried += other.buried;
+        self.repeated += other.repeated;
+        self.crashes += other.crashes;
+        self.stops += other.stops;
+        self.failed_commits += other.failed_commits;
+        self.pages += other.pages;
+        self.failed_pages += other.failed_pages;
+        self.owed_max = self.owed_max.max(other.owed_max);
+        self.waiting_max = self.waiting_max.max(other.waiting_max);
+        self.steps += other.steps;
+        self.simulated += other.simulated;
+    }
+}

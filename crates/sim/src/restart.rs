@@ -39,10 +39,11 @@ impl World {
     }
 
     fn gateway(&mut self, configuration: Configuration) -> Gateway {
-        let forgets = self.options.bug == Some(Bug::HoldForgotten);
-        let held = configuration.destinations.iter().filter(|to| {
-            configuration.unclean_stop && !forgets && to.max_concurrency.get() == 1
-        });
+        let forgets = self.has(Bug::HoldForgotten);
+        let held = configuration
+            .destinations
+            .iter()
+            .filter(|to| configuration.unclean_stop && !forgets && to.max_concurrency.get() == 1);
         let holds = held.map(|to| (to.id, self.now.after(to.timeout.duration()))).collect();
         Gateway {
             scheduler: Scheduler::new(self.slots),
@@ -114,7 +115,7 @@ impl World {
         // While a hold stands, requests from before the last crash may still run. The next run must hold too,
         // so this one may not claim that all is clean.
         let holds = gateway.holds.values().any(|until| self.now < *until);
-        if !holds {
+        if !holds || self.has(Bug::ClosedWhileHeld) {
             block_on(self.store.close()).expect("the store in memory can be closed");
             self.died = false;
         }

@@ -45,7 +45,7 @@ fn destination(number: u64, world: &mut World) -> Destination {
         retry_policy: policy(random),
         active: true,
         auth: None,
-        custom_headers: Vec::new(),
+        custom_headers: Default::default(),
         signing_secret: String::new(),
         created_at: world.now,
     }
@@ -74,7 +74,11 @@ fn policy(random: &mut Random) -> Option<RetryPolicy> {
         0 => return None,
         1 => Schedule::Delays([1, 5, 30, 120].map(Duration::from_secs).into()),
         2 => Schedule::Delays([5, 600, 7200].map(Duration::from_secs).into()),
-        _ => Schedule::Exponential { base: Duration::from_millis(200), factor: 2.0, cap: Duration::from_secs(3600) },
+        _ => Schedule::Exponential {
+            base: Duration::from_millis(200),
+            factor: 2.0,
+            cap: Duration::from_secs(3600),
+        },
     };
     let max_age = random.one_in(3).then_some(Duration::from_secs(3600));
     RetryPolicy::new(schedule, None, max_age, jitter).ok()

@@ -1,21 +1,111 @@
-//! Many worlds, and planted bugs that must be found in them.
+//! Many worlds, planted bugs that must be found in them, and a way to look at one of them.
 
-use super::*;
+use crate::{Breach, Bug, Options, Report, run};
+use std::env;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Worlds of each part; `POSTRIDER_SIM_WORLDS` asks for more.
+const WORLDS: u64 = 50;
+/// In how many worlds a planted bug must show.
+const WORLDS_WITH_BUG: u64 = 60;
+
+fn check(seeds: Range<u64>) {
+    let mut all = Report::default();
+    for seed in seeds {
+        match run(seed, &Options::default()) {
+            Ok(report) => all.add(&report),
+            Err(violation) => panic!(
+                "{violation}\nsee it by POSTRIDER_SIM_SEED={seed} cargo test -p postrider-sim replayed"
+            ),
+        }
+    }
+    println!("{all:#?}");
+    let seen =
+        [all.delivered, all.dead, all.buried, all.repeated, all.crashes, all.stops, all.failed_commits];
+    assert!(
+        seen.iter().all(|count| *count > 0) && all.failed_pages > 0,
+        "worlds in which everything happens"
+    );
+    assert!(all.owed_max > 2 * all.waiting_max, "more is owed than windows hold");
+}
+
+fn part(number: u64) -> Range<u64> {
+    let worlds = env::var("POSTRIDER_SIM_WORLDS").ok().and_then(|text| text.parse().ok()).unwrap_or(WORLDS);
+    number * worlds..(number + 1) * worlds
+}
 
 #[test]
-fn replay() {
-    let seed = std::env::var("POSTRIDER_SIM_SEED").unwrap().parse().unwrap();
-    match run(seed, &Options { trace: true, ..Options::default() }) {
-        Ok(report) => println!("{seed} {report:?}"),
-        Err(violation) => { for l in &violation.trace { println!("{l}"); } println!("VIOLATION {violation}")},
+fn promises_hold_in_all_worlds_of_the_first_part() {
+    check(part(0));
+}
+
+#[test]
+fn promises_hold_in_all_worlds_of_the_second_part() {
+    check(part(1));
+}
+
+#[test]
+fn promises_hold_in_all_worlds_of_the_third_part() {
+    check(part(2));
+}
+
+#[test]
+fn promises_hold_in_all_worlds_of_the_fourth_part() {
+    check(part(3));
+}
+
+#[test]
+fn a_world_is_replayed_from_its_seed_with_a_trace() {
+    let asked = env::var("POSTRIDER_SIM_SEED").ok().and_then(|text| text.parse().ok());
+    let options = Options { trace: true, ..Options::default() };
+    let Some(seed) = asked else {
+        let options = Options { length: Duration::from_secs(3600), bug: Some(Bug::OwedDropped), ..options };
+        let (first, second) = (run(1, &options).unwrap_err(), run(1, &options).unwrap_err());
+        assert!(!first.trace.is_empty());
+        assert_eq!((first.at, &first.breach, &first.trace), (second.at, &second.breach, &second.trace));
+        return;
+    };
+    let violation = match run(seed, &options) {
+        Ok(report) => return println!("{report:#?}"),
+        Err(violation) => violation,
+    };
+    println!("{}", violation.trace.join("\n"));
+    panic!("{violation}");
+}
+
+/// What a bug looks like from outside. Several are possible, since it depends on what happens next.
+fn looks_like(bug: Bug, breach: &Breach) -> bool {
+    use Breach as B;
+    match bug {
+        Bug::AcceptedUncommitted => matches!(breach, B::WrongContent(_) | B::Lost(_)),
+        Bug::OwedDropped | Bug::RetryLost | Bug::PageLost | Bug::LineForgotten => {
+            matches!(breach, B::Late { .. })
+        }
+        Bug::FinishedUncommitted => {
+            matches!(breach, B::WrongRow(_) | B::Repeated(_) | B::WrongTicket { .. } | B::Early { .. })
+        }
+        Bug::RetryEarly => matches!(breach, B::Early { .. }),
+        Bug::PageTwice => matches!(
+            breach,
+            B::Repeated(_) | B::WrongTicket { .. } | B::Early { .. } | B::Panicked(_) | B::Late { .. }
+        ),
+        Bug::ConcurrencyIgnored => matches!(breach, B::OverConcurrency { .. } | B::Late { .. }),
+        Bug::PauseIgnored => matches!(breach, B::SentToPaused(_) | B::Late { .. }),
+        Bug::HoldForgotten | Bug::HoldLifted | Bug::ClosedWhileHeld => {
+            matches!(breach, B::OverConcurrency { max: 1, .. })
+        }
+        Bug::DrainIgnored => matches!(breach, B::SentWhileStopping(_)),
     }
 }
+
 #[test]
-fn one() {
-    for seed in 0..200 {
-        match run(seed, &Options::default()) {
-            Ok(report) => println!("{seed} {report:?}"),
-            Err(violation) => println!("VIOLATION {violation}"),
-        }
+fn every_planted_bug_is_found() {
+    for bug in Bug::ALL {
+        let options = Options { bug: Some(bug), ..Options::default() };
+        let found = (0..WORLDS_WITH_BUG).find_map(|seed| run(seed, &options).err());
+        let Some(violation) = found else { panic!("{bug:?} was not found in {WORLDS_WITH_BUG} worlds") };
+        println!("{bug:?}: {violation}");
+        assert!(looks_like(bug, &violation.breach), "{bug:?} shows as {violation}");
     }
 }

@@ -188,7 +188,8 @@ impl World {
     /// Everything in the store's queue.
     pub(crate) fn queue(&self) -> Vec<Ticket> {
         let lines = block_on(self.store.lines()).expect("the store in memory can be read");
-        let page = |line| block_on(self.store.load(line, usize::MAX)).expect("the store in memory can be read");
+        let page =
+            |line| block_on(self.store.load(line, usize::MAX)).expect("the store in memory can be read");
         lines.into_iter().flat_map(|depth| page(depth.line).tickets).collect()
     }
 
@@ -204,9 +205,14 @@ impl World {
         self.now >= self.calm_at
     }
 
+    /// Whether a bug was planted.
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.options.bug == Some(bug)
+    }
+
     /// Whether a planted bug strikes now.
     pub(crate) fn strikes(&mut self, bug: Bug) -> bool {
-        self.options.bug == Some(bug) && self.random.one_in(5)
+        self.has(bug) && self.random.one_in(5)
     }
 
     pub(crate) fn into_report(self) -> Report {

@@ -8,7 +8,7 @@ use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
-use postrider_store::codec::{deliveries_to_text, headers_to_text, next_to_words};
+use postrider_store::codec::{deliveries_to_text, next_to_words};
 use postrider_store::{Acceptance, Attempt, Batch, Finished, Idempotency, NewEvent, Receipt};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::time::Duration;
@@ -100,7 +100,7 @@ fn insert_event(history: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result
         event.external_id,
         event.replay_of.map(|id| int(id.as_u64())),
         time(event.content.received_at),
-        headers_to_text(&event.content.headers),
+        event.content.headers.as_text(),
         deliveries_to_text(&event.deliveries),
         &event.content.body[..],
     ])?;
@@ -132,8 +132,8 @@ fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Res
         attempt.timing.tls.map(microseconds),
         attempt.timing.first_byte.map(microseconds),
         microseconds(attempt.timing.total),
-        headers_to_text(&attempt.request_headers),
-        headers_to_text(&attempt.response_headers),
+        attempt.request_headers.as_text(),
+        attempt.response_headers.as_text(),
         &attempt.response_body[..],
     ])?;
     Ok(())

@@ -7,9 +7,9 @@ use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::retry::RetryPolicy;
-use postrider_store::codec::{headers_from_text, headers_to_text, policy_from_json, policy_to_json};
+use postrider_store::codec::{policy_from_json, policy_to_json};
 use postrider_store::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Headers, Route, Source, SourceAuth,
 };
 use rusqlite::{Connection, Row, Transaction, params};
 
@@ -112,7 +112,7 @@ fn put_destination(into: &Transaction<'_>, destination: &Destination) -> rusqlit
             destination.active,
             auth_header,
             auth_value,
-            headers_to_text(&destination.custom_headers),
+            destination.custom_headers.as_text(),
             destination.signing_secret,
             time(destination.created_at)
         ],
@@ -205,7 +205,6 @@ fn read_destination(row: &Row<'_>) -> rusqlite::Result<Destination> {
         (None, Some(token)) => Some(DestinationAuth::Bearer { token }),
         (Some(header), Some(value)) => Some(DestinationAuth::Header { header, value }),
     };
-    let custom_headers: String = row.get("custom_headers")?;
     let limit = |column| -> rusqlite::Result<u64> { row.get::<_, i64>(column).map(uint) };
     Ok(Destination {
         id: DestinationId::from_u64(uint(row.get("id")?)),
@@ -218,7 +217,7 @@ fn read_destination(row: &Row<'_>) -> rusqlite::Result<Destination> {
         retry_policy: read_policy(row)?,
         active: row.get("active")?,
         auth,
-        custom_headers: headers_from_text(&custom_headers).ok_or_else(|| corrupt("custom_headers"))?,
+        custom_headers: Headers::from_text(row.get("custom_headers")?),
         signing_secret: row.get("signing_secret")?,
         created_at: read_time(row.get("created_at")?),
     })

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::outcome::{DeathReason, Outcome};
-use postrider_store::codec::{deliveries_from_text, headers_from_text, next_from_words};
+use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
     Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, EventPage, EventQuery, EventStatus,
-    NewDelivery, Problem, Timing,
+    Headers, NewDelivery, Problem, Timing,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashMap;
@@ -172,14 +172,13 @@ fn attempts(segment: &Connection, event: EventId) -> rusqlite::Result<Vec<Attemp
 }
 
 fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
-    let headers: String = row.get(7)?;
     let deliveries: String = row.get(8)?;
     let event_type: Option<String> = row.get(3)?;
     let event_type =
         event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type"))).transpose()?;
     let content = EventContent {
         account: AccountId::from_u64(uint(row.get(1)?)),
-        headers: headers_from_text(&headers).ok_or_else(|| corrupt("headers"))?,
+        headers: Headers::from_text(row.get(7)?),
         body: Bytes::from(row.get::<_, Vec<u8>>(9)?),
         event_type,
         received_at: read_time(row.get(6)?),
@@ -200,9 +199,6 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
 fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
     let (outcome, next): (String, String) = (row.get(6)?, row.get(8)?);
     let next_due: Option<i64> = row.get(9)?;
-    let headers = |index| -> rusqlite::Result<_> {
-        headers_from_text(&row.get::<_, String>(index)?).ok_or_else(|| corrupt("headers"))
-    };
     Ok(Attempt {
         id: AttemptId::from_u64(uint(row.get(0)?)),
         event: EventId::from_u64(uint(row.get(1)?)),
@@ -215,8 +211,8 @@ fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         next: next_from_words(&next, next_due.map(read_time)).ok_or_else(|| corrupt("what follows"))?,
         problem: read_problem(row)?,
         timing: read_timing(row)?,
-        request_headers: headers(17)?,
-        response_headers: headers(18)?,
+        request_headers: Headers::from_text(row.get(17)?),
+        response_headers: Headers::from_text(row.get(18)?),
         response_body: Bytes::from(row.get::<_, Vec<u8>>(19)?),
     })
 }

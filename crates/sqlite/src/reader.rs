@@ -22,13 +22,23 @@ const OPEN_SEGMENTS_MAX: usize = 8;
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 pub(crate) struct Readers {
-    jobs: SyncSender<Job>,
+    jobs: Option<SyncSender<Job>>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Drop for Readers {
+    /// The last connection to close may still write, so all are closed before the directory's lock is released.
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
 }
 
 impl Readers {
     pub(crate) fn start(directory: &Path) -> rusqlite::Result<Self> {
         let (jobs, inbox) = sync_channel::<Job>(JOBS_MAX);
         let inbox = Arc::new(Mutex::new(inbox));
+        let mut threads = Vec::new();
         for number in 0..READERS {
             let mut reader = Reader::open(directory)?;
             let inbox = Arc::clone(&inbox);
@@ -38,9 +48,9 @@ impl Readers {
                     job(&mut reader);
                 }
             });
-            started.expect("a thread can be started at start-up");
+            threads.push(started.expect("a thread can be started at start-up"));
         }
-        Ok(Readers { jobs })
+        Ok(Readers { jobs: Some(jobs), threads })
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -49,8 +59,8 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |reader| drop(reply.send(query(reader))));
-        let busy = |_| StoreError::Unavailable("too many queries are waiting".into());
-        self.jobs.try_send(job).map_err(busy)?;
+        let busy = || StoreError::Unavailable("too many queries are waiting".into());
+        self.jobs.as_ref().and_then(|jobs| jobs.try_send(job).ok()).ok_or_else(busy)?;
         let lost = |_| StoreError::Unavailable("the query was lost".into());
         answer.await.map_err(lost)?.map_err(|error| store_error(&error))
     }

@@ -1,14 +1,12 @@
 //! One HTTP exchange as it is kept: what was sent, what came back, how long each part took.
 
+use crate::headers::Headers;
 use bytes::Bytes;
 use postrider_core::id::{AttemptId, DeliveryId, DestinationId, EventId};
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use std::fmt;
 use std::time::Duration;
-
-/// Header names and values in the order they were seen. Values that are not text are kept lossily.
-pub type Headers = Vec<(String, String)>;
 
 /// One attempt, never edited.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,5 @@
-//! The text forms that stores and the API share: headers, fan-out lists, retry policies, what follows.
+//! The text forms that stores and the API share: fan-out lists, retry policies, what follows.
 
-use crate::attempt::Headers;
 use crate::batch::NewDelivery;
 use postrider_core::delivery::Priority;
 use postrider_core::id::{DeliveryId, DestinationId, RouteId};
@@ -10,16 +9,6 @@ use postrider_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::time::Duration;
-
-/// Headers as a JSON array of pairs: names may repeat and keep their order.
-pub fn headers_to_text(headers: &Headers) -> String {
-    serde_json::to_string(headers).expect("pairs of strings are JSON")
-}
-
-/// Headers from their text; `None` when it is none.
-pub fn headers_from_text(text: &str) -> Option<Headers> {
-    serde_json::from_str(text).ok()
-}
 
 /// A fan-out as `[[delivery, destination, route, priority], …]`, so that SQL can look into it.
 pub fn deliveries_to_text(deliveries: &[NewDelivery]) -> String {

@@ -1,6 +1,6 @@
 //! What an operator or tenant configures: accounts, keys, sources, destinations, routes.
 
-use crate::attempt::Headers;
+use crate::headers::Headers;
 use postrider_core::delivery::Priority;
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};

@@ -1,7 +1,8 @@
 //! An event as it is read back: to be sent, or to be shown with all that became of it.
 
-use crate::attempt::{Attempt, Headers};
+use crate::attempt::Attempt;
 use crate::batch::NewDelivery;
+use crate::headers::Headers;
 use bytes::Bytes;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::event::EventType;

@@ -8,16 +8,18 @@ mod configuration;
 pub mod conformance;
 mod error;
 mod event;
+mod headers;
 mod memory;
 mod query;
 
-pub use attempt::{Attempt, ErrorKind, Headers, Problem, Timing};
+pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
     Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
 };
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
+pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 

@@ -88,7 +88,7 @@ impl Dispatcher {
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),
-            headers: Vec::new(),
+            headers: Default::default(),
             body: bytes::Bytes::new(),
             event_type: None,
             received_at: now,
@@ -100,7 +100,7 @@ impl Dispatcher {
             started_at: now,
             outcome: Outcome::Cancelled,
             problem: Some(Problem { kind: ErrorKind::Internal, sentence }),
-            request_headers: Vec::new(),
+            request_headers: Default::default(),
             retry_after: None,
             trace: Default::default(),
         }

@@ -206,7 +206,7 @@ impl Engine {
     }
 
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
-    pub async fn ingest(&self, source: &Source, arrival: &Arrival) -> Result<Accepted, IngestError> {
+    pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
         let routes = self.catalog().matching(source, arrival.event_type.as_ref());
         let (reply, answer) = oneshot::channel();
         self.submit(ingest::draft(source, arrival, routes, self.clock.now(), reply), answer).await

@@ -47,7 +47,7 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) async fn attempt(&self, job: Job) -> AttemptReport {
         let (started, started_at) = (Instant::now(), self.clock.now());
-        let (mut trace, mut request_headers) = (Trace::default(), Headers::new());
+        let (mut trace, mut request_headers) = (Trace::default(), Headers::default());
         let run = self.run(&job, &mut trace, &mut request_headers);
         let caught = AssertUnwindSafe(tokio::time::timeout(job.target.timeout, run)).catch_unwind().await;
         trace.timing.total = started.elapsed();

@@ -48,7 +48,7 @@ pub(crate) fn build(
     *request.method_mut() = Method::POST;
     *request.uri_mut() = ready.url.path.clone();
     let headers = request.headers_mut();
-    headers.reserve(content.headers.len() + ready.headers.len() + 8);
+    headers.reserve(ready.headers.len() + 16);
     headers.insert(HOST, ready.url.authority.clone());
     pass_on(&content.headers, headers);
     let (id, seconds) = (event.to_string(), wall.unix_seconds());
@@ -66,11 +66,9 @@ pub(crate) fn build(
 }
 
 fn pass_on(from: &Headers, into: &mut HeaderMap) {
-    for (name, value) in from {
+    for (name, value) in from.iter() {
         // What cannot be a header again (a value kept lossily) is left out.
-        let (Ok(name), Ok(value)) =
-            (HeaderName::try_from(name.as_str()), HeaderValue::try_from(value.as_str()))
-        else {
+        let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
             continue;
         };
         let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix));
@@ -86,17 +84,17 @@ fn ascii(text: &str) -> HeaderValue {
 
 /// Headers as they may be kept and shown: secrets are named, not told. At most `bytes_max` in all.
 pub(crate) fn shown(headers: &HeaderMap, bytes_max: usize) -> Headers {
-    let mut left = bytes_max;
-    let mut shown = Vec::with_capacity(headers.len());
+    let mut shown = Headers::with_capacity(512);
     for (name, value) in headers {
         let value = if value.is_sensitive() {
             "[redacted]".into()
         } else {
             String::from_utf8_lossy(value.as_bytes())
         };
-        let Some(rest) = left.checked_sub(name.as_str().len() + value.len()) else { break };
-        left = rest;
-        shown.push((name.as_str().to_owned(), value.into_owned()));
+        if shown.as_text().len() + name.as_str().len() + value.len() > bytes_max {
+            break;
+        }
+        shown.push(name.as_str(), &value);
     }
     shown
 }

@@ -132,7 +132,7 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
         headers.insert(name, value);
         Ok(())
     };
-    for (name, value) in &destination.custom_headers {
+    for (name, value) in destination.custom_headers.iter() {
         put(name, value)?;
     }
     match &destination.auth {

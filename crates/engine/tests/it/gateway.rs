@@ -90,7 +90,7 @@ pub(crate) async fn change(engine: &Arc<Engine>, changes: Vec<Change>) {
 
 /// An event with this body and nothing else.
 pub(crate) fn arrival(body: impl Into<Bytes>) -> Arrival {
-    Arrival { event_type: None, external_id: None, headers: vec![], body: body.into() }
+    Arrival { event_type: None, external_id: None, headers: Default::default(), body: body.into() }
 }
 
 /// The same delay after each of so many attempts, not spread.
@@ -116,7 +116,7 @@ impl Gateway {
             retry_policy: Some(every(Duration::from_secs(3600), 10)),
             active: true,
             auth: None,
-            custom_headers: vec![],
+            custom_headers: Default::default(),
             signing_secret: SECRET.into(),
             created_at: Timestamp::ZERO,
         }
@@ -152,7 +152,7 @@ impl Gateway {
     }
 
     pub(crate) async fn ingest(&self, arrival: &Arrival) -> Result<Accepted, IngestError> {
-        self.engine.ingest(&self.source, arrival).await
+        self.engine.ingest(&self.source, arrival.clone()).await
     }
 
     pub(crate) async fn accept(&self, body: impl Into<Bytes>) -> EventId {

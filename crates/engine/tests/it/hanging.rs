@@ -122,7 +122,7 @@ async fn a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept() {
         })
         .await;
         assert_eq!(attempt.status, Some(200), "seen, and yet no success");
-        assert!(attempt.response_headers.contains(&("x-seen".into(), "1".into())));
+        assert!(attempt.response_headers.has("x-seen", "1"));
         assert!(attempt.response_body.starts_with(b"drop"), "{:?}", attempt.response_body);
         assert!(attempt.problem.unwrap().sentence.contains("begun with 200"));
     }

@@ -52,7 +52,7 @@ async fn a_key_is_known_within_its_source_only_and_without_one_nothing_repeats()
     };
     change(&gateway.engine, vec![Change::PutSource(other.clone())]).await;
     let here = gateway.ingest(&keyed("key", "body")).await.unwrap();
-    let there = gateway.engine.ingest(&other, &keyed("key", "another body")).await.unwrap();
+    let there = gateway.engine.ingest(&other, keyed("key", "another body")).await.unwrap();
     assert_eq!((here.duplicate, there.duplicate), (false, false));
     let twice = [gateway.accept("body").await, gateway.accept("body").await];
     assert_ne!(twice[0], twice[1]);

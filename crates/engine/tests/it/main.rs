@@ -9,6 +9,7 @@ mod wait;
 
 mod addresses;
 mod answers;
+mod changes;
 mod concurrency;
 mod connections;
 mod deletion;

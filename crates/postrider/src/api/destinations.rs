@@ -50,7 +50,7 @@ pub(crate) async fn create(
         retry_policy: None,
         active: true,
         auth: None,
-        custom_headers: Headers::new(),
+        custom_headers: Headers::default(),
         signing_secret: new_secret(),
         created_at: app.engine.clock().now(),
     };
@@ -184,15 +184,15 @@ fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
 fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
     let allowed = format!("must be an object of at most {CUSTOM_HEADERS_MAX} header names and text values");
     let refused = || ApiError::field("custom_headers", &allowed);
-    let Some(value) = fields.take("custom_headers") else { return Ok(Headers::new()) };
+    let Some(value) = fields.take("custom_headers") else { return Ok(Headers::default()) };
     let Value::Object(object) = value else { return Err(refused()) };
     if object.len() > CUSTOM_HEADERS_MAX {
         return Err(refused());
     }
-    let mut headers = Headers::new();
+    let mut headers = Headers::default();
     for (name, value) in &object {
         let value = value.as_str().filter(|text| HeaderValue::try_from(*text).is_ok()).ok_or_else(refused)?;
-        headers.push((header_name("custom_headers", name)?, value.to_owned()));
+        headers.push(&header_name("custom_headers", name)?, value);
     }
     Ok(headers)
 }

@@ -43,7 +43,8 @@ impl Fields {
     }
 
     /// Whether a field is there at all, `null` included.
-    pub(crate) fn mentions(&self, field: &str) -> bool {
+    pub(crate) fn mentions(&mut self, field: &'static str) -> bool {
+        self.known.push(field);
         self.object.contains_key(field)
     }
 
@@ -85,10 +86,12 @@ impl Fields {
     }
 
     /// Refuses what nobody asked for: a misspelt field must not be silently ignored.
-    pub(crate) fn finish(self) -> Result<(), ApiError> {
+    pub(crate) fn finish(mut self) -> Result<(), ApiError> {
         match self.object.keys().next() {
             None => Ok(()),
             Some(unknown) => {
+                self.known.sort_unstable();
+                self.known.dedup();
                 let shown: String = unknown.chars().take(64).collect();
                 let allowed = format!("is not a field of this; allowed are {}", self.known.join(", "));
                 Err(ApiError::field(&shown, allowed))

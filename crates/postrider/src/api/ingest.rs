@@ -8,8 +8,8 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
 use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
-use postrider_engine::Arrival;
-use postrider_store::{Headers, Source, SourceAuth};
+use postrider_engine::{Arrival, storable_headers};
+use postrider_store::{Source, SourceAuth};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -51,8 +51,9 @@ async fn take(
     check_secret(source, headers)?;
     let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
     let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
-    let arrival = Arrival { event_type, external_id, headers: kept(headers), body };
-    let accepted = app.engine.ingest(source, &arrival).await?;
+    let kept = storable_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let arrival = Arrival { event_type, external_id, headers: kept, body };
+    let accepted = app.engine.ingest(source, arrival).await?;
     let id = accepted.id.to_string();
     let answer = match (accepted.duplicate, accepted.deliveries) {
         (true, _) => json!({ "id": id, "status": "accepted", "note": "duplicate" }),
@@ -84,11 +85,4 @@ fn external_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let text = value.to_str().ok().filter(|text| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()));
     let allowed = format!("must be 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters");
     text.map(|text| Some(text.to_owned())).ok_or_else(|| ApiError::field(name, allowed))
-}
-
-fn kept(headers: &HeaderMap) -> Headers {
-    let pair = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
-    headers.iter().map(pair).collect()
 }

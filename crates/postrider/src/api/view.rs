@@ -94,7 +94,7 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
     }
     if !destination.custom_headers.is_empty() {
         let names =
-            destination.custom_headers.iter().map(|(name, _)| (name.clone(), Value::from("[redacted]")));
+            destination.custom_headers.iter().map(|(name, _)| (name.to_owned(), Value::from("[redacted]")));
         object["custom_headers"] = Value::Object(names.collect());
     }
     object
@@ -217,13 +217,13 @@ fn text_or_base64(bytes: &[u8]) -> (String, &'static str) {
 /// Headers as a map; a name that came more than once has its values joined, as HTTP allows.
 fn header_map(headers: &Headers) -> Value {
     let mut map: Map<String, Value> = Map::new();
-    for (name, value) in headers {
+    for (name, value) in headers.iter() {
         match map.get_mut(name) {
             Some(Value::String(known)) => {
                 known.push_str(", ");
                 known.push_str(value);
             }
-            _ => drop(map.insert(name.clone(), value.as_str().into())),
+            _ => drop(map.insert(name.to_owned(), value.into())),
         }
     }
     Value::Object(map)

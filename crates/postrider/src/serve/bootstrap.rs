@@ -167,7 +167,7 @@ fn destination(
         retry_policy: wanted.retry_policy.clone(),
         active: true,
         auth: None,
-        custom_headers: Vec::new(),
+        custom_headers: Default::default(),
         signing_secret,
         created_at: engine.clock().now(),
     }

@@ -8,7 +8,7 @@ CREATE TABLE events (
     external_id TEXT,
     replay_of   INTEGER,
     received_at INTEGER NOT NULL,
-    headers     TEXT NOT NULL, -- [[name, value], …]
+    headers     TEXT NOT NULL, -- name: value, a line each
     deliveries  TEXT NOT NULL, -- [[delivery, destination, route, priority], …]
     body        BLOB NOT NULL  -- last, so that the other columns are read without it
 ) STRICT;

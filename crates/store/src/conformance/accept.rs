@@ -45,16 +45,19 @@ fn content(event: &NewEvent) -> EventContent {
 
 pub async fn the_bytes_come_back_as_they_came(harness: &dyn Harness) {
     let store = harness.open().await;
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let headers = vec![pair("B", "2"), pair("a", "1"), pair("B", ""), pair("x", "\"ö\\ \t")];
+    let headers = [("B", "2"), ("a", "1"), ("B", ""), ("x", "\"ö\\ \t")].into_iter().collect();
     let plain = event(100, vec![owed(101, 10)]);
     let every_byte = NewEvent {
         content: Arc::new(EventContent { headers, body: (0..=255).collect(), ..content(&plain) }),
         external_id: Some("their-id-ö".into()),
         ..plain
     };
-    let nothing =
-        EventContent { headers: vec![], body: Bytes::new(), event_type: None, ..content(&every_byte) };
+    let nothing = EventContent {
+        headers: Default::default(),
+        body: Bytes::new(),
+        event_type: None,
+        ..content(&every_byte)
+    };
     let nothing = NewEvent { content: Arc::new(nothing), ..event(102, vec![]) };
     let largest = EventContent { body: vec![0xA5; BODY_BYTES_MAX].into(), ..content(&nothing) };
     let largest = NewEvent { content: Arc::new(largest), ..event(103, vec![]) };

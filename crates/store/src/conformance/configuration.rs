@@ -34,7 +34,7 @@ pub(super) fn source(id: u64) -> Source {
         id: SourceId::from_u64(id),
         account: ACCOUNT,
         name: "shop".into(),
-        token: "tok_secret".into(),
+        token: format!("tok_secret_{id}"),
         auth: SourceAuth::None,
         provider: None,
         active: true,
@@ -53,7 +53,7 @@ pub(super) fn plain_destination(id: u64) -> Destination {
         retry_policy: None,
         active: true,
         auth: None,
-        custom_headers: vec![],
+        custom_headers: Default::default(),
         signing_secret: "whsec_c2VjcmV0".into(),
         created_at: START,
     }
@@ -107,11 +107,7 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         retry_policy: Some(RetryPolicy::default()),
         active: false,
         auth: Some(DestinationAuth::Bearer { token: "bearer-token".into() }),
-        custom_headers: vec![
-            ("X-B".into(), "2".into()),
-            ("X-A".into(), "1".into()),
-            ("X-B".into(), "".into()),
-        ],
+        custom_headers: [("X-B", "2"), ("X-A", "1"), ("X-B", "")].into_iter().collect(),
         ..plain_destination(41)
     };
     let keyed = Destination { auth: Some(header), ..plain_destination(42) };
@@ -142,7 +138,7 @@ pub async fn putting_what_exists_replaces_it(harness: &dyn Harness) {
     let store = harness.open().await;
     let old = Destination {
         auth: Some(DestinationAuth::Bearer { token: "old".into() }),
-        custom_headers: vec![("x".into(), "1".into())],
+        custom_headers: [("x", "1")].into_iter().collect(),
         retry_policy: Some(RetryPolicy::default()),
         ..plain_destination(40)
     };

@@ -28,13 +28,12 @@ pub async fn an_attempt_comes_back_with_every_field(harness: &dyn Harness) {
     let ticket = accept_one(&*store, event(100, vec![owed(101, 10)])).await;
     let due = START.after(Duration::from_millis(30_001));
     let mut outcome = finished(102, ticket, Next::Retry { due });
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     outcome.attempt = Attempt {
         started_at: START.after(Duration::from_millis(7)),
         outcome: Outcome::Http4xx,
         status: Some(429),
-        request_headers: vec![pair("webhook-id", "evt_1"), pair("authorization", "redacted")],
-        response_headers: vec![pair("Set-Cookie", "b"), pair("Set-Cookie", "a"), pair("x", "")],
+        request_headers: [("webhook-id", "evt_1"), ("authorization", "redacted")].into_iter().collect(),
+        response_headers: [("Set-Cookie", "b"), ("Set-Cookie", "a"), ("x", "")].into_iter().collect(),
         response_body: (0..=255).rev().collect(),
         problem: Some(Problem {
             kind: ErrorKind::Status,

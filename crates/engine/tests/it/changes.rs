@@ -1,0 +1,75 @@
+//! A change is in force when it is answered: the very next event meets it.
+
+use crate::gateway::{Gateway, Setup};
+use crate::receiver::{OK, Receiver};
+use crate::wait::wait_until;
+use postrider_store::{MemoryStore, Store};
+use std::sync::Arc;
+
+/// What goes wrong here goes wrong once in a while.
+const ROUNDS: usize = 50;
+
+async fn until_nothing_is_owed(gateway: &Gateway) {
+    wait_until("nothing is owed", async || (gateway.activity().await.pending == 0).then_some(())).await;
+}
+
+#[tokio::test]
+async fn the_first_event_for_a_new_destination_is_delivered() {
+    let receiver = Receiver::answering([OK]).await;
+    let gateway = Gateway::start().await;
+    let mut events = Vec::new();
+    for round in 0..ROUNDS {
+        let kind = format!("kind.{round}");
+        gateway.route(&kind, &gateway.destination(&receiver.url())).await;
+        events.push(gateway.accept_typed(&kind).await);
+    }
+    for event in events {
+        gateway.delivered_at_once(event).await;
+    }
+}
+
+#[tokio::test]
+async fn the_first_event_after_a_start_is_delivered() {
+    let receiver = Receiver::answering([OK]).await;
+    let store = Arc::new(MemoryStore::new());
+    for round in 0..ROUNDS {
+        let gateway = Setup { store: Arc::clone(&store) as Arc<dyn Store>, ..Setup::default() }.start().await;
+        if round == 0 {
+            gateway.deliver_to(&receiver.url()).await;
+        }
+        let event = gateway.accept("{}").await;
+        gateway.delivered_at_once(event).await;
+    }
+}
+
+#[tokio::test]
+async fn the_first_event_after_a_pause_waits() {
+    let receiver = Receiver::answering([OK]).await;
+    let gateway = Gateway::start().await;
+    let mut destination = gateway.deliver_to(&receiver.url()).await;
+    for round in 0..ROUNDS {
+        destination.active = false;
+        gateway.put(&destination).await;
+        gateway.accept("{}").await;
+        let activity = gateway.activity().await;
+        assert_eq!((activity.pending, activity.counters.sent), (1, round as u64), "sent while paused");
+        destination.active = true;
+        gateway.put(&destination).await;
+        until_nothing_is_owed(&gateway).await;
+    }
+    assert_eq!(receiver.requests().len(), ROUNDS);
+}
+
+#[tokio::test]
+async fn changed_headers_are_on_the_next_request() {
+    let receiver = Receiver::answering([OK]).await;
+    let gateway = Gateway::start().await;
+    let mut destination = gateway.deliver_to(&receiver.url()).await;
+    for round in 0..ROUNDS {
+        destination.custom_headers = vec![("x-round".into(), format!("{round}"))];
+        gateway.put(&destination).await;
+        let event = gateway.accept("{}").await;
+        gateway.delivered_at_once(event).await;
+        assert_eq!(receiver.requests()[round].one("x-round"), format!("{round}"));
+    }
+}

@@ -1,0 +1,204 @@
+//! What only a store on disk can show: its lock, its segments, its crash between two commits.
+
+use bytes::Bytes;
+use postrider_core::delivery::{Lane, Line, Priority};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::outcome::{Next, Outcome};
+use postrider_core::time::Timestamp;
+use postrider_sqlite::{OpenError, SqliteOptions, SqliteStore};
+use postrider_store::{
+    Acceptance, Attempt, Batch, EventContent, Finished, Idempotency, NewDelivery, NewEvent, Store, Timing,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const START: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const LINE: Line =
+    Line { destination: DestinationId::from_u64(9), priority: Priority::Normal, lane: Lane::Fresh };
+
+fn open(directory: &Path) -> SqliteStore {
+    SqliteStore::open(directory, SqliteOptions::default()).unwrap()
+}
+
+fn event(id: u64, received_at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::from_u64(id),
+        source: SourceId::from_u64(2),
+        external_id: None,
+        content: Arc::new(EventContent {
+            account: AccountId::from_u64(1),
+            headers: Default::default(),
+            body: Bytes::from(format!("event {id}")),
+            event_type: None,
+            received_at,
+        }),
+        replay_of: None,
+        idempotency: Some(Idempotency { key_hash: [id as u8; 16], body_hash: [1; 16] }),
+        deliveries: vec![NewDelivery {
+            id: DeliveryId::from_u64(id + 1),
+            destination: LINE.destination,
+            route: RouteId::from_u64(3),
+            priority: LINE.priority,
+        }],
+    }
+}
+
+async fn accept(store: &SqliteStore, event: NewEvent) -> Acceptance {
+    let batch = Arc::new(Batch { events: vec![event], finished: vec![] });
+    store.commit(batch).await.unwrap().events[0]
+}
+
+async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
+    let page = store.load(LINE, 1000).await.unwrap();
+    let ticket = *page.tickets.iter().find(|ticket| ticket.event == EventId::from_u64(id)).unwrap();
+    let attempt = Attempt {
+        id: AttemptId::from_u64(id + 2),
+        delivery: ticket.delivery,
+        event: ticket.event,
+        destination: LINE.destination,
+        number: 1,
+        started_at: at,
+        outcome: Outcome::Success,
+        status: Some(200),
+        request_headers: Default::default(),
+        response_headers: Default::default(),
+        response_body: Bytes::new(),
+        problem: None,
+        timing: Timing::default(),
+        next: Next::Delivered,
+    };
+    let finished = Finished { account: AccountId::from_u64(1), ticket, attempt };
+    store.commit(Arc::new(Batch { events: vec![], finished: vec![finished] })).await.unwrap();
+}
+
+fn segments(directory: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(directory.join("segments")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|kind| kind == "db")).collect();
+    files.sort();
+    files
+}
+
+#[tokio::test]
+async fn a_second_store_on_the_same_directory_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let first = open(directory.path());
+    let second = SqliteStore::open(directory.path(), SqliteOptions::default());
+    assert!(matches!(second, Err(OpenError::InUse(_))));
+    drop(first);
+    open(directory.path());
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_is_named() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("a-file");
+    std::fs::write(&file, "in the way").unwrap();
+    let Err(refused) = SqliteStore::open(&file, SqliteOptions::default()) else {
+        panic!("a file is no directory")
+    };
+    assert!(refused.to_string().contains("a-file"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let directory = TempDir::new().unwrap();
+    drop(open(directory.path()));
+    let live = directory.path().join("live.db");
+    std::fs::remove_file(directory.path().join("live.db-wal")).ok();
+    std::fs::write(&live, vec![b'x'; 8192]).unwrap();
+    let refused = SqliteStore::open(directory.path(), SqliteOptions::default());
+    assert!(matches!(refused, Err(OpenError::Database { .. })));
+    assert_eq!(std::fs::read(&live).unwrap(), vec![b'x'; 8192]);
+}
+
+#[tokio::test]
+async fn an_event_whose_batch_broke_between_its_two_commits_is_cut_off() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    accept(&store, event(10, START)).await;
+    drop(store);
+    // As a crash leaves it: the segment has the event, live.db has never heard of it.
+    let segment = rusqlite::Connection::open(&segments(directory.path())[0]).unwrap();
+    segment
+        .execute_batch(
+            "INSERT INTO events SELECT 20, account_id, source_id, event_type, external_id, replay_of, received_at,
+             headers, deliveries, body FROM events WHERE id = 10;
+             INSERT INTO idempotency SELECT source_id, x'14141414141414141414141414141414', body_hash, 20, received_at
+             FROM idempotency WHERE event_id = 10;",
+        )
+        .unwrap();
+    drop(segment);
+    let store = open(directory.path());
+    assert_eq!(store.content(EventId::from_u64(20)).await.unwrap(), None);
+    assert!(store.content(EventId::from_u64(10)).await.unwrap().is_some());
+    assert_eq!(accept(&store, event(20, START)).await, Acceptance::Accepted, "its key is free again");
+}
+
+#[tokio::test]
+async fn history_goes_in_whole_segments_once_it_is_old_and_no_longer_owed() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    accept(&store, event(10, START)).await;
+    accept(&store, event(20, START)).await;
+    deliver(&store, 10, START).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    accept(&store, event(30, START.after(DAY))).await;
+    deliver(&store, 30, START.after(DAY)).await;
+    assert_eq!(segments(directory.path()).len(), 2);
+
+    let late = START.after(DAY * 9);
+    store.maintain(late).await.unwrap();
+    store.maintain(late).await.unwrap();
+    let found = async |id| store.content(EventId::from_u64(id)).await.unwrap().is_some();
+    assert!(found(10).await && found(20).await, "20 is still owed, so its segment stays whole");
+    deliver(&store, 20, late).await;
+    store.maintain(late).await.unwrap();
+    assert!(!found(10).await && !found(20).await);
+    assert!(found(30).await, "sealed a day later");
+}
+
+#[tokio::test]
+async fn an_event_is_read_whole_from_whichever_segments_it_is_in() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    accept(&store, event(10, START)).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    deliver(&store, 10, START.after(DAY)).await;
+    let found = store.event(AccountId::from_u64(1), EventId::from_u64(10)).await.unwrap().unwrap();
+    assert_eq!((found.attempts.len(), &found.content.body[..]), (1, &b"event 10"[..]));
+}
+
+#[tokio::test]
+async fn a_key_is_known_over_segments_and_restarts() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    let late = START.after(DAY - Duration::from_secs(60));
+    accept(&store, event(10, late)).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    let again = || NewEvent { id: EventId::from_u64(50), ..event(10, START.after(DAY)) };
+    assert_eq!(accept(&store, again()).await, Acceptance::Duplicate(EventId::from_u64(10)));
+    drop(store);
+    let store = open(directory.path());
+    assert_eq!(accept(&store, again()).await, Acceptance::Duplicate(EventId::from_u64(10)));
+}
+
+#[tokio::test]
+async fn a_write_ahead_log_does_not_grow_without_end() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    let body = Bytes::from(vec![7; 100_000]);
+    for id in (10..20_000).step_by(10) {
+        let event = event(id, START);
+        let content = Arc::new(EventContent { body: body.clone(), ..(*event.content).clone() });
+        accept(&store, NewEvent { content, idempotency: None, ..event }).await;
+    }
+    let log = segments(directory.path())[0].with_extension("db-wal");
+    let bytes = std::fs::metadata(log).unwrap().len();
+    assert!(bytes < 100 << 20, "200 MB were written; the log has {bytes} bytes");
+}

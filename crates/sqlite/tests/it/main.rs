@@ -1,0 +1,5 @@
+//! The embedded store on real files.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+mod conformance;
+mod files;

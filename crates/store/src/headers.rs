@@ -1,0 +1,92 @@
+//! Header names and values as one text: `name: value` a line, in the order they were seen.
+//!
+//! One piece of memory for all of them, readable as it is in a database.
+
+use std::fmt;
+
+/// Headers of a request or a response. Names may repeat.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers(String);
+
+impl Headers {
+    /// None yet, with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Headers(String::with_capacity(bytes))
+    }
+
+    /// From the text that [`Headers::as_text`] gave.
+    pub fn from_text(text: String) -> Self {
+        Headers(text)
+    }
+
+    /// Adds one. A line break cannot be in a header; if one is, it becomes a space.
+    pub fn push(&mut self, name: &str, value: &str) {
+        let clean = |text: &str| !text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'));
+        self.push_clean(name, clean(name));
+        self.0.push_str(": ");
+        self.push_clean(value, clean(value));
+        self.0.push('\n');
+    }
+
+    fn push_clean(&mut self, text: &str, clean: bool) {
+        if clean {
+            self.0.push_str(text);
+        } else {
+            self.0
+                .extend(text.chars().map(|letter| if matches!(letter, '\n' | '\r') { ' ' } else { letter }));
+        }
+    }
+
+    /// Names and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.lines().filter_map(|line| line.split_once(": "))
+    }
+
+    /// The text.
+    pub fn as_text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this very name and value are among them.
+    pub fn has(&self, name: &str, value: &str) -> bool {
+        self.iter().any(|pair| pair == (name, value))
+    }
+}
+
+impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
+        let mut headers = Headers::default();
+        pairs.into_iter().for_each(|(name, value)| headers.push(name.as_ref(), value.as_ref()));
+        headers
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_go_there_and_back_in_order() {
+        let pairs = [("b", "2"), ("a", "1: x"), ("b", ""), ("c", " \t\"ö")];
+        let headers: Headers = pairs.into_iter().collect();
+        let back = Headers::from_text(headers.as_text().to_owned());
+        assert_eq!(back.iter().collect::<Vec<_>>(), pairs);
+    }
+
+    #[test]
+    fn a_line_break_cannot_make_a_second_header() {
+        let headers: Headers = [("a", "1\r\nevil: 2")].into_iter().collect();
+        assert_eq!(headers.iter().collect::<Vec<_>>(), [("a", "1  evil: 2")]);
+    }
+}
