@@ -13,23 +13,41 @@ use std::time::Duration;
 impl World {
     /// Trouble is planned near traffic: a crash of an idle gateway shows little.
     pub(crate) fn bring_trouble(&mut self) {
-        if self.random.one_in(60) {
+        if self.random.one_in(25) {
             let after = self.random.ms(0, 8_000);
             self.plan(after, Happening::Crash);
         }
-        if self.random.one_in(100) {
+        if self.random.one_in(50) {
             let after = self.random.ms(0, 8_000);
             self.plan(after, Happening::Stop);
         }
-        if self.random.one_in(12) {
+        if self.random.one_in(8) {
             let after = self.random.ms(0, 20_000);
-            self.plan(after, Happening::Operate);
+            if let Some(destination) = self.some_destination() {
+                self.plan(after, Happening::Operate(destination));
+            }
         }
-        if self.random.one_in(10) {
+        if self.random.one_in(6) {
             let after = self.random.ms(0, 5_000);
             if let Some(destination) = self.some_destination() {
                 self.plan(after, Happening::ChangeHealth(destination));
             }
+        }
+    }
+
+    /// The first moments of a life are delicate, the more while destinations are held: senders come back, operators
+    /// change things, and some restart once more.
+    pub(crate) fn bring_trouble_to_start(&mut self) {
+        if self.random.one_in(2) {
+            self.plan_offer();
+        }
+        let held: Vec<_> = self.gateway.iter().flat_map(|gateway| gateway.holds.keys().copied()).collect();
+        let Some(destination) = self.random.pick(&held) else { return };
+        let after = self.random.ms(0, 4_000);
+        if self.random.one_in(3) {
+            self.plan(after, Happening::Stop);
+        } else {
+            self.plan(after, Happening::Operate(destination));
         }
     }
 
@@ -50,10 +68,9 @@ impl World {
     }
 
     /// An operator pauses, resumes, changes the concurrency of a destination, or deletes one.
-    pub(crate) fn operate(&mut self) -> Result<(), Breach> {
-        let Some(id) = self.some_destination() else { return Ok(()) };
+    pub(crate) fn operate(&mut self, id: DestinationId) -> Result<(), Breach> {
         let Some(gateway) = &self.gateway else { return Ok(()) };
-        let mut changed = gateway.destinations[&id].clone();
+        let Some(mut changed) = gateway.destinations.get(&id).cloned() else { return Ok(()) };
         match self.random.between(0, 19) {
             _ if self.is_calm() => return Ok(()),
             0 if self.receivers.len() > 1 => return self.delete(id),

@@ -14,16 +14,16 @@ impl World {
             return;
         }
         let until_next = match self.random.between(0, 99) {
-            0..35 => self.random.ms(0, 100),
-            35..65 => self.random.ms(100, 10_000),
-            65..90 => self.random.ms(10_000, 900_000),
+            0..30 => self.random.ms(0, 100),
+            30..60 => self.random.ms(100, 10_000),
+            60..80 => self.random.ms(10_000, 900_000),
             _ => self.random.ms(900_000, 4 * 3_600_000),
         };
         self.plan(until_next, Happening::Produce);
         self.bring_trouble();
         let count = match self.random.between(0, 79) {
-            0 => self.random.between(150, 500),
-            1..10 => self.random.between(5, 40),
+            0 => self.random.between(150, 400),
+            1..8 => self.random.between(5, 40),
             _ => self.random.between(1, 3),
         };
         self.offer(count);

@@ -37,7 +37,8 @@ impl Health {
     ];
 
     pub(crate) fn any(random: &mut Random) -> Self {
-        random.pick(&Self::ALL).unwrap_or(Health::Healthy)
+        // What hangs is in flight for long, and much can happen meanwhile.
+        if random.one_in(4) { Health::Hanging } else { random.pick(&Self::ALL).unwrap_or(Health::Healthy) }
     }
 
     pub(crate) fn answer(self, timeout: Duration, random: &mut Random) -> Answer {

@@ -35,7 +35,11 @@ impl World {
         for input in inputs {
             self.hear(input)?;
         }
-        self.find_what_is_stored(&lines)
+        self.find_what_is_stored(&lines)?;
+        if !self.is_calm() {
+            self.bring_trouble_to_start();
+        }
+        Ok(())
     }
 
     fn gateway(&mut self, configuration: Configuration) -> Gateway {
@@ -85,8 +89,8 @@ impl World {
         self.ledger.crashed();
         self.life += 1;
         let down = match self.random.between(0, 3) {
-            0 => Duration::ZERO,
-            1 | 2 => self.random.ms(1, 5_000),
+            0 | 1 => Duration::ZERO,
+            2 => self.random.ms(1, 5_000),
             _ => self.random.ms(5_000, 600_000),
         };
         self.plan(down, Happening::Start);
@@ -123,7 +127,7 @@ impl World {
         self.gateway = None;
         self.life += 1;
         self.report.stops += 1;
-        let down = self.random.ms(0, 60_000);
+        let down = if self.random.one_in(2) { Duration::ZERO } else { self.random.ms(1, 60_000) };
         self.plan(down, Happening::Start);
         Ok(())
     }

@@ -81,5 +81,5 @@ fn policy(random: &mut Random) -> Option<RetryPolicy> {
         },
     };
     let max_age = random.one_in(3).then_some(Duration::from_secs(3600));
-    RetryPolicy::new(schedule, None, max_age, jitter).ok()
+    RetryPolicy::new(schedule, Some(6), max_age, jitter).ok()
 }

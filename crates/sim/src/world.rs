@@ -64,8 +64,8 @@ pub(crate) enum Happening {
     Answer { life: Life, delivery: DeliveryId, attempt: AttemptId, answer: Answer },
     /// A receiver's health changes.
     ChangeHealth(DestinationId),
-    /// An operator does something.
-    Operate,
+    /// An operator does something to a destination.
+    Operate(DestinationId),
     /// What a deleted destination was owed is buried.
     Bury(Life, DestinationId),
     /// The gateway is killed.
@@ -152,7 +152,7 @@ impl World {
             Happening::Bury(life, destination) if life == self.life => self.bury(destination),
             Happening::Commit(_) | Happening::Hear(..) | Happening::ReadPage(..) | Happening::Bury(..) => {}
             Happening::ChangeHealth(destination) => self.change_health(destination),
-            Happening::Operate => self.operate()?,
+            Happening::Operate(destination) => self.operate(destination)?,
             Happening::Crash => self.crash(),
             Happening::Stop => self.stop()?,
             Happening::Start => self.start()?,

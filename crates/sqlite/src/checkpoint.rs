@@ -1,4 +1,4 @@
-//! Moves pages from the write-ahead logs into the databases, off the writer's path, in small steps, early.
+//! Moves pages from the open segment's write-ahead log into its database, off the writer's path, in small steps, early.
 //!
 //! A thread of its own makes passive checkpoints while the writer goes on writing. Such a pass never catches up
 //! with a busy writer, and a log restarts only when all of it is moved. So once a log is long, the writer makes
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Pages in a log at which a pass begins: 4 MB.
-const PASS_PAGES: u32 = 1000;
+/// Pages in a log at which a pass begins: 16 MB. Pages of the queue change many times meanwhile and are moved once.
+const PASS_PAGES: u32 = 4000;
 /// Pages in a log at which the writer makes the last step: 64 MB.
 const FINISH_PAGES: u32 = 16_000;
 
@@ -27,8 +27,7 @@ enum Job {
 
 /// The writer's side of it.
 pub(crate) struct Checkpointer {
-    live_pages: Arc<AtomicU32>,
-    segment_pages: Arc<AtomicU32>,
+    pages: Arc<AtomicU32>,
     state: Arc<AtomicU8>,
     segment: PathBuf,
     jobs: Option<SyncSender<Job>>,
@@ -36,15 +35,14 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(crate) fn start(live: PathBuf) -> Self {
+    pub(crate) fn start() -> Self {
         let state = Arc::new(AtomicU8::new(IDLE));
         let (jobs, inbox) = sync_channel(4);
-        let worker = Worker { live, state: Arc::clone(&state), open: Vec::new() };
+        let worker = Worker { state: Arc::clone(&state), open: None };
         let thread =
             thread::Builder::new().name("sqlite-checkpoint".into()).spawn(move || worker.run(&inbox));
         Checkpointer {
-            live_pages: Arc::default(),
-            segment_pages: Arc::default(),
+            pages: Arc::default(),
             state,
             segment: PathBuf::new(),
             jobs: Some(jobs),
@@ -52,30 +50,25 @@ impl Checkpointer {
         }
     }
 
-    /// From now on the length of this connection's log is known after each commit.
-    pub(crate) fn watch_live(&self, connection: &mut Connection) -> rusqlite::Result<()> {
-        watch(connection, &self.live_pages)
-    }
-
-    pub(crate) fn watch_segment(
-        &mut self,
-        connection: &mut Connection,
-        path: PathBuf,
-    ) -> rusqlite::Result<()> {
+    /// From now on this is the open segment, and the length of its log is known after each commit.
+    pub(crate) fn watch(&mut self, connection: &mut Connection, path: PathBuf) -> rusqlite::Result<()> {
         self.segment = path;
-        self.segment_pages = Arc::default();
-        watch(connection, &self.segment_pages)
+        self.pages = Arc::default();
+        let pages_now = Arc::clone(&self.pages);
+        connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
+            pages_now.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))
     }
 
     /// Called by the writer between two commands.
-    pub(crate) fn after_write(&self, live: &Connection, segment: &Connection) {
-        let pages = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
-        let longest = pages(&self.live_pages).max(pages(&self.segment_pages));
-        if longest < PASS_PAGES || self.state.load(Ordering::Acquire) == PASSING {
+    pub(crate) fn after_write(&self, segment: &Connection) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        let state = self.state.load(Ordering::Acquire);
+        if pages < PASS_PAGES || state == PASSING {
             return;
         }
-        if longest >= FINISH_PAGES && self.state.load(Ordering::Acquire) == PASSED {
-            checkpoint(live, "PASSIVE");
+        if pages >= FINISH_PAGES && state == PASSED {
             checkpoint(segment, "PASSIVE");
             self.state.store(IDLE, Ordering::Release);
             return;
@@ -113,19 +106,10 @@ impl Drop for Checkpointer {
     }
 }
 
-fn watch(connection: &mut Connection, counter: &Arc<AtomicU32>) -> rusqlite::Result<()> {
-    let counter = Arc::clone(counter);
-    connection.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: std::ffi::c_int| {
-        counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-        Ok(())
-    }))
-}
-
 struct Worker {
-    live: PathBuf,
     state: Arc<AtomicU8>,
-    /// Connections kept from pass to pass: `live` and the open segment.
-    open: Vec<(PathBuf, Connection)>,
+    /// The open segment, kept from pass to pass.
+    open: Option<(PathBuf, Connection)>,
 }
 
 impl Worker {
@@ -133,32 +117,27 @@ impl Worker {
         while let Ok(job) = inbox.recv() {
             match job {
                 Job::Pass(segment) => {
-                    let live = self.live.clone();
-                    self.open.retain(|(path, _)| *path == live || *path == segment);
-                    self.checkpoint(live, "PASSIVE");
                     self.checkpoint(segment, "PASSIVE");
                     self.state.store(PASSED, Ordering::Release);
                 }
-                Job::Seal(path) => {
-                    self.checkpoint(path.clone(), "TRUNCATE");
-                    self.open.retain(|(open, _)| *open != path);
+                Job::Seal(segment) => {
+                    self.checkpoint(segment, "TRUNCATE");
+                    self.open = None;
                 }
             }
         }
     }
 
     fn checkpoint(&mut self, path: PathBuf, mode: &str) {
-        let index = match self.open.iter().position(|(open, _)| *open == path) {
-            Some(index) => index,
-            None => match crate::open::connect(&path) {
-                Ok(connection) => {
-                    self.open.push((path, connection));
-                    self.open.len() - 1
-                }
+        if self.open.as_ref().is_none_or(|(open, _)| *open != path) {
+            match crate::open::connect(&path) {
+                Ok(connection) => self.open = Some((path, connection)),
                 Err(error) => return tracing::warn!(%error, "a checkpoint could not be made"),
-            },
-        };
-        checkpoint(&self.open[index].1, mode);
+            }
+        }
+        if let Some((_, connection)) = &self.open {
+            checkpoint(connection, mode);
+        }
     }
 }
 

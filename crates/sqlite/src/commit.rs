@@ -1,8 +1,7 @@
-//! Writes one batch: into the open segment, then into `live.db`. The second commit is what makes it count.
+//! Writes one batch: events into the open segment, outcomes into the segment of their event.
 
 use crate::rows::{int, read_time, time, uint};
-use crate::segment::Sealed;
-use crate::writer::Writer;
+use crate::segment::Segments;
 use postrider_core::delivery::Lane;
 use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
@@ -11,56 +10,117 @@ use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_to_text, next_to_words};
 use postrider_store::{Acceptance, Attempt, Batch, Finished, Idempotency, NewEvent, Receipt};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub(crate) fn commit(writer: &mut Writer, batch: &Batch) -> rusqlite::Result<Receipt> {
-    if writer.torn {
-        writer.segments.cut_unanswered(&writer.live)?;
-        writer.torn = false;
+pub(crate) fn commit(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<Receipt> {
+    settle_in_sealed(segments, batch)?;
+    let known = known_in_sealed(segments, batch)?;
+    let receipt = write_open(segments, batch, &known)?;
+    for (event, acceptance) in batch.events.iter().zip(&receipt.events) {
+        if *acceptance == Acceptance::Accepted {
+            segments.note_event(event.id);
+        }
     }
-    let receipt = append_history(writer, batch)?;
-    let owed = change_queue(&mut writer.live, batch, &receipt);
-    writer.torn = owed.is_err();
-    owed.map(|()| receipt)
+    Ok(receipt)
 }
 
-fn append_history(writer: &mut Writer, batch: &Batch) -> rusqlite::Result<Receipt> {
-    let recent = &writer.segments.recent;
-    let history = writer.segments.open.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut events = Vec::with_capacity(batch.events.len());
-    for event in &batch.events {
-        let acceptance = match event.idempotency {
-            Some(key) => recognise(&history, recent, event, key)?,
-            None => Acceptance::Accepted,
-        };
-        if acceptance == Acceptance::Accepted {
-            insert_event(&history, event)?;
-        }
-        events.push(acceptance);
-    }
+/// Outcomes of events whose segment is sealed: few, each segment in a transaction of its own. If a later one
+/// fails, they are given again, which changes nothing.
+fn settle_in_sealed(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<()> {
+    let open = segments.number();
+    let mut older: BTreeMap<i64, Vec<&Finished>> = BTreeMap::new();
     for finished in &batch.finished {
-        insert_attempt(&history, &finished.attempt)?;
+        match segments.of_event(finished.ticket.event) {
+            Some(number) if number != open => older.entry(number).or_default().push(finished),
+            _ => {}
+        }
     }
-    history.commit()?;
+    for (number, finished) in older {
+        let change =
+            segments.connection(number)?.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        finished.iter().try_for_each(|finished| settle(&change, finished))?;
+        note_last_id(&change, finished.iter().map(|finished| finished.attempt.id.as_u64()).max())?;
+        change.commit()?;
+    }
+    Ok(())
+}
+
+/// For each event, what a sealed segment knows of its key.
+fn known_in_sealed(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<Vec<Option<Acceptance>>> {
+    let mut known = vec![None; batch.events.len()];
+    for (known, event) in known.iter_mut().zip(&batch.events) {
+        let Some(key) = event.idempotency else { continue };
+        for number in segments.sealed_with_keys(event.content.received_at) {
+            *known = recognise(segments.connection(number)?, event, key)?;
+            if known.is_some() {
+                break;
+            }
+        }
+    }
+    Ok(known)
+}
+
+fn write_open(
+    segments: &mut Segments,
+    batch: &Batch,
+    known: &[Option<Acceptance>],
+) -> rusqlite::Result<Receipt> {
+    let open = segments.number();
+    let own: Vec<&Finished> = batch
+        .finished
+        .iter()
+        .filter(|finished| segments.of_event(finished.ticket.event) == Some(open))
+        .collect();
+    let change = segments.open.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut events = Vec::with_capacity(batch.events.len());
+    for (event, known) in batch.events.iter().zip(known) {
+        events.push(accept(&change, event, *known)?);
+    }
+    own.iter().try_for_each(|finished| settle(&change, finished))?;
+    let deliveries =
+        batch.events.iter().flat_map(|event| event.deliveries.iter().map(|owed| owed.id.as_u64()));
+    let given = batch.events.iter().map(|event| event.id.as_u64()).chain(deliveries);
+    note_last_id(&change, given.chain(own.iter().map(|finished| finished.attempt.id.as_u64())).max())?;
+    change.commit()?;
     Ok(Receipt { events })
 }
 
-/// Looks the key up in the open segment and in those before it, and binds it when it is new.
-fn recognise(
-    history: &Transaction<'_>,
-    recent: &[Sealed],
+fn accept(
+    change: &Transaction<'_>,
     event: &NewEvent,
-    key: Idempotency,
+    known: Option<Acceptance>,
 ) -> rusqlite::Result<Acceptance> {
-    let sealed = recent.iter().map(|sealed| &sealed.connection);
-    for segment in std::iter::once(&**history).chain(sealed) {
-        if let Some((known, body_hash)) = find_key(segment, event, key)? {
-            let same = body_hash == key.body_hash;
-            return Ok(if same { Acceptance::Duplicate(known) } else { Acceptance::Conflict(known) });
+    if let Some(key) = event.idempotency {
+        let known = match known {
+            Some(known) => Some(known),
+            None => recognise(change, event, key)?,
+        };
+        match known {
+            Some(known) => return Ok(known),
+            None => bind(change, event, key)?,
         }
     }
-    let mut bind =
-        history.prepare_cached("INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    insert_event(change, event)?;
+    owe(change, event)?;
+    Ok(Acceptance::Accepted)
+}
+
+fn recognise(
+    segment: &Connection,
+    event: &NewEvent,
+    key: Idempotency,
+) -> rusqlite::Result<Option<Acceptance>> {
+    let found = find_key(segment, event, key)?;
+    Ok(found.map(|(known, body_hash)| match body_hash == key.body_hash {
+        true => Acceptance::Duplicate(known),
+        false => Acceptance::Conflict(known),
+    }))
+}
+
+/// Replaces, since the same key may stand there from before its window.
+fn bind(change: &Transaction<'_>, event: &NewEvent, key: Idempotency) -> rusqlite::Result<()> {
+    let mut bind = change.prepare_cached("INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)")?;
     bind.execute(params![
         int(event.source.as_u64()),
         key.key_hash,
@@ -68,7 +128,14 @@ fn recognise(
         int(event.id.as_u64()),
         time(event.content.received_at)
     ])?;
-    Ok(Acceptance::Accepted)
+    Ok(())
+}
+
+/// Ids that were given out must not be given out again, also those of events that turned out to be duplicates.
+fn note_last_id(change: &Transaction<'_>, last: Option<u64>) -> rusqlite::Result<()> {
+    let Some(last) = last else { return Ok(()) };
+    change.prepare_cached("UPDATE meta SET last_id = max(last_id, ?1)")?.execute([int(last)])?;
+    Ok(())
 }
 
 fn find_key(
@@ -107,7 +174,7 @@ fn insert_event(history: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result
     Ok(())
 }
 
-/// Replaces, since a batch whose second commit failed is given again with the same attempts.
+/// Replaces, since an outcome may be given again after a commit that failed elsewhere.
 fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Result<()> {
     let mut insert = history.prepare_cached(
         "INSERT OR REPLACE INTO attempts VALUES
@@ -143,27 +210,6 @@ fn microseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn change_queue(live: &mut Connection, batch: &Batch, receipt: &Receipt) -> rusqlite::Result<()> {
-    let change = live.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let accepted =
-        batch.events.iter().zip(&receipt.events).filter(|(_, what)| **what == Acceptance::Accepted);
-    let (mut last_event, mut last_id) = (0, 0);
-    for (event, _) in accepted {
-        owe(&change, event)?;
-        last_event = last_event.max(event.id.as_u64());
-        last_id =
-            event.deliveries.iter().map(|owed| owed.id.as_u64()).fold(last_id.max(last_event), u64::max);
-    }
-    for finished in &batch.finished {
-        settle(&change, finished)?;
-        last_id = last_id.max(finished.attempt.id.as_u64());
-    }
-    change
-        .prepare_cached("UPDATE meta SET last_event_id = max(last_event_id, ?1), last_id = max(last_id, ?2)")?
-        .execute(params![int(last_event), int(last_id)])?;
-    change.commit()
-}
-
 fn owe(change: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result<()> {
     let mut insert =
         change.prepare_cached("INSERT INTO queue VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
@@ -183,8 +229,9 @@ fn owe(change: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Takes a delivery out of the queue and, if it was there, puts it where it goes next.
+/// Records an attempt, takes its delivery out of the queue and, if it was there, puts it where it goes next.
 fn settle(change: &Transaction<'_>, finished: &Finished) -> rusqlite::Result<()> {
+    insert_attempt(change, &finished.attempt)?;
     let ticket = &finished.ticket;
     let removed = change
         .prepare_cached(

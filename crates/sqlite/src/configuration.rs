@@ -1,6 +1,7 @@
 //! Configuration in `live.db`: small tables, written whole, read whole at start.
 
 use crate::error::corrupt;
+use crate::reader::Reader;
 use crate::rows::{int, read_time, time, uint};
 use postrider_core::delivery::Priority;
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
@@ -138,17 +139,31 @@ fn put_route(into: &Transaction<'_>, route: &Route) -> rusqlite::Result<u64> {
     Ok(route.id.as_u64())
 }
 
-pub(crate) fn read(live: &Connection, unclean_stop: bool) -> rusqlite::Result<Configuration> {
-    let id_floor: i64 = live.query_row("SELECT last_id FROM meta", [], |row| row.get(0))?;
+pub(crate) fn read(reader: &mut Reader, unclean_stop: bool) -> rusqlite::Result<Configuration> {
+    let id_floor = id_floor(reader)?;
+    let live = reader.live();
     Ok(Configuration {
         accounts: all(live, "accounts", read_account)?,
         api_keys: all(live, "api_keys", read_api_key)?,
         sources: all(live, "sources", read_source)?,
         destinations: all(live, "destinations", read_destination)?,
         routes: all(live, "routes", read_route)?,
-        id_floor: uint(id_floor),
+        id_floor,
         unclean_stop,
     })
+}
+
+/// The greatest id that any file knows.
+fn id_floor(reader: &mut Reader) -> rusqlite::Result<u64> {
+    let last_id =
+        |connection: &Connection| connection.query_row("SELECT last_id FROM meta", [], |row| row.get(0));
+    let mut floor: i64 = last_id(reader.live())?;
+    for listed in reader.segments()? {
+        if let Some(segment) = reader.segment(listed.number)? {
+            floor = floor.max(last_id(segment)?);
+        }
+    }
+    Ok(uint(floor))
 }
 
 fn all<T>(

@@ -21,14 +21,9 @@ const EVENT_COLUMNS: &str =
 /// A list by status looks at so many of the newest events at most.
 const STATUS_SCAN_MAX: usize = 10_000;
 
-/// An event's row, before its attempts are known.
-struct Found {
-    detail: EventDetail,
-    owed: Vec<NewDelivery>,
-}
-
 pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
-    Ok(find(reader, event)?.map(|found| found.detail.content))
+    let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
+    Ok(find(segment, event)?.map(|found| found.detail.content))
 }
 
 pub(crate) fn event(
@@ -36,8 +31,9 @@ pub(crate) fn event(
     account: AccountId,
     event: EventId,
 ) -> rusqlite::Result<Option<EventDetail>> {
-    match find(reader, event)? {
-        Some(found) if found.detail.content.account == account => complete(reader, found).map(Some),
+    let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
+    match find(segment, event)? {
+        Some(found) if found.detail.content.account == account => complete(segment, found).map(Some),
         _ => Ok(None),
     }
 }
@@ -51,21 +47,20 @@ pub(crate) fn events(reader: &mut Reader, query: EventQuery) -> rusqlite::Result
 
 fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventPage> {
     let mut page = EventPage::default();
-    let (mut skip, mut found) = (query.offset, Vec::new());
-    for number in reader.segment_numbers()? {
-        let Some(segment) = reader.segment(number)? else { continue };
+    let mut skip = query.offset;
+    for listed in reader.segments()?.iter().rev() {
+        let Some(segment) = reader.segment(listed.number)? else { continue };
         let count = count(segment, query)?;
         page.total += count;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if skip >= count {
             skip -= count;
-        } else if found.len() < query.limit {
-            found.extend(newest(segment, query, query.limit - found.len(), skip)?);
-            skip = 0;
+            continue;
         }
-    }
-    for event in found {
-        page.items.push(complete(reader, event)?);
+        for found in newest(segment, query, query.limit - page.items.len(), skip)? {
+            page.items.push(complete(segment, found)?);
+        }
+        skip = 0;
     }
     Ok(page)
 }
@@ -73,27 +68,27 @@ fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventP
 /// Status is not stored but follows from attempts and dead letters, so the newest events are looked at one by one.
 fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rusqlite::Result<EventPage> {
     let mut page = EventPage::default();
-    let mut looked_at = 0;
-    for number in reader.segment_numbers()? {
-        let Some(segment) = reader.segment(number)? else { continue };
-        let found = newest(segment, query, STATUS_SCAN_MAX - looked_at, 0)?;
-        looked_at += found.len();
+    let mut left = STATUS_SCAN_MAX;
+    for listed in reader.segments()?.iter().rev() {
+        let Some(segment) = reader.segment(listed.number)? else { continue };
+        let found = newest(segment, query, left, 0)?;
+        left -= found.len();
         for event in found {
-            let event = complete(reader, event)?;
-            if EventStatus::of(&event) != status {
-                continue;
+            let event = complete(segment, event)?;
+            if EventStatus::of(&event) == status {
+                page.total += 1;
+                let wanted = page.total > query.offset as u64 && page.items.len() < query.limit;
+                page.items.extend(wanted.then_some(event));
             }
-            let index = usize::try_from(page.total).unwrap_or(usize::MAX);
-            page.total += 1;
-            if index >= query.offset && page.items.len() < query.limit {
-                page.items.push(event);
-            }
-        }
-        if looked_at >= STATUS_SCAN_MAX {
-            break;
         }
     }
     Ok(page)
+}
+
+/// An event's row, before its attempts are known.
+struct Found {
+    detail: EventDetail,
+    owed: Vec<NewDelivery>,
 }
 
 fn count(segment: &Connection, query: EventQuery) -> rusqlite::Result<u64> {
@@ -120,27 +115,18 @@ fn newest(
     rows.collect()
 }
 
-fn find(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<Found>> {
-    let Some(number) = reader.segment_of(event)? else { return Ok(None) };
-    let Some(segment) = reader.segment(number)? else { return Ok(None) };
+fn find(segment: &Connection, event: EventId) -> rusqlite::Result<Option<Found>> {
     segment
         .prepare_cached(&format!("SELECT {EVENT_COLUMNS} FROM events WHERE id = ?1"))?
         .query_row([int(event.as_u64())], read_event)
         .optional()
 }
 
-/// Adds the attempts, which are in the event's own segment and in those after it, and where deliveries stand.
-fn complete(reader: &mut Reader, found: Found) -> rusqlite::Result<EventDetail> {
+/// Adds the attempts, and where the deliveries stand.
+fn complete(segment: &Connection, found: Found) -> rusqlite::Result<EventDetail> {
     let Found { mut detail, owed } = found;
-    let first = reader.segment_of(detail.id)?.unwrap_or(0);
-    let mut numbers = reader.segment_numbers()?;
-    numbers.retain(|number| *number >= first);
-    for number in numbers.into_iter().rev() {
-        if let Some(segment) = reader.segment(number)? {
-            detail.attempts.extend(attempts(segment, detail.id)?);
-        }
-    }
-    let dead = dead_letters(reader.live(), detail.id)?;
+    detail.attempts = attempts(segment, detail.id)?;
+    let dead = dead_letters(segment, detail.id)?;
     let received_at = detail.content.received_at;
     let state = |owed: NewDelivery| {
         DeliveryState::derive(owed, received_at, &detail.attempts, dead.get(&owed.id).copied())
@@ -149,9 +135,9 @@ fn complete(reader: &mut Reader, found: Found) -> rusqlite::Result<EventDetail> 
     Ok(detail)
 }
 
-fn dead_letters(live: &Connection, event: EventId) -> rusqlite::Result<HashMap<DeliveryId, DeathReason>> {
+fn dead_letters(segment: &Connection, event: EventId) -> rusqlite::Result<HashMap<DeliveryId, DeathReason>> {
     let mut select =
-        live.prepare_cached("SELECT delivery_id, reason FROM dead_letters WHERE event_id = ?1")?;
+        segment.prepare_cached("SELECT delivery_id, reason FROM dead_letters WHERE event_id = ?1")?;
     let rows = select.query_map([int(event.as_u64())], |row| {
         let reason: String = row.get(1)?;
         let reason = DeathReason::from_word(&reason).ok_or_else(|| corrupt("a reason"))?;

@@ -1,8 +1,8 @@
 //! The embedded store: SQLite in WAL mode at `synchronous=FULL`, one writer thread, a sync before every answer.
 //!
-//! A data directory holds `live.db` (configuration and what is owed) and `segments/*.db` (history). A batch is
-//! committed to the open segment first and to `live.db` second, so what is owed always has its event. An event
-//! that made it into the segment alone was never answered, and is cut off when the store is opened.
+//! A data directory holds `live.db` (configuration) and `segments/*.db`: the events of one stretch of time with
+//! all that belongs to them. An event, what is owed for it, its attempts and its dead letters are in one file for
+//! good, so a commit is one transaction of one file and nothing needs repair after a crash.
 
 mod checkpoint;
 mod commit;
@@ -59,11 +59,11 @@ impl Store for SqliteStore {
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
-        self.readers.run(move |reader| rows::load(reader.live(), line, limit)).await
+        self.readers.run(move |reader| rows::load(reader, line, limit)).await
     }
 
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
-        self.readers.run(|reader| rows::lines(reader.live())).await
+        self.readers.run(rows::lines).await
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
@@ -76,7 +76,7 @@ impl Store for SqliteStore {
 
     async fn configuration(&self) -> Result<Configuration, StoreError> {
         let unclean_stop = self.unclean_stop;
-        self.readers.run(move |reader| configuration::read(reader.live(), unclean_stop)).await
+        self.readers.run(move |reader| configuration::read(reader, unclean_stop)).await
     }
 
     async fn bury(

@@ -35,7 +35,7 @@ impl Default for SqliteOptions {
             retention: Duration::from_secs(7 * 24 * 3600),
             retention_bytes: None,
             segment_span: Duration::from_secs(24 * 3600),
-            segment_bytes: 1 << 30,
+            segment_bytes: 16 << 30,
             disk_reserve_bytes: 64 << 20,
         }
     }
@@ -54,13 +54,13 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     let migrated = live_schema::migrations::runner().run(&mut live);
     migrated.map_err(|error| database_error(&live_path, &error.to_string()))?;
 
-    let mut segments =
-        Segments::open(directory, &mut live, options.segment_bytes.min(segment_bytes(&options)))?;
-    segments.cut_unanswered(&live).map_err(|error| in_live(&error))?;
+    live.pragma_update(None, "wal_autocheckpoint", 1000).map_err(|error| in_live(&error))?;
+    let bytes_max = options.segment_bytes.min(segment_bytes(&options));
+    let segments = Segments::open(directory, &live, bytes_max)?;
     let unclean_stop = mark_running(&live).map_err(|error| in_live(&error))?;
 
     let readers = Readers::start(directory).map_err(|error| in_live(&error))?;
-    let checkpointer = Checkpointer::start(live_path.clone());
+    let checkpointer = Checkpointer::start();
     let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
     Ok(SqliteStore {
         writer: WriterHandle::start(writer),

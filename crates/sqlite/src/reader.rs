@@ -1,11 +1,10 @@
 //! Threads that read, each with its own connections, so that no query waits for the writer or holds it up.
 
 use crate::error::store_error;
-use crate::rows::int;
-use crate::segment;
+use crate::segment::{self, Listed};
 use postrider_core::id::EventId;
 use postrider_store::StoreError;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,8 +15,8 @@ use tokio::sync::oneshot;
 const READERS: usize = 2;
 /// Queries waiting for a reader; past it the caller is told that the store is busy.
 const JOBS_MAX: usize = 1024;
-/// Sealed segments a reader keeps open.
-const OPEN_SEGMENTS_MAX: usize = 8;
+/// Segments a reader keeps open.
+const OPEN_SEGMENTS_MAX: usize = 32;
 
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
@@ -74,13 +73,13 @@ pub(crate) struct Reader {
     directory: PathBuf,
     live: Connection,
     /// Most recently used last.
-    segments: Vec<(i64, Connection)>,
+    open: Vec<(i64, Connection)>,
 }
 
 impl Reader {
     fn open(directory: &Path) -> rusqlite::Result<Self> {
         let live = connect(&directory.join("live.db"))?;
-        Ok(Reader { directory: directory.to_owned(), live, segments: Vec::new() })
+        Ok(Reader { directory: directory.to_owned(), live, open: Vec::new() })
     }
 
     pub(crate) fn live(&self) -> &Connection {
@@ -91,39 +90,35 @@ impl Reader {
         &self.directory
     }
 
-    /// The numbers of all segments, newest first.
-    pub(crate) fn segment_numbers(&self) -> rusqlite::Result<Vec<i64>> {
-        let mut select = self.live.prepare_cached("SELECT number FROM segments ORDER BY number DESC")?;
-        let rows = select.query_map([], |row| row.get(0))?;
-        rows.collect()
+    /// All segments, oldest first.
+    pub(crate) fn segments(&self) -> rusqlite::Result<Vec<Listed>> {
+        segment::list(&self.live)
     }
 
-    /// The number of the segment that holds an event, if it is not dropped.
-    pub(crate) fn segment_of(&self, event: EventId) -> rusqlite::Result<Option<i64>> {
-        self.live
-            .prepare_cached(
-                "SELECT number FROM segments WHERE first_event_id <= ?1 ORDER BY number DESC LIMIT 1",
-            )?
-            .query_row([int(event.as_u64())], |row| row.get(0))
-            .optional()
+    /// The segment of an event; `None` when it was dropped.
+    pub(crate) fn segment_of(&mut self, event: EventId) -> rusqlite::Result<Option<&Connection>> {
+        match segment::of_event(&self.segments()?, event) {
+            Some(number) => self.segment(number),
+            None => Ok(None),
+        }
     }
 
     /// A segment's connection, opened at need. `None` when it was dropped meanwhile.
     pub(crate) fn segment(&mut self, number: i64) -> rusqlite::Result<Option<&Connection>> {
-        if let Some(index) = self.segments.iter().position(|(known, _)| *known == number) {
-            let used = self.segments.remove(index);
-            self.segments.push(used);
+        if let Some(index) = self.open.iter().position(|(known, _)| *known == number) {
+            let used = self.open.remove(index);
+            self.open.push(used);
         } else {
             let path = segment::path(&self.directory, number);
             if !path.exists() {
                 return Ok(None);
             }
-            if self.segments.len() >= OPEN_SEGMENTS_MAX {
-                self.segments.remove(0);
+            if self.open.len() >= OPEN_SEGMENTS_MAX {
+                self.open.remove(0);
             }
-            self.segments.push((number, connect(&path)?));
+            self.open.push((number, connect(&path)?));
         }
-        Ok(self.segments.last().map(|(_, connection)| connection))
+        Ok(self.open.last().map(|(_, connection)| connection))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::open::SqliteOptions;
 use crate::reader::Reader;
-use crate::rows::{int, read_time, time};
-use crate::segment;
+use crate::rows::{int, time};
+use crate::segment::{self, Listed, Segments};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::DeathReason;
@@ -23,29 +23,20 @@ pub(crate) struct Candidate {
 
 /// All segments, oldest first, with what decides about them.
 pub(crate) fn candidates(reader: &mut Reader) -> rusqlite::Result<Vec<Candidate>> {
-    let live = reader.live();
-    let mut select = live.prepare_cached(
-        "SELECT number, sealed_at, first_event_id,
-                lead(first_event_id, 1, 9223372036854775807) OVER (ORDER BY number) FROM segments ORDER BY number",
-    )?;
-    let rows = select.query_map([], |row| {
-        let sealed_at: Option<i64> = row.get(1)?;
-        Ok((row.get(0)?, sealed_at.map(read_time), row.get(2)?, row.get(3)?))
-    })?;
     let mut found = Vec::new();
-    for row in rows {
-        let (number, sealed_at, first, end): (i64, Option<Timestamp>, i64, i64) = row?;
-        // A scan of the queue: only for sealed segments, off the writer's path, and the queue is small.
-        let owed = sealed_at.is_none() || is_owed(live, first, end)?;
+    for Listed { number, sealed_at, .. } in reader.segments()? {
         let bytes = segment::bytes(&segment::path(reader.directory(), number));
+        let owed = match reader.segment(number)? {
+            Some(segment) => is_owed(segment)?,
+            None => false,
+        };
         found.push(Candidate { number, bytes, sealed_at, owed });
     }
     Ok(found)
 }
 
-fn is_owed(live: &Connection, first: i64, end: i64) -> rusqlite::Result<bool> {
-    live.prepare_cached("SELECT EXISTS (SELECT 1 FROM queue WHERE event_id >= ?1 AND event_id < ?2)")?
-        .query_row([first, end], |row| row.get(0))
+fn is_owed(segment: &Connection) -> rusqlite::Result<bool> {
+    segment.prepare_cached("SELECT EXISTS (SELECT 1 FROM queue)")?.query_row([], |row| row.get(0))
 }
 
 /// Which segments go: those past their time, then the oldest until the rest fits. Never one with something owed.
@@ -68,14 +59,28 @@ pub(crate) fn choose(candidates: &[Candidate], now: Timestamp, options: &SqliteO
 
 /// Turns what a deleted destination was owed into dead letters, some at a time.
 pub(crate) fn bury(
-    live: &mut Connection,
+    segments: &mut Segments,
     destination: DestinationId,
     now: Timestamp,
     limit: usize,
 ) -> rusqlite::Result<usize> {
-    let change = live.transaction()?;
-    let destination = int(destination.as_u64());
-    let limit = int(limit as u64);
+    let mut buried = 0;
+    for number in segments.numbers() {
+        if buried < limit {
+            buried += bury_in(segments.connection(number)?, destination, now, limit - buried)?;
+        }
+    }
+    Ok(buried)
+}
+
+fn bury_in(
+    segment: &mut Connection,
+    destination: DestinationId,
+    now: Timestamp,
+    limit: usize,
+) -> rusqlite::Result<usize> {
+    let change = segment.transaction()?;
+    let (destination, limit) = (int(destination.as_u64()), int(limit as u64));
     change.execute(
         "INSERT OR IGNORE INTO dead_letters
          SELECT delivery_id, event_id, account_id, destination_id, route_id, priority, attempts, ?2, NULL, ?3

@@ -1,9 +1,12 @@
-//! History in stretches of time: one database file each, begun in turn and dropped whole.
+//! Stretches of time: one database file each, begun in turn and dropped whole.
+//!
+//! All that belongs to an event is in the segment that its id falls into, for good: an outcome that comes after
+//! the segment was sealed is written there too. So no transaction ever spans two files.
 
 use crate::error::{OpenError, store_error};
 use crate::open::{connect, database_error};
-use crate::reader;
-use crate::rows::{read_time, time};
+use crate::rows::{int, read_time, time, uint};
+use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::time::Timestamp;
 use rusqlite::{Connection, params};
@@ -30,138 +33,179 @@ mod schema {
     refinery::embed_migrations!("migrations/segment");
 }
 
-/// The open segment, and the sealed ones that may still know an idempotency key.
-pub(crate) struct Segments {
-    directory: PathBuf,
-    number: i64,
-    opened_at: Timestamp,
-    bytes_max: u64,
-    pub(crate) open: Connection,
-    /// Newest first.
-    pub(crate) recent: Vec<Sealed>,
+/// A segment as `live.db` lists it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    pub(crate) number: i64,
+    /// Every event of it is at or above, and below the next segment's.
+    pub(crate) first_event_id: u64,
+    pub(crate) opened_at: Timestamp,
+    pub(crate) sealed_at: Option<Timestamp>,
 }
 
-/// A sealed segment, open for looking up idempotency keys.
-pub(crate) struct Sealed {
-    number: i64,
-    sealed_at: Timestamp,
-    pub(crate) connection: Connection,
+/// All segments, oldest first.
+pub(crate) fn list(live: &Connection) -> rusqlite::Result<Vec<Listed>> {
+    let mut select = live.prepare_cached(
+        "SELECT number, first_event_id, opened_at, sealed_at FROM segments ORDER BY number",
+    )?;
+    let rows = select.query_map([], |row| {
+        let sealed_at: Option<i64> = row.get(3)?;
+        Ok(Listed {
+            number: row.get(0)?,
+            first_event_id: uint(row.get(1)?),
+            opened_at: read_time(row.get(2)?),
+            sealed_at: sealed_at.map(read_time),
+        })
+    })?;
+    rows.collect()
+}
+
+/// The segment that an event falls into; `None` when it was dropped.
+pub(crate) fn of_event(listed: &[Listed], event: EventId) -> Option<i64> {
+    let after = listed.partition_point(|segment| segment.first_event_id <= event.as_u64());
+    after.checked_sub(1).map(|index| listed[index].number)
+}
+
+/// Sealed segments that the writer keeps open, for outcomes and keys that still concern them.
+const SEALED_OPEN_MAX: usize = 16;
+
+/// The segments as the writer has them.
+pub(crate) struct Segments {
+    directory: PathBuf,
+    bytes_max: u64,
+    listed: Vec<Listed>,
+    /// Takes all new events.
+    pub(crate) open: Connection,
+    /// Most recently used last.
+    sealed: Vec<(i64, Connection)>,
+    /// Greatest event id so far.
+    last_event_id: u64,
 }
 
 impl Segments {
     /// Opens the newest segment, or begins the first.
-    pub(crate) fn open(directory: &Path, live: &mut Connection, bytes_max: u64) -> Result<Self, OpenError> {
-        let live_error = |error: rusqlite::Error| {
+    pub(crate) fn open(directory: &Path, live: &Connection, bytes_max: u64) -> Result<Self, OpenError> {
+        let in_live = |error: rusqlite::Error| {
             database_error(&directory.join("live.db"), &store_error(&error).to_string())
         };
-        let mut known = known(live).map_err(live_error)?;
-        if known.is_empty() {
-            live.execute("INSERT INTO segments VALUES (1, 0, 0, NULL)", []).map_err(live_error)?;
-            known.push((1, Timestamp::ZERO, None));
+        let mut listed = list(live).map_err(in_live)?;
+        if listed.is_empty() {
+            live.execute("INSERT INTO segments VALUES (1, 0, 0, NULL)", []).map_err(in_live)?;
+            listed = list(live).map_err(in_live)?;
         }
-        let (number, opened_at, _) = known.pop().expect("there is at least one");
-        let newest = path(directory, number);
-        let open = create(&newest).map_err(|cause| database_error(&newest, &cause))?;
-        let mut recent = Vec::new();
-        for (number, _, sealed_at) in known.into_iter().rev() {
-            let sealed_at = sealed_at.unwrap_or(opened_at);
-            if knows_no_key(sealed_at, opened_at) {
-                break;
-            }
-            let file = path(directory, number);
-            let connection = reader::connect(&file)
-                .map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
-            recent.push(Sealed { number, sealed_at, connection });
-        }
-        Ok(Segments { directory: directory.to_owned(), number, opened_at, bytes_max, open, recent })
+        let newest = *listed.last().expect("there is at least one");
+        let file = path(directory, newest.number);
+        let open = create(&file).map_err(|cause| database_error(&file, &cause))?;
+        let last: Result<Option<i64>, _> = open.query_row("SELECT max(id) FROM events", [], |row| row.get(0));
+        let last = last.map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
+        let last_event_id = last.map_or(newest.first_event_id.saturating_sub(1), uint);
+        let directory = directory.to_owned();
+        Ok(Segments { directory, bytes_max, listed, open, sealed: Vec::new(), last_event_id })
     }
 
-    /// Removes events that never came to be owed: the process ended between the two commits of their batch.
-    pub(crate) fn cut_unanswered(&mut self, live: &Connection) -> rusqlite::Result<()> {
-        let last: i64 = live.query_row("SELECT last_event_id FROM meta", [], |row| row.get(0))?;
-        let cut = self.open.transaction()?;
-        let events = cut.execute("DELETE FROM events WHERE id > ?1", [last])?;
-        if events > 0 {
-            cut.execute("DELETE FROM idempotency WHERE event_id > ?1", [last])?;
-            tracing::info!(events, "cut off events that were never answered");
+    /// The number of the open segment.
+    pub(crate) fn number(&self) -> i64 {
+        self.newest().number
+    }
+
+    fn newest(&self) -> &Listed {
+        self.listed.last().expect("there is at least one")
+    }
+
+    /// The number of the segment that an event falls into; `None` when it was dropped.
+    pub(crate) fn of_event(&self, event: EventId) -> Option<i64> {
+        of_event(&self.listed, event)
+    }
+
+    /// Notes that an event was accepted.
+    pub(crate) fn note_event(&mut self, event: EventId) {
+        self.last_event_id = self.last_event_id.max(event.as_u64());
+    }
+
+    /// Oldest first.
+    pub(crate) fn numbers(&self) -> Vec<i64> {
+        self.listed.iter().map(|segment| segment.number).collect()
+    }
+
+    /// Sealed segments with keys that are not past their window, newest first.
+    pub(crate) fn sealed_with_keys(&self, now: Timestamp) -> Vec<i64> {
+        let knows =
+            |segment: &&Listed| segment.sealed_at.is_some_and(|at| now.since(at) < IDEMPOTENCY_WINDOW);
+        self.listed.iter().rev().filter(knows).map(|segment| segment.number).collect()
+    }
+
+    /// A segment's connection, opened at need.
+    pub(crate) fn connection(&mut self, number: i64) -> rusqlite::Result<&mut Connection> {
+        if number == self.number() {
+            return Ok(&mut self.open);
         }
-        cut.commit()
+        match self.sealed.iter().position(|(known, _)| *known == number) {
+            Some(index) => {
+                let used = self.sealed.remove(index);
+                self.sealed.push(used);
+            }
+            None => {
+                if self.sealed.len() >= SEALED_OPEN_MAX {
+                    self.sealed.remove(0);
+                }
+                let connection = connect(&path(&self.directory, number))?;
+                // Few writes still come here, and no checkpointer watches them.
+                connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
+                self.sealed.push((number, connection));
+            }
+        }
+        Ok(&mut self.sealed.last_mut().expect("just put there").1)
     }
 
     /// Whether it is time for a new segment.
     pub(crate) fn is_over(&self, now: Timestamp, span: std::time::Duration) -> bool {
-        let never_dated = self.opened_at == Timestamp::ZERO;
-        bytes(&path(&self.directory, self.number)) >= self.bytes_max
-            || (!never_dated && now.since(self.opened_at) >= span)
+        let newest = self.newest();
+        let dated = newest.opened_at != Timestamp::ZERO;
+        bytes(&path(&self.directory, newest.number)) >= self.bytes_max
+            || (dated && now.since(newest.opened_at) >= span)
     }
 
     /// The first segment is begun before anyone has told the time.
     pub(crate) fn date(&mut self, live: &Connection, now: Timestamp) -> rusqlite::Result<()> {
-        if self.opened_at == Timestamp::ZERO {
-            let at = time(now);
-            live.execute("UPDATE segments SET opened_at = ?1 WHERE number = ?2", params![at, self.number])?;
-            self.opened_at = now;
+        if self.newest().opened_at == Timestamp::ZERO {
+            live.execute("UPDATE segments SET opened_at = ?1 WHERE opened_at = 0", [time(now)])?;
+            self.listed = list(live)?;
         }
         Ok(())
     }
 
     /// Seals the open segment and begins the next; gives the sealed one's file.
     pub(crate) fn rotate(&mut self, live: &mut Connection, now: Timestamp) -> rusqlite::Result<PathBuf> {
-        let number = self.number + 1;
+        let (sealed, number) = (self.number(), self.number() + 1);
         let next = create(&path(&self.directory, number)).map_err(|cause| crate::error::corrupt(&cause))?;
-        let at = time(now);
         let change = live.transaction()?;
-        change.execute("UPDATE segments SET sealed_at = ?1 WHERE number = ?2", params![at, self.number])?;
-        change.execute(
-            "INSERT INTO segments SELECT ?1, last_event_id + 1, ?2, NULL FROM meta",
-            params![number, at],
-        )?;
+        change.execute("UPDATE segments SET sealed_at = ?1 WHERE number = ?2", params![time(now), sealed])?;
+        let first = int(self.last_event_id + 1);
+        change
+            .execute("INSERT INTO segments VALUES (?1, ?2, ?3, NULL)", params![number, first, time(now)])?;
         change.commit()?;
-        let connection = std::mem::replace(&mut self.open, next);
-        self.recent.insert(0, Sealed { number: self.number, sealed_at: now, connection });
-        self.recent.retain(|sealed| !knows_no_key(sealed.sealed_at, now));
-        let sealed_path = path(&self.directory, self.number);
-        (self.number, self.opened_at) = (number, now);
-        Ok(sealed_path)
+        self.open = next;
+        self.listed = list(live)?;
+        Ok(path(&self.directory, sealed))
     }
 
     /// Deletes sealed segments with their files.
-    pub(crate) fn forget(&mut self, live: &mut Connection, numbers: &[i64]) -> rusqlite::Result<()> {
-        for number in numbers.iter().filter(|number| **number != self.number) {
-            let change = live.transaction()?;
-            // A dead letter without its event could be neither shown nor sent again.
-            change.execute(
-                "DELETE FROM dead_letters WHERE event_id >= (SELECT first_event_id FROM segments WHERE number = ?1)
-                 AND event_id < (SELECT min(first_event_id) FROM segments WHERE number > ?1)",
-                [number],
-            )?;
-            change.execute("DELETE FROM segments WHERE number = ?1", [number])?;
-            change.commit()?;
-            self.recent.retain(|sealed| sealed.number != *number);
-            remove_files(&path(&self.directory, *number));
+    pub(crate) fn forget(&mut self, live: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
+        let open = self.number();
+        for number in numbers.iter().copied().filter(|number| *number != open) {
+            live.execute("DELETE FROM segments WHERE number = ?1", [number])?;
+            self.sealed.retain(|(known, _)| *known != number);
+            remove_files(&path(&self.directory, number));
+            tracing::info!(number, "dropped a segment past its retention");
         }
+        self.listed = list(live)?;
         Ok(())
     }
 
     /// The file of the open segment.
     pub(crate) fn open_path(&self) -> PathBuf {
-        path(&self.directory, self.number)
+        path(&self.directory, self.number())
     }
-}
-
-/// Segments in order, with when they were begun and sealed.
-fn known(live: &Connection) -> rusqlite::Result<Vec<(i64, Timestamp, Option<Timestamp>)>> {
-    let mut select = live.prepare("SELECT number, opened_at, sealed_at FROM segments ORDER BY number")?;
-    let rows = select.query_map([], |row| {
-        let sealed_at: Option<i64> = row.get(2)?;
-        Ok((row.get(0)?, read_time(row.get(1)?), sealed_at.map(read_time)))
-    })?;
-    rows.collect()
-}
-
-/// Whether every key of a segment sealed then is past its window.
-fn knows_no_key(sealed_at: Timestamp, now: Timestamp) -> bool {
-    now.since(sealed_at) >= IDEMPOTENCY_WINDOW
 }
 
 fn create(path: &Path) -> Result<Connection, String> {

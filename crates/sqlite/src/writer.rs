@@ -66,31 +66,28 @@ impl Drop for WriterHandle {
 }
 
 pub(crate) struct Writer {
-    pub(crate) live: Connection,
-    pub(crate) segments: Segments,
-    /// The segment has events of a batch that `live` does not know; they are cut off before the next batch.
-    pub(crate) torn: bool,
+    live: Connection,
+    segments: Segments,
     checkpointer: Checkpointer,
     options: SqliteOptions,
 }
 
 impl Writer {
     pub(crate) fn new(
-        mut live: Connection,
+        live: Connection,
         mut segments: Segments,
         mut checkpointer: Checkpointer,
         options: SqliteOptions,
     ) -> rusqlite::Result<Self> {
-        checkpointer.watch_live(&mut live)?;
         let path = segments.open_path();
-        checkpointer.watch_segment(&mut segments.open, path)?;
-        Ok(Writer { live, segments, torn: false, checkpointer, options })
+        checkpointer.watch(&mut segments.open, path)?;
+        Ok(Writer { live, segments, checkpointer, options })
     }
 
     fn run(&mut self, inbox: &mut mpsc::Receiver<Command>) {
         while let Some(command) = inbox.blocking_recv() {
             self.perform(command);
-            self.checkpointer.after_write(&self.live, &self.segments.open);
+            self.checkpointer.after_write(&self.segments.open);
         }
     }
 
@@ -98,14 +95,14 @@ impl Writer {
     fn perform(&mut self, command: Command) {
         match command {
             Command::Commit(batch, reply) => {
-                drop(reply.send(commit(self, &batch).map_err(|e| store_error(&e))));
+                drop(reply.send(commit(&mut self.segments, &batch).map_err(|e| store_error(&e))));
             }
             Command::Configure(changes, reply) => {
                 let done = configuration::write(&mut self.live, &changes);
                 drop(reply.send(done.map_err(|error| store_error(&error))));
             }
             Command::Bury { destination, now, limit, reply } => {
-                let done = retention::bury(&mut self.live, destination, now, limit);
+                let done = retention::bury(&mut self.segments, destination, now, limit);
                 drop(reply.send(done.map_err(|error| store_error(&error))));
             }
             Command::Rotate(now, reply) => {
@@ -113,7 +110,7 @@ impl Writer {
             }
             Command::DropSegments(now, candidates, reply) => {
                 let numbers = retention::choose(&candidates, now, &self.options);
-                let done = self.segments.forget(&mut self.live, &numbers);
+                let done = self.segments.forget(&self.live, &numbers);
                 drop(reply.send(done.map_err(|error| store_error(&error))));
             }
             Command::Close(reply) => {
@@ -126,13 +123,13 @@ impl Writer {
 
     fn rotate(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         self.segments.date(&self.live, now)?;
-        if self.torn || !self.segments.is_over(now, self.options.segment_span) {
+        if !self.segments.is_over(now, self.options.segment_span) {
             return Ok(());
         }
         let sealed = self.segments.rotate(&mut self.live, now)?;
         tracing::info!(segment = %sealed.display(), "sealed a segment");
         self.checkpointer.seal(sealed);
         let path = self.segments.open_path();
-        self.checkpointer.watch_segment(&mut self.segments.open, path)
+        self.checkpointer.watch(&mut self.segments.open, path)
     }
 }

@@ -87,7 +87,7 @@ impl Dispatcher {
 
     /// Gives a draft its ids. Here, in the order of commits, so that ids grow as events become durable.
     fn number(&mut self, draft: Draft) -> (NewEvent, Reply) {
-        let now = self.clock.now();
+        let now = self.now;
         let id = EventId::from_u64(self.ids.next(now));
         let owed = |route: &Arc<postrider_store::Route>| NewDelivery {
             id: DeliveryId::from_u64(self.ids.next(now)),

@@ -21,6 +21,7 @@ use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::COMMIT_EVENTS_MAX;
 use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
+use postrider_core::time::Timestamp;
 use postrider_store::{Batch, EventContent, Page, Receipt, Store, StoreError};
 use std::sync::{Arc, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -48,6 +49,15 @@ enum Done {
     Content(Ticket, Result<Option<EventContent>, StoreError>),
 }
 
+/// What a turn of the loop brought.
+enum Turn {
+    /// Reports or drafts; none when the engine is gone.
+    Taken(usize),
+    Done(Done),
+    Told(Control),
+    Woken,
+}
+
 pub(crate) struct Inboxes {
     pub(crate) drafts: mpsc::Receiver<Draft>,
     pub(crate) reports: mpsc::Receiver<AttemptReport>,
@@ -58,6 +68,8 @@ pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
     catalog: Arc<RwLock<Catalog>>,
     clock: Clock,
+    /// Read once a turn.
+    now: Timestamp,
     ids: Ids,
     scheduler: Scheduler,
     actions: Vec<Action>,
@@ -83,6 +95,7 @@ impl Dispatcher {
             store,
             catalog,
             clock,
+            now: clock.now(),
             ids,
             scheduler: Scheduler::new(slots),
             actions: Vec::new(),
@@ -107,21 +120,26 @@ impl Dispatcher {
                     None => std::future::pending().await,
                 }
             };
-            tokio::select! {
-                taken = inboxes.reports.recv_many(&mut reports, REPORTS_MAX) => {
-                    if taken == 0 { return }
-                    reports.drain(..).for_each(|report| self.report(report));
-                }
+            let turn = tokio::select! {
+                taken = inboxes.reports.recv_many(&mut reports, REPORTS_MAX) => Turn::Taken(taken),
                 taken = inboxes.drafts.recv_many(&mut drafts, COMMIT_EVENTS_MAX), if self.commits.has_room() => {
-                    if taken == 0 { return }
+                    Turn::Taken(taken)
+                }
+                Some(done) = self.work.next(), if !self.work.is_empty() => Turn::Done(done),
+                control = inboxes.control.recv() => control.map_or(Turn::Taken(0), Turn::Told),
+                () = timer => Turn::Woken,
+            };
+            self.now = self.clock.now();
+            match turn {
+                // The engine is gone.
+                Turn::Taken(0) => return,
+                Turn::Taken(_) => {
+                    reports.drain(..).for_each(|report| self.report(report));
                     drafts.drain(..).for_each(|draft| self.commits.take_draft(draft));
                 }
-                Some(done) = self.work.next(), if !self.work.is_empty() => self.finish(done),
-                control = inboxes.control.recv() => {
-                    let Some(control) = control else { return };
-                    self.control(control);
-                }
-                () = timer => self.step(Input::Tick),
+                Turn::Done(done) => self.finish(done),
+                Turn::Told(control) => self.control(control),
+                Turn::Woken => self.step(Input::Tick),
             }
             self.start_commit();
             self.perform_actions();
@@ -157,7 +175,7 @@ impl Dispatcher {
     }
 
     fn step(&mut self, input: Input) {
-        self.scheduler.step(self.clock.now(), input, &mut self.actions);
+        self.scheduler.step(self.now, input, &mut self.actions);
     }
 
     /// Once draining, the answer goes out when nothing is left in memory that is not on disk.

@@ -19,7 +19,7 @@ impl Dispatcher {
         let next = self.what_follows(&report);
         let AttemptReport { ticket, trace, .. } = report;
         let attempt = Attempt {
-            id: AttemptId::from_u64(self.ids.next(self.clock.now())),
+            id: AttemptId::from_u64(self.ids.next(self.now)),
             delivery: ticket.delivery,
             event: ticket.event,
             destination: ticket.line.destination,
@@ -51,7 +51,7 @@ impl Dispatcher {
             attempts: report.ticket.attempts + 1,
             accepted_at: report.content.received_at,
         };
-        outcome::next(&policy, finding, self.clock.now(), Chance::new(random_bits()))
+        outcome::next(&policy, finding, self.now, Chance::new(random_bits()))
     }
 }
 

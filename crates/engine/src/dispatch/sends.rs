@@ -84,7 +84,7 @@ impl Dispatcher {
     /// Retention never drops what is owed, so this is a damaged store; it must not hold a slot forever.
     fn without_content(&self, ticket: Ticket) -> AttemptReport {
         tracing::error!(event = %ticket.event, delivery = %ticket.delivery, "an event that is owed is not in the store");
-        let now = self.clock.now();
+        let now = self.now;
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),

@@ -66,7 +66,7 @@ async fn changed_headers_are_on_the_next_request() {
     let gateway = Gateway::start().await;
     let mut destination = gateway.deliver_to(&receiver.url()).await;
     for round in 0..ROUNDS {
-        destination.custom_headers = vec![("x-round".into(), format!("{round}"))];
+        destination.custom_headers = [("x-round", format!("{round}"))].into_iter().collect();
         gateway.put(&destination).await;
         let event = gateway.accept("{}").await;
         gateway.delivered_at_once(event).await;

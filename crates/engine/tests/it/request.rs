@@ -4,13 +4,14 @@ use crate::gateway::{Gateway, SECRET, arrival};
 use crate::receiver::{OK, Receiver, Request};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use postrider_engine::Arrival;
+use postrider_engine::{Arrival, storable_headers};
 use postrider_store::{Attempt, Destination, DestinationAuth, Headers};
 use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// What a sender's headers become when its event is taken in.
 fn headers(of: &[(&str, &str)]) -> Headers {
-    of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    storable_headers(of.iter().map(|(name, value)| (*name, value.as_bytes())))
 }
 
 /// Delivers one event and gives what came and what was recorded of it.
@@ -171,7 +172,7 @@ async fn what_the_receiver_wants_shown_is_sent_and_redacted_in_the_record() {
         let sent = headers(&[("Authorization", "of-the-sender"), ("X-Team", "of-the-sender")]);
         let (request, attempt) = deliver(&Arrival { headers: sent, ..arrival("{}") }, |to| {
             to.auth = Some(auth);
-            to.custom_headers = headers(&[("X-Team", "team-4713")]);
+            to.custom_headers = [("X-Team", "team-4713")].into_iter().collect();
         })
         .await;
         assert_eq!((request.one(name), request.one("x-team")), (value, "team-4713"));

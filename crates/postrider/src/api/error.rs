@@ -1,7 +1,8 @@
 //! What a caller is told when something is refused: one sentence, a stable code, and the field.
 
+use super::view;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_engine::{ChangeError, IngestError};
 use postrider_store::StoreError;
@@ -92,9 +93,8 @@ impl IntoResponse for ApiError {
         if let Some(field) = &self.field {
             body["field"] = field.as_str().into();
         }
-        let mut response = (self.status, body.to_string()).into_response();
+        let mut response = view::json_text(self.status, body.to_string());
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(RETRY_AFTER, seconds.into());
         }

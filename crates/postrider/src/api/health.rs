@@ -1,10 +1,9 @@
 //! `/healthz` and `/readyz`: is the process alive, and can it take events.
 
-use super::Shared;
+use super::{Shared, view};
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 
 pub(crate) async fn healthz() -> Response {
@@ -24,7 +23,5 @@ fn flat(status: StatusCode, word: &str, reason: Option<String>) -> Response {
     if let Some(reason) = reason {
         map["reason"] = reason.into();
     }
-    let mut response = (status, map.to_string()).into_response();
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    view::json_text(status, map.to_string())
 }

@@ -2,15 +2,13 @@
 
 use super::error::ApiError;
 use super::{App, Shared, body, view};
-use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
 use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
-use postrider_engine::{Arrival, storable_headers};
+use postrider_engine::{Accepted, Arrival, storable_headers};
 use postrider_store::{Source, SourceAuth};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -22,30 +20,21 @@ const TYPE_HEADER: &str = "x-event-type";
 pub(crate) async fn by_token(
     State(app): Shared,
     Path(token): Path<String>,
-    headers: HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Result<Response, ApiError> {
     let source = app.engine.catalog().source_by_token(&token).cloned();
-    take(&app, &source.ok_or_else(|| ApiError::not_found("source"))?, &headers, body).await
+    take(&app, &source.ok_or_else(|| ApiError::not_found("source"))?, request).await
 }
 
-pub(crate) async fn ingress(
-    State(app): Shared,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
+pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Response, ApiError> {
     let source = app.first.ingress.and_then(|id| app.engine.catalog().source(app.first.account, id).cloned());
-    let source = source
-        .ok_or_else(|| ApiError::not_found("path; list [[destinations]] in the config file to open it"))?;
-    take(&app, &source, &headers, body).await
+    let hint = "path; list [[destinations]] in the config file to open it";
+    take(&app, &source.ok_or_else(|| ApiError::not_found(hint))?, request).await
 }
 
-async fn take(
-    app: &App,
-    source: &Arc<Source>,
-    headers: &HeaderMap,
-    incoming: Body,
-) -> Result<Response, ApiError> {
+async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Response, ApiError> {
+    let (head, incoming) = request.into_parts();
+    let headers = &head.headers;
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.ready()?;
     check_secret(source, headers)?;
@@ -54,13 +43,18 @@ async fn take(
     let kept = storable_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let arrival = Arrival { event_type, external_id, headers: kept, body };
     let accepted = app.engine.ingest(source, arrival).await?;
-    let id = accepted.id.to_string();
-    let answer = match (accepted.duplicate, accepted.deliveries) {
-        (true, _) => json!({ "id": id, "status": "accepted", "note": "duplicate" }),
-        (false, 0) => json!({ "id": id, "status": "accepted" }),
-        (false, _) => json!({ "id": id, "status": "queued" }),
+    Ok(answer(accepted))
+}
+
+/// Written out by hand: it is the one answer that is given tens of thousands of times a second.
+fn answer(accepted: Accepted) -> Response {
+    let id = accepted.id;
+    let rest = match (accepted.duplicate, accepted.deliveries) {
+        (true, _) => r#""accepted","note":"duplicate""#,
+        (false, 0) => r#""accepted""#,
+        (false, _) => r#""queued""#,
     };
-    Ok(view::data(StatusCode::ACCEPTED, &answer))
+    view::json_text(StatusCode::ACCEPTED, format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#))
 }
 
 /// Compares hashes, so that neither the time nor the length tells anything of the secret.

@@ -1,6 +1,6 @@
 //! What objects look like on the wire. Secrets are not in here, so they cannot be shown.
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
@@ -18,7 +18,13 @@ use std::time::Duration;
 
 /// A success: the value in its envelope.
 pub(crate) fn data(status: StatusCode, value: &Value) -> Response {
-    let mut response = (status, json!({ "data": value }).to_string()).into_response();
+    json_text(status, json!({ "data": value }).to_string())
+}
+
+/// JSON that is written already.
+pub(crate) fn json_text(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(text.into());
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

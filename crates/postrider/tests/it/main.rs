@@ -1,3 +1,7 @@
 //! The tests that look at Postrider from outside, in one binary so that they link once.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod rig;
+
+mod start;
 mod tidy;

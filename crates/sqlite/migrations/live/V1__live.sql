@@ -1,12 +1,11 @@
--- What is configured and what is owed. Small and hot; history is in the segments.
+-- What is configured, and which segments there are. Events and what is owed for them are in the segments.
 
 CREATE TABLE meta (
-    id            INTEGER PRIMARY KEY CHECK (id = 1),
-    last_event_id INTEGER NOT NULL, -- events of a segment above it were never answered and are cut off at open
-    last_id       INTEGER NOT NULL, -- new ids are above it
-    running       INTEGER NOT NULL  -- 1 from open to an orderly close
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    last_id INTEGER NOT NULL, -- of anything configured
+    running INTEGER NOT NULL  -- 1 from open to an orderly close
 ) STRICT;
-INSERT INTO meta VALUES (1, 0, 0, 0);
+INSERT INTO meta VALUES (1, 0, 0);
 
 CREATE TABLE segments (
     number         INTEGER PRIMARY KEY,
@@ -14,34 +13,6 @@ CREATE TABLE segments (
     opened_at      INTEGER NOT NULL,
     sealed_at      INTEGER
 ) STRICT;
-
--- The key is the order in which a line is sent, so a page is one range scan and no index is needed.
-CREATE TABLE queue (
-    destination_id INTEGER NOT NULL,
-    priority       INTEGER NOT NULL,
-    lane           INTEGER NOT NULL,
-    due_at         INTEGER NOT NULL,
-    delivery_id    INTEGER NOT NULL,
-    event_id       INTEGER NOT NULL,
-    route_id       INTEGER NOT NULL,
-    account_id     INTEGER NOT NULL,
-    attempts       INTEGER NOT NULL,
-    PRIMARY KEY (destination_id, priority, lane, due_at, delivery_id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE dead_letters (
-    delivery_id    INTEGER PRIMARY KEY,
-    event_id       INTEGER NOT NULL,
-    account_id     INTEGER NOT NULL,
-    destination_id INTEGER NOT NULL,
-    route_id       INTEGER NOT NULL,
-    priority       INTEGER NOT NULL,
-    attempts       INTEGER NOT NULL,
-    reason         TEXT NOT NULL,
-    last_error     TEXT,
-    died_at        INTEGER NOT NULL
-) STRICT;
-CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
 
 CREATE TABLE accounts (
     id         INTEGER PRIMARY KEY,

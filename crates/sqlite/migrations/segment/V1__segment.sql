@@ -1,4 +1,40 @@
--- History of one stretch of time: append-only, dropped whole by deleting the file.
+-- The events of one stretch of time with all that belongs to them: what is still owed, every attempt, every
+-- dead letter. So a commit is one sync of one file, and a stretch that is past is dropped by deleting the file.
+
+CREATE TABLE meta (
+    id      INTEGER PRIMARY KEY CHECK (id = 1),
+    last_id INTEGER NOT NULL -- greatest id in here
+) STRICT;
+INSERT INTO meta VALUES (1, 0);
+
+-- What is owed and nothing else. The key is the order in which a line is sent, so a page is one range scan and
+-- no index is needed.
+CREATE TABLE queue (
+    destination_id INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    lane           INTEGER NOT NULL,
+    due_at         INTEGER NOT NULL,
+    delivery_id    INTEGER NOT NULL,
+    event_id       INTEGER NOT NULL,
+    route_id       INTEGER NOT NULL,
+    account_id     INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    PRIMARY KEY (destination_id, priority, lane, due_at, delivery_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE dead_letters (
+    delivery_id    INTEGER PRIMARY KEY,
+    event_id       INTEGER NOT NULL,
+    account_id     INTEGER NOT NULL,
+    destination_id INTEGER NOT NULL,
+    route_id       INTEGER NOT NULL,
+    priority       INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    reason         TEXT NOT NULL,
+    last_error     TEXT,
+    died_at        INTEGER NOT NULL
+) STRICT;
+CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
 
 CREATE TABLE events (
     id          INTEGER PRIMARY KEY,

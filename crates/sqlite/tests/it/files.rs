@@ -115,26 +115,26 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test]
-async fn an_event_whose_batch_broke_between_its_two_commits_is_cut_off() {
+async fn what_is_owed_in_several_segments_is_one_line_in_order() {
     let directory = TempDir::new().unwrap();
     let store = open(directory.path());
-    accept(&store, event(10, START)).await;
+    store.maintain(START).await.unwrap();
+    for day in 0..3 {
+        let now = START.after(DAY * day);
+        store.maintain(now).await.unwrap();
+        for event_of_day in 0..5 {
+            accept(&store, event(u64::from(day) * 100 + event_of_day * 10 + 10, now)).await;
+        }
+    }
+    assert_eq!(segments(directory.path()).len(), 3);
+    let all = store.load(LINE, 100).await.unwrap();
+    assert!(all.end && all.tickets.len() == 15 && all.tickets.is_sorted_by_key(|ticket| ticket.place()));
+    let some = store.load(LINE, 7).await.unwrap();
+    assert_eq!((&some.tickets[..], some.end), (&all.tickets[..7], false));
+    assert_eq!(store.lines().await.unwrap()[0].rows, 15);
     drop(store);
-    // As a crash leaves it: the segment has the event, live.db has never heard of it.
-    let segment = rusqlite::Connection::open(&segments(directory.path())[0]).unwrap();
-    segment
-        .execute_batch(
-            "INSERT INTO events SELECT 20, account_id, source_id, event_type, external_id, replay_of, received_at,
-             headers, deliveries, body FROM events WHERE id = 10;
-             INSERT INTO idempotency SELECT source_id, x'14141414141414141414141414141414', body_hash, 20, received_at
-             FROM idempotency WHERE event_id = 10;",
-        )
-        .unwrap();
-    drop(segment);
     let store = open(directory.path());
-    assert_eq!(store.content(EventId::from_u64(20)).await.unwrap(), None);
-    assert!(store.content(EventId::from_u64(10)).await.unwrap().is_some());
-    assert_eq!(accept(&store, event(20, START)).await, Acceptance::Accepted, "its key is free again");
+    assert_eq!(store.load(LINE, 100).await.unwrap(), all, "the next run owes the same");
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn history_goes_in_whole_segments_once_it_is_old_and_no_longer_owed() {
 }
 
 #[tokio::test]
-async fn an_event_is_read_whole_from_whichever_segments_it_is_in() {
+async fn an_outcome_that_comes_late_goes_to_its_event_s_segment() {
     let directory = TempDir::new().unwrap();
     let store = open(directory.path());
     store.maintain(START).await.unwrap();
@@ -171,6 +171,7 @@ async fn an_event_is_read_whole_from_whichever_segments_it_is_in() {
     deliver(&store, 10, START.after(DAY)).await;
     let found = store.event(AccountId::from_u64(1), EventId::from_u64(10)).await.unwrap().unwrap();
     assert_eq!((found.attempts.len(), &found.content.body[..]), (1, &b"event 10"[..]));
+    assert_eq!(store.lines().await.unwrap(), []);
 }
 
 #[tokio::test]

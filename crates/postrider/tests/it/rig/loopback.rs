@@ -1,0 +1,20 @@
+//! Addresses of this machine that nobody else uses, so that no test ever talks to another test's process.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Addresses for one test binary. 127.0.0.0/8 has room for 16,384 binaries at once.
+const PER_PROCESS: u32 = 1 << 10;
+
+/// A fresh address out of 127.0.0.0/8 with a port that is free.
+///
+/// A gateway that is killed comes back at the same address. On 127.0.0.1 another test could have taken the port.
+pub(crate) fn fresh() -> SocketAddr {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    assert!(number < PER_PROCESS, "out of addresses");
+    let host = (std::process::id().wrapping_mul(PER_PROCESS) | number) & 0x00ff_ffff;
+    let ip = Ipv4Addr::from_bits((127 << 24) | host);
+    let free = TcpListener::bind((ip, 0)).expect("every address in 127.0.0.0/8 is this machine on Linux");
+    free.local_addr().expect("a listener has an address")
+}

@@ -1,0 +1,24 @@
+//! What the tests stand on: a gateway process, a client that can also speak badly, a sink that remembers, and a ledger.
+
+pub(crate) mod answer;
+pub(crate) mod api;
+pub(crate) mod audit;
+pub(crate) mod client;
+pub(crate) mod gateway;
+pub(crate) mod load;
+mod loopback;
+pub(crate) mod random;
+pub(crate) mod reply;
+pub(crate) mod sink;
+pub(crate) mod site;
+pub(crate) mod small_disk;
+pub(crate) mod wait;
+pub(crate) mod wire;
+
+pub(crate) use answer::Answer;
+pub(crate) use api::Api;
+pub(crate) use gateway::Gateway;
+pub(crate) use reply::Reply;
+pub(crate) use sink::Sink;
+pub(crate) use site::Site;
+pub(crate) use wait::{wait_until, wait_within};

@@ -1,0 +1,118 @@
+//! A data directory and an address of its own, where a gateway is started, stopped, killed and started again.
+
+use super::gateway::{Ended, Gateway};
+use super::loopback;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+pub(crate) struct Site {
+    directory: TempDir,
+    address: SocketAddr,
+    data_dir: PathBuf,
+    args: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+impl Site {
+    /// Open to deliveries to this machine, where the sinks are.
+    pub(crate) fn new() -> Self {
+        Site::closed().with(&["--egress-allow", "127.0.0.0/8"])
+    }
+
+    /// As an operator gets it who opens nothing.
+    pub(crate) fn closed() -> Self {
+        let directory = TempDir::with_prefix("postrider-it-").expect("there is a place for temporary files");
+        let data_dir = directory.path().join("data");
+        Site { directory, address: loopback::fresh(), data_dir, args: Vec::new(), variables: Vec::new() }
+    }
+
+    pub(crate) fn with(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|arg| (*arg).to_owned()));
+        self
+    }
+
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn data_in(self, data_dir: PathBuf) -> Self {
+        Site { data_dir, ..self }
+    }
+
+    /// Writes a configuration file and has it read.
+    pub(crate) fn config(self, text: &str) -> Self {
+        let path = self.write_config(text);
+        self.with(&["--config", &path])
+    }
+
+    /// Writes the configuration file anew for the next start; gives its path.
+    pub(crate) fn write_config(&self, text: &str) -> String {
+        let path = self.path().join("postrider.toml");
+        std::fs::write(&path, text).expect("the directory is ours");
+        path.to_str().expect("paths of temporary files are text").to_owned()
+    }
+
+    /// A directory of the site's own, in which the data directory is by default.
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Starts a gateway and waits until it serves.
+    pub(crate) fn start(&self) -> Gateway {
+        let gateway = self.spawn();
+        gateway.wait_for_banner();
+        gateway
+    }
+
+    /// Starts a gateway and does not wait.
+    pub(crate) fn spawn(&self) -> Gateway {
+        Gateway::spawn(self.command(), self)
+    }
+
+    /// Runs a gateway that must refuse to serve.
+    pub(crate) fn refused(&self) -> Ended {
+        self.spawn().wait_for_end()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
+        // What the machine of the person who runs the tests has set is not what is tested.
+        let ours = std::env::vars_os().map(|(name, _)| name);
+        ours.filter(|name| name.to_string_lossy().starts_with("POSTRIDER_")).for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.arg("serve").current_dir(self.path()).args(&self.args);
+        for (flag, value) in
+            [("--listen", self.address.to_string().as_str()), ("--data-dir", &self.data_text())]
+        {
+            let said = self.args.iter().any(|arg| arg == flag) || self.is_set_elsewhere(flag);
+            if !said {
+                command.args([flag, value]);
+            }
+        }
+        command
+    }
+
+    /// A test of the settings may give the address or the directory in another way.
+    fn is_set_elsewhere(&self, flag: &str) -> bool {
+        let variable =
+            format!("POSTRIDER_{}", flag.trim_start_matches("--").replace('-', "_").to_uppercase());
+        self.variables.iter().any(|(name, _)| *name == variable)
+    }
+
+    fn data_text(&self) -> String {
+        self.data_dir.to_str().expect("paths of temporary files are text").to_owned()
+    }
+}

@@ -1,0 +1,5 @@
+//! Starting: what a person is told and can do at once, how settings are found, and when it refuses.
+
+mod banner;
+mod refusals;
+mod settings;
