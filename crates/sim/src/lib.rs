@@ -1,7 +1,7 @@
 //! A seeded simulation of the scheduler on the store in memory: producers, receivers that fail, hang and
 //! recover, operators, crashes and restarts, slow and failing pages, over days, in one thread, on a clock of its own.
 //!
-//! The [`ledger`] checks from outside: it is told what was accepted, what was sent and what was answered, and
+//! The ledger checks from outside: it is told what was accepted, what was sent and what was answered, and
 //! never looks into the scheduler. A run replays from its seed.
 
 mod agenda;

@@ -77,10 +77,10 @@ impl World {
             0..10 => changed.active = !changed.active,
             _ => changed.max_concurrency = concurrency(self.random.between(1, 6)),
         }
-        self.change(changed)
+        self.change(&changed)
     }
 
-    pub(crate) fn change(&mut self, changed: Destination) -> Result<(), Breach> {
+    fn change(&mut self, changed: &Destination) -> Result<(), Breach> {
         let lifts = self.has(Bug::HoldLifted);
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         if lifts {
@@ -90,7 +90,7 @@ impl World {
         block_on(self.store.configure(vec![change])).expect("the store in memory can be configured");
         let (id, max, paused) = (changed.id, changed.max_concurrency.get(), !changed.active);
         let before = gateway.destinations.insert(id, changed.clone()).expect("it was there before");
-        let settings = gateway.settings(&changed);
+        let settings = gateway.settings(changed);
         let repaced = before.max_concurrency != changed.max_concurrency;
         self.ledger.configured(id, max, paused);
         self.note(|| format!("{id} takes {max}, paused {paused}"));
@@ -125,7 +125,7 @@ impl World {
             gateway.destinations.values().filter(|to| !to.active).cloned().collect();
         self.note(|| "calm".into());
         for destination in paused {
-            self.change(Destination { active: true, ..destination })?;
+            self.change(&Destination { active: true, ..destination })?;
         }
         for health in self.receivers.values_mut() {
             *health = Health::Healthy;

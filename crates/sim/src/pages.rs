@@ -12,7 +12,7 @@ impl World {
     pub(crate) fn ask_for_page(&mut self, line: Line, limit: usize) {
         self.report.pages += 1;
         self.note(|| format!("ask for {limit} of {line:?}"));
-        let until_read = self.random.moment();
+        let until_read = self.page_wait();
         let life = self.life;
         self.plan(until_read, Happening::ReadPage(life, line, limit));
         self.depart(line);
@@ -47,9 +47,12 @@ impl World {
     }
 
     fn hear_later(&mut self, input: Input) {
-        let after: Duration = self.random.moment();
-        let life = self.life;
+        let (life, after) = (self.life, self.page_wait());
         self.plan(after, Happening::Hear(life, input));
+    }
+
+    fn page_wait(&mut self) -> Duration {
+        if self.slow_pages { self.random.ms(0, 3_000) } else { self.random.moment() }
     }
 
     fn depart(&mut self, line: Line) {

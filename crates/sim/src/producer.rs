@@ -14,15 +14,15 @@ impl World {
             return;
         }
         let until_next = match self.random.between(0, 99) {
-            0..30 => self.random.ms(0, 100),
-            30..60 => self.random.ms(100, 10_000),
-            60..80 => self.random.ms(10_000, 900_000),
+            0..28 => self.random.ms(0, 100),
+            28..55 => self.random.ms(100, 10_000),
+            55..75 => self.random.ms(10_000, 900_000),
             _ => self.random.ms(900_000, 4 * 3_600_000),
         };
         self.plan(until_next, Happening::Produce);
         self.bring_trouble();
         let count = match self.random.between(0, 79) {
-            0 => self.random.between(150, 400),
+            0 => self.random.between(150, 300),
             1..8 => self.random.between(5, 40),
             _ => self.random.between(1, 3),
         };

@@ -26,7 +26,7 @@ pub(crate) fn configure(world: &mut World) {
         world.receivers.insert(id, Health::Healthy);
         changes.push(Change::PutDestination(Box::new(destination)));
     }
-    for number in 200..200 + world.random.between(destinations, 2 * destinations) {
+    for number in 200..200 + world.random.between(destinations, 3 * destinations) {
         let to = DestinationId::from_u64(100 + (number - 200) % destinations);
         changes.push(Change::PutRoute(route(number, to, world)));
     }

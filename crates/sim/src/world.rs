@@ -42,6 +42,8 @@ pub(crate) struct World {
     pub(crate) died: bool,
     pub(crate) slots: u32,
     pub(crate) receivers: BTreeMap<DestinationId, Health>,
+    /// In some worlds every page takes long.
+    pub(crate) slow_pages: bool,
     /// When faults stop.
     pub(crate) calm_at: Timestamp,
     pub(crate) trace: Trace,
@@ -83,6 +85,7 @@ impl World {
         let mut random = Random::new(seed);
         let now = Timestamp::from_civil(2026, 1, 1, 0, 0, 0).expect("there was such a day");
         let slots = random.between(1, 12) as u32;
+        let slow_pages = random.one_in(2);
         let mut world = World {
             now,
             random,
@@ -95,6 +98,7 @@ impl World {
             died: false,
             slots,
             receivers: BTreeMap::new(),
+            slow_pages,
             calm_at: now.after(options.length),
             trace: Trace::new(options.trace),
             report: Report::default(),

@@ -3,5 +3,9 @@
 
 mod rig;
 
+mod api;
+mod bad_input;
+mod faults;
+mod ingest;
 mod start;
 mod tidy;

@@ -92,14 +92,8 @@ async fn route_ids(store: &dyn Store) -> Vec<u64> {
     configuration(store).await.routes.iter().map(|route| route.id.as_u64()).collect()
 }
 
-pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let accounts = [account(), Account { id: AccountId::from_u64(9), ..account() }];
-    let revoked = ApiKey { revoked_at: Some(START.after(seconds(9))), ..api_key(21) };
-    let keys = [api_key(20), revoked];
-    let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
-    let guarded = Source { auth: shared, provider: Some("stripe".into()), active: false, ..source(31) };
-    let sources = [source(30), guarded];
+/// One without credentials, one with all there is, one with a header of the receiver's choice.
+fn destinations() -> [Destination; 3] {
     let header = DestinationAuth::Header { header: "x-api-key".into(), value: "öffne dich".into() };
     let full = Destination {
         max_concurrency: MaxConcurrency::new(1000).unwrap(),
@@ -111,7 +105,18 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         ..plain_destination(41)
     };
     let keyed = Destination { auth: Some(header), ..plain_destination(42) };
-    let destinations = [plain_destination(40), full, keyed];
+    [plain_destination(40), full, keyed]
+}
+
+pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let accounts = [account(), Account { id: AccountId::from_u64(9), ..account() }];
+    let revoked = ApiKey { revoked_at: Some(START.after(seconds(9))), ..api_key(21) };
+    let keys = [api_key(20), revoked];
+    let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
+    let guarded = Source { auth: shared, provider: Some("stripe".into()), active: false, ..source(31) };
+    let sources = [source(30), guarded];
+    let destinations = destinations();
     let narrow = Route {
         pattern: EventPattern::parse("payment.*").unwrap(),
         priority: Priority::Critical,

@@ -38,11 +38,23 @@ impl Answer {
     /// The sentence of a refusal with this status.
     pub(crate) fn refusal(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{self}");
-        let json = self.json();
-        assert!(json["code"].is_string() && json["data"].is_null(), "{self}");
-        let sentence = json["error"].as_str().unwrap_or_else(|| panic!("no sentence in {self}"));
-        assert!(sentence.ends_with('.') && !sentence.contains('\n'), "not one sentence: {self}");
-        sentence.to_owned()
+        self.sentence().unwrap_or_else(|fault| panic!("{fault}: {self}"))
+    }
+
+    /// The sentence of a refusal, or what is wrong with how it was refused.
+    pub(crate) fn sentence(&self) -> Result<String, &'static str> {
+        if self.headers.get("content-type") != Some("application/json") {
+            return Err("not JSON");
+        }
+        let json: Value = serde_json::from_slice(&self.body).map_err(|_| "not JSON")?;
+        let sentence = json["error"].as_str().ok_or("no sentence")?;
+        if !json["code"].is_string() || !json["data"].is_null() {
+            return Err("not the envelope of a refusal");
+        }
+        if !sentence.ends_with('.') || sentence.contains('\n') {
+            return Err("not one sentence");
+        }
+        Ok(sentence.to_owned())
     }
 
     /// The stable word of a refusal with this status.

@@ -92,13 +92,19 @@ impl Gateway {
     }
 }
 
+/// Of the log that a failing test shows.
+const LOG_LINES: usize = 30;
+
 impl Drop for Gateway {
     /// A test that fails shows what the gateway said; the output of one that passes is not shown.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            println!("--- the gateway's log\n{}", self.err());
+            let log = self.err();
+            let lines: Vec<&str> = log.lines().collect();
+            let last = &lines[lines.len().saturating_sub(LOG_LINES)..];
+            println!("--- the end of the gateway's log\n{}", last.join("\n"));
         }
     }
 }

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Addresses for one test binary. 127.0.0.0/8 has room for 16,384 binaries at once.
 const PER_PROCESS: u32 = 1 << 10;
 
+/// Below the ports that the system hands out by itself, so that none of those can come in between.
+const PORTS: std::ops::Range<u16> = 7070..7170;
+
 /// A fresh address out of 127.0.0.0/8 with a port that is free.
 ///
 /// A gateway that is killed comes back at the same address. On 127.0.0.1 another test could have taken the port.
@@ -15,6 +18,8 @@ pub(crate) fn fresh() -> SocketAddr {
     assert!(number < PER_PROCESS, "out of addresses");
     let host = (std::process::id().wrapping_mul(PER_PROCESS) | number) & 0x00ff_ffff;
     let ip = Ipv4Addr::from_bits((127 << 24) | host);
-    let free = TcpListener::bind((ip, 0)).expect("every address in 127.0.0.0/8 is this machine on Linux");
-    free.local_addr().expect("a listener has an address")
+    // Taken only by a process that listens on all addresses at once.
+    let free =
+        PORTS.map(|port| SocketAddr::from((ip, port))).find(|address| TcpListener::bind(address).is_ok());
+    free.expect("every address in 127.0.0.0/8 is this machine on Linux")
 }

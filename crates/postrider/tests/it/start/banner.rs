@@ -1,6 +1,6 @@
 //! The first second: the banner, the admin key, and three lines to paste.
 
-use crate::rig::{Gateway, Sink, Site, wait::PATIENCE, wait_until};
+use crate::rig::{Gateway, Sink, Site, wait::PATIENCE};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -105,13 +105,10 @@ fn check_pasted(site: &Site, given_key: &str) {
     assert!(lines.contains("https://example.com/hook"), "{lines}");
     let lines = lines.replace("https://example.com/hook", &sink.url("/hook"));
     let done = paste(&lines, given_key);
-    let arrivals = wait_until(&format!("the sink is sent something after\n{lines}\n{done:?}"), || {
-        let arrivals = sink.arrivals_at("/hook");
-        (!arrivals.is_empty()).then_some(arrivals)
-    });
+    assert!(done.status.success() && done.stderr.is_empty(), "{lines}\n{done:?}");
+    let arrivals = sink.wait_for("/hook", 1);
     assert_eq!(arrivals[0].body, br#"{"hello":"world"}"#);
     assert_eq!(arrivals[0].headers.get("x-event-type"), Some("hello.world"));
-    assert!(done.status.success(), "{done:?}");
 }
 
 /// As a person does it: all lines at once into a shell.

@@ -77,7 +77,7 @@ fn all_mistakes_are_told_at_once_each_with_its_key_and_what_is_allowed() {
         .variable("POSTRIDER_GRACE_SECONDS", "soon")
         .variable("POSTRIDER_ADMIN_KEY", "too short")
         .variable("POSTRIDER_NO_SUCH_THING", "1")
-        .with(&["--slots", "-1", "--egress-allow", "10.0.0.0/99", "--listen", "here"])
+        .with(&["--slots=-1", "--egress-allow", "10.0.0.0/99", "--listen", "here"])
         .with(&["--disk-reserve", "much", "--public-url", "example.com", "--workers", "1000000"]);
     let ended = site.refused();
     assert_eq!(ended.code, Some(1), "{}", ended.err);

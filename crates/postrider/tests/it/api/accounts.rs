@@ -1,0 +1,70 @@
+//! `/v1/accounts`: anyone on this machine may begin; from elsewhere only the operator.
+
+use super::{check_fields, check_time};
+use crate::rig::{Api, Site};
+use serde_json::json;
+
+#[test]
+fn an_account_is_made_without_a_key_and_brings_its_own() {
+    let site = Site::new();
+    let gateway = site.start();
+    let anyone = gateway.api().with_key("");
+    let made = anyone.post("/v1/accounts", &json!({ "name": "Shop & Söhne" })).data(201);
+    check_fields(&made, "account api_key");
+    check_fields(&made["account"], "id name plan email? retention_days? created_at");
+    check_time(&made["account"]["created_at"]);
+    assert_eq!(made["account"]["name"], "Shop & Söhne");
+    assert!(made["account"]["id"].as_str().unwrap().starts_with("acc_"), "{made}");
+    let key = made["api_key"].as_str().unwrap();
+    assert!(key.starts_with("hk_"), "{key}");
+
+    let tenant = anyone.with_key(key);
+    assert_eq!(tenant.get("/v1/destinations").data(200), json!([]));
+    assert_eq!(tenant.get("/v1/accounts").data(200), json!([made["account"]]));
+    let keys = tenant.get("/v1/api-keys").data(200);
+    assert_eq!(keys[0]["account_id"], made["account"]["id"]);
+}
+
+#[test]
+fn only_the_operator_makes_accounts_once_it_listens_to_the_world() {
+    let site = Site::new().with(&["--listen", "0.0.0.0:0"]);
+    let gateway = site.start();
+    let port =
+        gateway.out().split("http://0.0.0.0:").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    let api = Api { address: ([127, 0, 0, 1], port.unwrap()).into(), ..gateway.api() };
+    let body = json!({ "name": "from elsewhere" });
+    api.with_key("").post("/v1/accounts", &body).refusal(401);
+    let made = api.post("/v1/accounts", &body).data(201);
+    let tenant = api.with_key(made["api_key"].as_str().unwrap());
+    tenant.post("/v1/accounts", &body).refusal(403);
+}
+
+#[test]
+fn a_wrong_key_makes_no_account_even_where_none_is_needed() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    api.with_key("hk_wrong").post("/v1/accounts", &json!({ "name": "mine" })).refusal(401);
+    assert_eq!(api.get("/v1/accounts").data(200).as_array().unwrap().len(), 1, "the first one is there");
+}
+
+#[test]
+fn the_operator_acts_for_the_account_that_is_named() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let tenant = api.with_key(made["api_key"].as_str().unwrap());
+    let (source, _) = tenant.source();
+    let account = made["account"]["id"].as_str().unwrap();
+    let sources = api.call("GET", "/v1/sources", &[("postrider-account", account)], b"").data(200);
+    assert_eq!(sources[0]["id"], source);
+    for nobody in ["acc_0000000000000", "evt_0000000000000", "x", ""] {
+        api.call("GET", "/v1/sources", &[("postrider-account", nobody)], b"").refusal(404);
+    }
+    let other = api.get("/v1/accounts").data(200)[0]["id"].clone();
+    assert_ne!(other, account);
+    let headers = [("postrider-account", other.as_str().unwrap())];
+    let own = tenant.call("GET", "/v1/sources", &headers, b"").data(200);
+    assert_eq!(own[0]["id"], source, "a tenant's key acts for the tenant whatever it says");
+}

@@ -1,0 +1,144 @@
+//! A full disk: events are refused in time, nothing accepted is lost, and it goes on by itself.
+
+use crate::rig::client::{Client, request};
+use crate::rig::small_disk::SmallDisk;
+use crate::rig::{Answer, Api, Sink, Site, wait_until, wait_within};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const MB: usize = 1 << 20;
+const BODY_BYTES: usize = 200_000;
+
+/// A site on a disk of 32 MB, of which 12 MB are taken by a file that can be removed.
+struct Tight {
+    ballast: std::path::PathBuf,
+    site: Site,
+    _disk: SmallDisk,
+}
+
+fn tight(reserve: &str) -> Tight {
+    let disk = SmallDisk::new(32 * MB);
+    let site = Site::new().data_in(disk.path().join("data")).with(&["--disk-reserve", reserve]);
+    Tight { ballast: disk.ballast(12 * MB), site, _disk: disk }
+}
+
+fn body(number: usize) -> Vec<u8> {
+    let mut body = format!("{number:08} ").into_bytes();
+    body.resize(BODY_BYTES, b'x');
+    body
+}
+
+fn post(address: SocketAddr, path: &str, number: usize) -> Answer {
+    let answer = Client::connect(address)
+        .and_then(|mut client| client.exchange(&request("POST", path, &[], &body(number))));
+    answer.expect("a full disk is no reason to hang up")
+}
+
+/// Posts until it is refused; gives what was accepted and the refusal.
+fn fill(address: SocketAddr, path: &str, from: usize) -> (BTreeSet<usize>, Answer) {
+    let mut accepted = BTreeSet::new();
+    for number in from..from + 200 {
+        let answer = post(address, path, number);
+        if answer.status != 202 {
+            return (accepted, answer);
+        }
+        accepted.insert(number);
+    }
+    panic!("40 MB were accepted on a disk of 20 MB");
+}
+
+fn check_refusal(answer: &Answer) {
+    assert_eq!(answer.code(503), "disk_full", "{answer}");
+    let seconds: Option<u64> = answer.headers.get("retry-after").and_then(|text| text.parse().ok());
+    assert!(seconds.is_some_and(|seconds| (1..=60).contains(&seconds)), "{:?}", answer.headers);
+}
+
+fn check_arrived(sink: &Sink, accepted: &BTreeSet<usize>) {
+    wait_until("all that was accepted has arrived", || {
+        let arrivals = sink.arrivals_at("/in");
+        arrivals.iter().for_each(|arrival| assert_eq!(arrival.body.len(), BODY_BYTES));
+        let number = |body: &[u8]| String::from_utf8_lossy(&body[..8]).parse().unwrap();
+        let arrived: BTreeSet<usize> = arrivals.iter().map(|arrival| number(&arrival.body)).collect();
+        assert!(
+            arrived.is_subset(accepted),
+            "what was refused has arrived: {:?}",
+            arrived.difference(accepted)
+        );
+        (arrived == *accepted).then_some(())
+    });
+}
+
+fn set_up(api: &Api, sink: &Sink) -> String {
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({}));
+    path
+}
+
+fn check_full_and_free_again(reserve: &str) {
+    let (sink, tight) = (Sink::start(), tight(reserve));
+    let mut gateway = tight.site.start();
+    let (api, address) = (gateway.api(), tight.site.address());
+    let path = set_up(&api, &sink);
+    let (mut accepted, refusal) = fill(address, &path, 0);
+    check_refusal(&refusal);
+    assert!(accepted.len() > 10, "only {} fitted", accepted.len());
+    check_arrived(&sink, &accepted);
+    api.get("/v1/events?limit=1").data(200);
+    api.get("/v1/destinations").data(200);
+    assert_eq!(api.get("/healthz").status, 200);
+    check_refusal(&post(address, &path, 900));
+
+    std::fs::remove_file(&tight.ballast).unwrap();
+    let mut number = 1000;
+    wait_within(Duration::from_secs(10), "it accepts again", || {
+        number += 1;
+        (post(address, &path, number).status == 202).then_some(())
+    });
+    accepted.insert(number);
+    check_arrived(&sink, &accepted);
+    assert!(gateway.is_running(), "{}", gateway.err());
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
+#[test]
+fn events_are_refused_at_the_reserve_and_accepted_again_when_there_is_space() {
+    check_full_and_free_again("6MiB");
+}
+
+#[test]
+fn without_a_reserve_the_last_byte_is_no_catastrophe_either() {
+    check_full_and_free_again("0");
+}
+
+#[test]
+fn readiness_tells_of_a_full_disk() {
+    let (sink, tight) = (Sink::start(), tight("6MiB"));
+    let gateway = tight.site.start();
+    let api = gateway.api();
+    let path = set_up(&api, &sink);
+    assert_eq!(api.get("/readyz").status, 200);
+    fill(tight.site.address(), &path, 0);
+    let answer = api.get("/readyz");
+    assert_eq!(answer.status, 503);
+    assert!(answer.json()["reason"].as_str().is_some_and(|reason| reason.contains("disk")), "{answer}");
+    std::fs::remove_file(&tight.ballast).unwrap();
+    wait_until("it is ready again", || (api.get("/readyz").status == 200).then_some(()));
+}
+
+#[test]
+fn what_was_accepted_before_the_disk_was_full_survives_a_kill_there() {
+    let (sink, tight) = (Sink::start(), tight("6MiB"));
+    let gateway = tight.site.start();
+    let (api, address) = (gateway.api(), tight.site.address());
+    let (_, path) = api.source();
+    let id = api.destination(&sink.url("/in"), &json!({ "active": false }));
+    let (accepted, refusal) = fill(address, &path, 0);
+    check_refusal(&refusal);
+    gateway.kill();
+    let _gateway = tight.site.start();
+    check_refusal(&post(address, &path, 900));
+    api.patch(&format!("/v1/destinations/{id}"), &json!({ "active": true })).data(200);
+    check_arrived(&sink, &accepted);
+}

@@ -1,0 +1,8 @@
+//! Nothing accepted is lost, whatever happens to the process, the receivers and the disk.
+
+mod disk_full;
+mod hold;
+mod kill;
+mod receivers;
+mod retries;
+mod stop;

@@ -1,0 +1,131 @@
+//! One event owed to a thousand destinations: all of them or none, also when the process dies meanwhile.
+
+use crate::rig::client::{Client, request};
+use crate::rig::random::Random;
+use crate::rig::wait::let_pass;
+use crate::rig::{Api, Reply, Sink, Site, api::text, wait_within};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+const DESTINATIONS: usize = 1000;
+
+/// A site whose file lists a thousand destinations, each at a path of its own.
+fn site(sink: &Sink) -> Site {
+    let listed = |number| {
+        let url = sink.url(&format!("/{number}"));
+        format!("[[destinations]]\nname = \"d{number}\"\nurl = {url:?}\ntimeout_seconds = 60\n")
+    };
+    Site::new().config(&(0..DESTINATIONS).map(listed).collect::<String>())
+}
+
+#[test]
+fn an_event_reaches_a_thousand_destinations() {
+    let sink = Sink::start();
+    let site = site(&sink);
+    let gateway = site.start();
+    let api = gateway.api();
+    let id = text(&api.post("/ingress", &json!("to all")).data(202)["id"]);
+    let shown = api.event_once(&id, "delivered");
+    assert_eq!(owed(&shown["event"]), DESTINATIONS);
+    assert_eq!(shown["event"]["attempts_count"], DESTINATIONS);
+    let arrivals = sink.arrivals();
+    let paths: BTreeSet<&str> = arrivals.iter().map(|arrival| arrival.path.as_str()).collect();
+    assert_eq!((arrivals.len(), paths.len()), (DESTINATIONS, DESTINATIONS), "each once");
+    assert!(arrivals.iter().all(|arrival| arrival.body == b"\"to all\""));
+}
+
+#[test]
+fn a_backlog_for_a_thousand_destinations_is_taken_up_quietly_after_a_kill() {
+    let sink = Sink::start();
+    (0..DESTINATIONS).for_each(|number| sink.always(&format!("/{number}"), Reply::held()));
+    let site = site(&sink);
+    let gateway = site.start();
+    let api = gateway.api();
+    let accepted: BTreeSet<String> =
+        (0..3).map(|number| text(&api.post("/ingress", &json!(number)).data(202)["id"])).collect();
+    gateway.kill();
+    sink.release();
+    let gateway = site.start();
+    assert_eq!(check_whole(&api, &accepted).len(), 3, "lists can be read at once");
+    check_delivered(&sink, &accepted);
+    assert!(!gateway.err().contains("WARN"), "{}", gateway.err().lines().take(5).collect::<String>());
+}
+
+const KILLS: usize = 12;
+const AT_ONCE: usize = 3;
+
+#[test]
+fn a_fan_out_is_whole_or_not_there_whenever_the_process_is_killed() {
+    let mut random = Random::new("fan-out");
+    let sink = Sink::start();
+    let site = site(&sink);
+    let mut gateway = site.start();
+    let api = gateway.api();
+    let mut accepted = BTreeSet::new();
+    for round in 0..KILLS {
+        let posts: Vec<_> =
+            (0..AT_ONCE).map(|number| post_in_background(site.address(), round, number)).collect();
+        let_pass(random.between(Duration::ZERO, Duration::from_millis(60)));
+        gateway.kill();
+        accepted.extend(posts.into_iter().filter_map(|post| post.join().unwrap()));
+        gateway = site.start();
+    }
+    let events = check_whole(&api, &accepted);
+    println!(
+        "{KILLS} kills: {} of {} were accepted, {} are there",
+        accepted.len(),
+        KILLS * AT_ONCE,
+        events.len()
+    );
+    assert!(!accepted.is_empty() && accepted.len() < KILLS * AT_ONCE, "the moments were badly chosen");
+    check_delivered(&sink, &events);
+}
+
+/// Posts one event; gives its id when it was answered 202.
+fn post_in_background(
+    address: SocketAddr,
+    round: usize,
+    number: usize,
+) -> thread::JoinHandle<Option<String>> {
+    thread::spawn(move || {
+        let bytes = request("POST", "/ingress", &[], format!("{round}/{number}").as_bytes());
+        let answer = Client::connect(address).and_then(|mut client| client.exchange(&bytes)).ok()?;
+        Some(text(&answer.data(202)["id"]))
+    })
+}
+
+/// Every event that is there owes all, and every one that was accepted is there. Gives their ids.
+fn check_whole(api: &Api, accepted: &BTreeSet<String>) -> BTreeSet<String> {
+    let page = api.get("/v1/events?limit=200").data(200);
+    let events = page["items"].as_array().unwrap();
+    for event in events {
+        assert_eq!(owed(event), DESTINATIONS, "half of {} is there", event["id"]);
+    }
+    let known: BTreeSet<String> = events.iter().map(|event| text(&event["id"])).collect();
+    let lost: Vec<_> = accepted.difference(&known).collect();
+    assert!(lost.is_empty(), "accepted and not there: {lost:?}");
+    known
+}
+
+fn owed(event: &Value) -> usize {
+    let deliveries = event["deliveries"].as_array().unwrap().iter();
+    deliveries.map(|delivery| text(&delivery["destination_id"])).collect::<BTreeSet<_>>().len()
+}
+
+/// In the end each of them has reached every path, and nothing else has.
+fn check_delivered(sink: &Sink, events: &BTreeSet<String>) {
+    let mut reached = BTreeMap::new();
+    wait_within(Duration::from_secs(60), "all are delivered", || {
+        reached = BTreeMap::new();
+        for arrival in sink.arrivals() {
+            let id = arrival.headers.get("webhook-id").unwrap().to_owned();
+            reached.entry(id).or_insert_with(BTreeSet::new).insert(arrival.path);
+        }
+        let whole = reached.values().filter(|paths| paths.len() == DESTINATIONS).count();
+        (whole == events.len()).then_some(())
+    });
+    assert_eq!(reached.into_keys().collect::<BTreeSet<_>>(), *events);
+}

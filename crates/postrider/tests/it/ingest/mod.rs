@@ -1,0 +1,6 @@
+//! Taking events in: the bytes as they came, once each, to everyone who is owed them.
+
+mod bytes;
+mod fan_out;
+mod idempotency;
+mod ingress;
