@@ -81,11 +81,7 @@ impl World {
     }
 
     fn change(&mut self, changed: &Destination) -> Result<(), Breach> {
-        let lifts = self.has(Bug::HoldLifted);
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
-        if lifts {
-            gateway.holds.remove(&changed.id);
-        }
         let change = Change::PutDestination(Box::new(changed.clone()));
         block_on(self.store.configure(vec![change])).expect("the store in memory can be configured");
         let (id, max, paused) = (changed.id, changed.max_concurrency.get(), !changed.active);

@@ -92,7 +92,7 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         ),
         Bug::ConcurrencyIgnored => matches!(breach, B::OverConcurrency { .. } | B::Late { .. }),
         Bug::PauseIgnored => matches!(breach, B::SentToPaused(_) | B::Late { .. }),
-        Bug::HoldForgotten | Bug::HoldLifted | Bug::ClosedWhileHeld => {
+        Bug::HoldForgotten | Bug::ClosedWhileHeld => {
             matches!(breach, B::OverConcurrency { .. })
         }
         Bug::DrainIgnored => matches!(breach, B::SentWhileStopping(_)),

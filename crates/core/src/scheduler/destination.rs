@@ -3,7 +3,6 @@
 use super::window::Window;
 use crate::delivery::{Lane, Line, Ticket};
 use crate::destination::MaxConcurrency;
-use crate::id::DeliveryId;
 use crate::time::Timestamp;
 
 /// What the operator has set for a destination, as far as scheduling goes.
@@ -32,7 +31,7 @@ pub(super) struct Destination {
     /// Ordered by line: the most urgent first, fresh before retry.
     windows: Vec<Window>,
     /// Finished while a page was on its way, which may still list them.
-    departed: Vec<DeliveryId>,
+    departed: Vec<Ticket>,
     fresh_in_a_row: u8,
 }
 
@@ -61,6 +60,12 @@ impl Destination {
             departed: Vec::new(),
             fresh_in_a_row: 0,
         }
+    }
+
+    /// A change of settings never shortens a hold that stands.
+    pub(super) fn change(&mut self, settings: Settings) {
+        let hold_until = self.settings.hold_until.max(settings.hold_until);
+        self.settings = Settings { hold_until, ..settings };
     }
 
     pub(super) fn standing(&self, now: Timestamp) -> Standing {
@@ -117,14 +122,14 @@ impl Destination {
         self.windows.iter().map(Window::len).sum()
     }
 
-    pub(super) fn depart(&mut self, delivery: DeliveryId) {
+    pub(super) fn depart(&mut self, ticket: Ticket) {
         if self.windows.iter().any(Window::is_loading) {
-            self.departed.push(delivery);
+            self.departed.push(ticket);
         }
     }
 
-    pub(super) fn has_departed(&self, delivery: DeliveryId) -> bool {
-        self.departed.contains(&delivery)
+    pub(super) fn has_departed(&self, row: &Ticket) -> bool {
+        self.departed.contains(row)
     }
 
     /// Once no page is on its way, nobody can list the departed any more.

@@ -182,7 +182,7 @@ impl Scheduler {
             Input::Configure(id, settings) => {
                 self.destinations
                     .entry(id)
-                    .and_modify(|found| found.settings = settings)
+                    .and_modify(|found| found.change(settings))
                     .or_insert_with(|| Destination::new(settings));
                 Some(id)
             }
@@ -199,7 +199,10 @@ impl Scheduler {
             }
             Input::Owed(ticket) => {
                 self.pending_grows(ticket.line.destination)?;
-                self.arrive(&ticket);
+                // A page read after the commit may have brought it already.
+                if !self.in_flight.contains_key(&ticket.delivery) {
+                    self.arrive(&ticket);
+                }
                 Some(ticket.line.destination)
             }
             Input::Page { line, tickets, end } => self.take_page(line, tickets, end),
@@ -207,7 +210,8 @@ impl Scheduler {
                 let destination = self.destinations.get_mut(&line.destination)?;
                 destination.window(line).page_failed();
                 destination.forget_departed();
-                self.set_timer(line.destination, Some(now.after(PAGE_RETRY)));
+                let (again, timer) = (now.after(PAGE_RETRY), destination.timer);
+                self.set_timer(line.destination, Some(timer.map_or(again, |timer| timer.min(again))));
                 None
             }
             Input::Finished { delivery, due_again } => self.finish(delivery, due_again),
@@ -249,9 +253,7 @@ impl Scheduler {
         let destination = self.destinations.get_mut(&line.destination)?;
         let unknown: Vec<Ticket> = tickets
             .into_iter()
-            .filter(|row| {
-                !self.in_flight.contains_key(&row.delivery) && !destination.has_departed(row.delivery)
-            })
+            .filter(|row| !self.in_flight.contains_key(&row.delivery) && !destination.has_departed(row))
             .collect();
         let window = destination.window(line);
         let before = window.len();
@@ -267,7 +269,7 @@ impl Scheduler {
         let destination = self.destinations.get_mut(&id)?;
         // A destination that was removed and configured anew while this was in flight does not count it.
         destination.in_flight = destination.in_flight.saturating_sub(1);
-        destination.depart(delivery);
+        destination.depart(ticket);
         match due_again {
             Some(due) => {
                 let line = Line { lane: Lane::Retry, ..ticket.line };
@@ -283,8 +285,9 @@ impl Scheduler {
 
     /// Brings a destination's place in the ring, its timer and its pages in line with its state.
     fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
+        let room = self.window_room();
         let Some(destination) = self.destinations.get_mut(&id) else { return };
-        ask_for_pages(destination, actions);
+        ask_for_pages(destination, room, actions);
         let standing = destination.standing(now);
         if standing == Standing::Eligible && !destination.in_ring {
             destination.in_ring = true;
@@ -348,9 +351,9 @@ impl Scheduler {
     }
 }
 
-fn ask_for_pages(destination: &mut Destination, actions: &mut Vec<Action>) {
+fn ask_for_pages(destination: &mut Destination, room: usize, actions: &mut Vec<Action>) {
     let in_flight = destination.in_flight as usize;
-    for window in destination.windows_mut().filter(|window| window.wants_page()) {
+    for window in destination.windows_mut().filter(|window| window.wants_page(room)) {
         // What is held or in flight is still in the store and comes first in the page.
         let limit = window.len() + in_flight + WINDOW_MAX;
         window.page_asked();

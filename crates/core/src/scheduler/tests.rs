@@ -200,6 +200,10 @@ fn a_held_destination_sends_nothing_before_its_time() {
     let hold_until = START.after(Duration::from_secs(10));
     bench.step(Input::Configure(destination(0), Settings { hold_until, ..settings(1) }));
     assert!(bench.owe(0).is_empty());
+    assert!(
+        sends(&bench.step(Input::Configure(destination(0), settings(1)))).is_empty(),
+        "a change does not lift it"
+    );
     assert_eq!(bench.pass(Duration::from_secs(10)).len(), 1);
 }
 

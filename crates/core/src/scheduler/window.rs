@@ -5,7 +5,7 @@
 
 use crate::delivery::{Line, Ticket};
 use crate::id::{DeliveryId, EventId, RouteId};
-use crate::limits::WINDOW_LOW;
+use crate::limits::{WINDOW_LOW, WINDOW_MAX};
 use crate::time::Timestamp;
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ enum Loading {
     No,
     /// A page was asked for. `missed` once an arrival was left to the store, which the page may not have seen.
     Asked {
-        missed: bool,
+        missed: Option<(Timestamp, DeliveryId)>,
     },
 }
 
@@ -70,7 +70,7 @@ impl Window {
         let before_last = self.waiting.back().is_some_and(|last| ticket.place() < last.place());
         if self.beyond && !before_last {
             if let Loading::Asked { missed } = &mut self.loading {
-                *missed = true;
+                *missed = Some(missed.map_or(ticket.place(), |first| first.min(ticket.place())));
             }
             return;
         }
@@ -95,12 +95,14 @@ impl Window {
     }
 
     /// Whether the store should be asked for a page now.
-    pub(super) fn wants_page(&self) -> bool {
-        self.beyond && self.loading == Loading::No && self.waiting.len() < WINDOW_LOW
+    /// Low is a share of the room: a page that is cut to a small room must not be asked for at once again.
+    pub(super) fn wants_page(&self, room: usize) -> bool {
+        let low = WINDOW_LOW * room / WINDOW_MAX;
+        self.beyond && self.loading == Loading::No && self.waiting.len() < low
     }
 
     pub(super) fn page_asked(&mut self) {
-        self.loading = Loading::Asked { missed: false };
+        self.loading = Loading::Asked { missed: None };
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -114,12 +116,19 @@ impl Window {
     /// Takes in the first rows of the line as the store has them; `end` when there were no more.
     /// The caller has left out what is in flight or has departed since the page was asked for.
     pub(super) fn page(&mut self, tickets: impl Iterator<Item = Ticket>, end: bool, room: usize) {
-        let missed = self.loading == Loading::Asked { missed: true };
+        let missed = match self.loading {
+            Loading::Asked { missed } => missed,
+            Loading::No => None,
+        };
         self.loading = Loading::No;
         for ticket in tickets {
             self.insert(&ticket);
         }
-        self.beyond = !end || missed;
+        self.beyond = !end;
+        if let Some(first) = missed {
+            self.waiting.truncate(self.waiting.partition_point(|known| known.place() < first));
+            self.beyond = true;
+        }
         self.shrink_to(room);
     }
 

@@ -12,7 +12,7 @@ use crate::send::{Connector, SendWorker};
 pub use activity::Activity;
 use postrider_core::id::{AccountId, DestinationId, EventId, IdGenerator};
 use postrider_core::limits::{INGEST_WAITING_MAX, SLOTS_DEFAULT};
-use postrider_core::map::IdSet;
+use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::Settings;
 use postrider_core::time::Timestamp;
 use postrider_store::{Change, Destination, LineDepth, Source, Store, StoreError};
@@ -78,6 +78,8 @@ pub struct Engine {
     control: mpsc::Sender<Control>,
     disk_full: Arc<AtomicBool>,
     stopping: AtomicBool,
+    /// Until then some destination waits for requests of a run that was cut off.
+    held_until: Timestamp,
     fault: watch::Receiver<Option<Fault>>,
     connector: Arc<Connector>,
     /// Changes are decided one at a time, each on what the one before left.
@@ -120,6 +122,11 @@ impl Engine {
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime =
             spawn_dispatcher(dispatcher, inboxes, Arc::clone(&store), Arc::clone(&disk_full), clock);
+        let destinations: Vec<Arc<Destination>> = read(&catalog).all_destinations().cloned().collect();
+        let holds: IdMap<DestinationId, Timestamp> = destinations
+            .iter()
+            .map(|found| (found.id, hold_after_stop(found, unclean_stop, clock)))
+            .collect();
         let engine = Engine {
             store,
             catalog,
@@ -129,20 +136,25 @@ impl Engine {
             control,
             disk_full,
             stopping: AtomicBool::new(false),
+            held_until: holds.values().copied().max().unwrap_or_default(),
             fault,
             connector,
             changing: Arc::default(),
             runtime,
         };
-        engine.resume(lines, unclean_stop).await;
+        engine.resume(lines, &destinations, &holds).await;
         Ok((Arc::new(engine), workers))
     }
 
     /// Tells the scheduler of all destinations and of what an earlier run still owes.
-    async fn resume(&self, lines: Vec<LineDepth>, unclean_stop: bool) {
-        let destinations: Vec<Arc<Destination>> = self.catalog().all_destinations().cloned().collect();
-        for destination in &destinations {
-            let settings = settings(destination, self.hold_after_stop(destination, unclean_stop));
+    async fn resume(
+        &self,
+        lines: Vec<LineDepth>,
+        destinations: &[Arc<Destination>],
+        holds: &IdMap<DestinationId, Timestamp>,
+    ) {
+        for destination in destinations {
+            let settings = settings(destination, holds[&destination.id]);
             self.tell(Control::Configure(destination.id, settings)).await;
         }
         let known: IdSet<DestinationId> = destinations.iter().map(|destination| destination.id).collect();
@@ -156,20 +168,9 @@ impl Engine {
         }
     }
 
-    /// With one attempt at a time allowed, an attempt of a run that was cut off may still be going on at the
-    /// receiver until its timeout.
-    fn hold_after_stop(&self, destination: &Destination, unclean_stop: bool) -> Timestamp {
-        let one_at_a_time = destination.max_concurrency.get() == 1;
-        if unclean_stop && one_at_a_time {
-            self.clock.now().after(destination.timeout.duration())
-        } else {
-            Timestamp::ZERO
-        }
-    }
-
     /// The configuration. Not to be held over an await.
     pub fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
-        self.catalog.read().unwrap_or_else(PoisonError::into_inner)
+        read(&self.catalog)
     }
 
     /// The time.
@@ -319,10 +320,27 @@ impl Engine {
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {
+            // While a hold stands, the next run must hold too.
+            Ok(Ok(())) if self.clock.now() < self.held_until => Ok(StopReport::Clean),
             Ok(Ok(())) => self.store.close().await.map(|()| StopReport::Clean),
             // Requests that are cut off may go on at their receivers, so this is no clean stop.
             Ok(Err(_)) | Err(_) => Ok(StopReport::Cut),
         }
+    }
+}
+
+fn read(catalog: &RwLock<Catalog>) -> RwLockReadGuard<'_, Catalog> {
+    catalog.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// With one attempt at a time allowed, an attempt of a run that was cut off may still be going on at the
+/// receiver until its timeout.
+fn hold_after_stop(destination: &Destination, unclean_stop: bool, clock: Clock) -> Timestamp {
+    let one_at_a_time = destination.max_concurrency.get() == 1;
+    if unclean_stop && one_at_a_time {
+        clock.now().after(destination.timeout.duration())
+    } else {
+        Timestamp::ZERO
     }
 }
 

@@ -54,6 +54,9 @@ fn each_field_can_be_changed_alone_and_the_change_survives_a_kill() {
         let changed = api.patch(&path, &json!({ field: value })).data(200);
         assert_eq!(changed, expected, "{field}");
     }
+    expected.as_object_mut().unwrap().remove("retry_policy");
+    let without = api.patch(&path, &json!({ "retry_policy": null, "name": null })).data(200);
+    assert_eq!(without, expected, "null takes an optional field away, and leaves one that must be there");
     expected["active"] = json!(false);
     expected["status"] = json!("paused");
     assert_eq!(api.patch(&path, &json!({ "active": false })).data(200), expected);

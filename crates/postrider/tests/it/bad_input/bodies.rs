@@ -64,6 +64,18 @@ fn a_body_is_refused_before_it_is_sent_when_it_says_its_size() {
 }
 
 #[test]
+fn a_sender_that_asks_first_is_told_to_go_on() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, path) = gateway.api().source();
+    let mut client = Client::connect(site.address()).unwrap();
+    let head = head("POST", &path, &[("content-length", "5"), ("expect", "100-continue")]);
+    client.write(&[&head[..], b"\r\n"].concat()).unwrap();
+    assert_eq!(client.answer().unwrap().status, 100);
+    assert_eq!(client.exchange(b"hello").unwrap().data(202)["status"], "accepted");
+}
+
+#[test]
 fn a_body_shorter_than_it_says_is_not_an_event() {
     let site = Site::new();
     let mut gateway = site.start();

@@ -44,6 +44,22 @@ fn nothing_accepted_is_lost_in_twenty_kills_under_load() {
     assert!(after.is_clean(), "after the stop: {after}");
 }
 
+#[test]
+fn a_first_start_that_is_cut_off_can_be_made_again() {
+    let mut random = Random::new("first start");
+    let site = Site::new();
+    let usual = site.start().wait_for_banner();
+    for _ in 0..15 {
+        let site = Site::new();
+        let gateway = site.spawn();
+        let_pass(random.between(Duration::ZERO, usual));
+        gateway.kill();
+        let gateway = site.start();
+        let sources = gateway.api().get("/v1/sources").data(200);
+        assert_eq!(sources.as_array().map(Vec::len), Some(1), "{sources}");
+    }
+}
+
 fn fates(ledger: &[Entry]) -> String {
     let count = |fate| ledger.iter().filter(|entry| entry.fate == fate).count();
     let (accepted, refused) = (count(Fate::Accepted), count(Fate::Refused));

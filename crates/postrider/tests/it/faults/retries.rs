@@ -150,3 +150,17 @@ fn a_route_can_ask_for_its_own_retries() {
     let id = api.send(&path, &[], b"{}");
     assert_eq!(outcomes(&api.event_once(&id, "dead_letter")).len(), 2);
 }
+
+#[test]
+fn what_a_deleted_destination_was_owed_is_a_dead_letter() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let destination = api.destination(&sink.url("/in"), &json!({ "active": false }));
+    let id = api.send(&path, &[], b"{}");
+    api.delete(&format!("/v1/destinations/{destination}")).nothing();
+    let shown = api.event_once(&id, "dead_letter");
+    assert_eq!(shown["event"]["deliveries"][0]["reason"], "destination_deleted");
+    assert_eq!(sink.count(), 0);
+}

@@ -1,14 +1,15 @@
 //! Stopping in order: what is in flight ends, what is owed waits, and a second signal is obeyed at once.
 
 use crate::rig::audit::audit;
+use crate::rig::client::{Client, request};
 use crate::rig::load::{Fate, Load};
-use crate::rig::{Api, Reply, Sink, Site, wait_until};
+use crate::rig::{Api, Gateway, Reply, Sink, Site, wait_until};
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// A gateway that delivers everything to one path; gives the API and the path to post to.
-fn set_up(site: &Site, sink: &Sink, max_concurrency: u32) -> (crate::rig::Gateway, Api, String) {
+fn set_up(site: &Site, sink: &Sink, max_concurrency: u32) -> (Gateway, Api, String) {
     let gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
@@ -43,6 +44,7 @@ fn a_stop_under_load_loses_nothing_and_sends_nothing_twice() {
         let found = audit(&ledger, &sink.arrivals(), &["/in"], &[]);
         println!("round {round}: {found}");
         assert!(found.is_clean() && found.duplicate == 0, "{found}");
+        assert!(sink.in_flight_max("/in") <= 20, "never more at once than the destination allows");
         assert_eq!(found.unknown, 0, "taken while stopping, and its sender was not told");
     }
 }
@@ -76,9 +78,8 @@ fn no_event_is_taken_while_stopping() {
     sink.wait_for("/in", 1);
     gateway.signal(Signal::TERM);
     wait_until("it takes no more", || {
-        let bytes = crate::rig::client::request("POST", &path, &[], b"late");
-        let answer = crate::rig::client::Client::connect(site.address())
-            .and_then(|mut client| client.exchange(&bytes));
+        let bytes = request("POST", &path, &[], b"late");
+        let answer = Client::connect(site.address()).and_then(|mut client| client.exchange(&bytes));
         answer.map_or(true, |answer| answer.status == 503).then_some(())
     });
     sink.release();
@@ -126,10 +127,9 @@ fn what_does_not_end_within_the_grace_time_is_sent_again() {
 fn an_idle_gateway_stops_at_once_though_clients_keep_their_connections() {
     let site = Site::new();
     let gateway = site.start();
-    let mut clients: Vec<_> =
-        (0..5).map(|_| crate::rig::client::Client::connect(site.address()).unwrap()).collect();
-    let request = crate::rig::client::request("GET", "/healthz", &[], b"");
-    clients.iter_mut().for_each(|client| assert_eq!(client.exchange(&request).unwrap().status, 200));
+    let mut clients: Vec<_> = (0..5).map(|_| Client::connect(site.address()).unwrap()).collect();
+    let look = request("GET", "/healthz", &[], b"");
+    clients.iter_mut().for_each(|client| assert_eq!(client.exchange(&look).unwrap().status, 200));
     gateway.signal(Signal::TERM);
     assert_eq!(gateway.end_within(Duration::from_secs(5)).code, Some(0));
 }

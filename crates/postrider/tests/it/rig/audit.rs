@@ -5,7 +5,7 @@ use super::sink::Arrival;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Audit {
     /// Accepted and arrived.
     pub(crate) ok: usize,

@@ -40,8 +40,13 @@ impl Gateway {
     }
 
     /// Waits for the banner, and gives how long it took.
-    pub(crate) fn wait_for_banner(&self) -> Duration {
-        wait_until("the banner is printed", || self.out().contains("listening on").then_some(()));
+    pub(crate) fn wait_for_banner(&mut self) -> Duration {
+        wait_until("the banner is printed", || {
+            let runs = self.is_running();
+            let printed = self.out().contains("listening on");
+            assert!(runs || printed, "it has ended instead:\n{}", self.err());
+            printed.then_some(())
+        });
         self.started_at.elapsed()
     }
 

@@ -188,7 +188,7 @@ impl Shared {
     fn hold(&self, reply: &Reply) -> bool {
         let state = self.state.lock().unwrap();
         let limit = if reply.held { Duration::from_secs(3600) } else { reply.delay };
-        let waits = |state: &mut State| !state.closed && !(reply.held && state.released);
+        let waits = |state: &mut State| !(state.closed || reply.held && state.released);
         let (state, _) = self.changed.wait_timeout_while(state, limit, waits).unwrap();
         !state.closed
     }

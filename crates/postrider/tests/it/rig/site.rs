@@ -2,6 +2,7 @@
 
 use super::gateway::{Ended, Gateway};
 use super::loopback;
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ pub(crate) struct Site {
     address: SocketAddr,
     data_dir: PathBuf,
     args: Vec<String>,
-    variables: Vec<(String, String)>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl Site {
@@ -33,8 +34,8 @@ impl Site {
         self
     }
 
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
-        self.variables.push((name.to_owned(), value.to_owned()));
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.into(), value.as_ref().to_owned()));
         self
     }
 
@@ -70,7 +71,7 @@ impl Site {
 
     /// Starts a gateway and waits until it serves.
     pub(crate) fn start(&self) -> Gateway {
-        let gateway = self.spawn();
+        let mut gateway = self.spawn();
         gateway.wait_for_banner();
         gateway
     }
@@ -109,7 +110,7 @@ impl Site {
     fn is_set_elsewhere(&self, flag: &str) -> bool {
         let variable =
             format!("POSTRIDER_{}", flag.trim_start_matches("--").replace('-', "_").to_uppercase());
-        self.variables.iter().any(|(name, _)| *name == variable)
+        self.variables.iter().any(|(name, _)| *name == *variable)
     }
 
     fn data_text(&self) -> String {

@@ -1,6 +1,8 @@
 //! Settings: flags over environment over file, and every mistake told at once.
 
 use crate::rig::Site;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// Where the settings of a start come from; what is empty is not said there.
 struct Said<'a> {
@@ -53,6 +55,16 @@ fn the_environment_alone_is_enough() {
     let gateway = site.start();
     assert!(gateway.out().contains(&address), "{}", gateway.out());
     assert!(site.path().join("elsewhere/admin.key").exists());
+}
+
+#[test]
+fn variables_that_are_not_text_are_no_reason_to_break() {
+    let not_text = OsStr::from_bytes(b"\xff\xfe");
+    let site = Site::closed().variable("SOMEBODY_ELSES", not_text);
+    site.start().api().get("/v1/sources").data(200);
+    let ended = Site::closed().variable("POSTRIDER_LOG", not_text).refused();
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("POSTRIDER_LOG") && !ended.err.contains("panicked"), "{}", ended.err);
 }
 
 #[test]
