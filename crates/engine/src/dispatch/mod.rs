@@ -28,6 +28,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 /// Bodies kept between commit and send.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
+/// Controls waiting at most.
+pub(crate) const CONTROL_MAX: usize = 256;
 /// Reports taken in one turn.
 const REPORTS_MAX: usize = 256;
 
@@ -51,10 +53,9 @@ enum Done {
 
 /// What a turn of the loop brought.
 enum Turn {
-    /// Reports or drafts; none when the engine is gone.
+    /// Reports, drafts or controls; none when the engine is gone.
     Taken(usize),
     Done(Done),
-    Told(Control),
     Woken,
 }
 
@@ -110,6 +111,7 @@ impl Dispatcher {
 
     /// Runs until it is drained, the store breaks, or the engine is gone.
     pub(crate) async fn run(mut self, mut inboxes: Inboxes) {
+        let mut told = Vec::new();
         let mut drafts = Vec::new();
         let mut reports = Vec::new();
         while !self.is_over() {
@@ -126,10 +128,15 @@ impl Dispatcher {
                     Turn::Taken(taken)
                 }
                 Some(done) = self.work.next(), if !self.work.is_empty() => Turn::Done(done),
-                control = inboxes.control.recv() => control.map_or(Turn::Taken(0), Turn::Told),
+                taken = inboxes.control.recv_many(&mut told, CONTROL_MAX) => Turn::Taken(taken),
                 () = timer => Turn::Woken,
             };
             self.now = self.clock.now();
+            // What an operator was told is done comes before any event that was taken in after it.
+            while let Ok(control) = inboxes.control.try_recv() {
+                told.push(control);
+            }
+            told.drain(..).for_each(|control| self.control(control));
             match turn {
                 // The engine is gone.
                 Turn::Taken(0) => return,
@@ -138,7 +145,6 @@ impl Dispatcher {
                     drafts.drain(..).for_each(|draft| self.commits.take_draft(draft));
                 }
                 Turn::Done(done) => self.finish(done),
-                Turn::Told(control) => self.control(control),
                 Turn::Woken => self.step(Input::Tick),
             }
             self.start_commit();

@@ -5,7 +5,7 @@ mod reading;
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
-use crate::dispatch::{Control, Dispatcher, Inboxes};
+use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
 use crate::ingest::{self, Accepted, Arrival, Draft, IngestError};
 use crate::maintenance;
 use crate::send::{Connector, SendWorker};
@@ -80,7 +80,7 @@ pub struct Engine {
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
     held_until: Timestamp,
-    fault: watch::Receiver<Option<Fault>>,
+    fault: watch::Sender<Option<Fault>>,
     connector: Arc<Connector>,
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -103,9 +103,9 @@ impl Engine {
 
         let slots = options.slots as usize;
         let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
-        let (control, control_inbox) = mpsc::channel(256);
+        let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
         let (reports, reports_inbox) = mpsc::channel(slots);
-        let (fault_sender, fault) = watch::channel(None);
+        let fault = watch::Sender::new(None);
         let (handles, workers) = (0..options.workers.max(1))
             .map(|_| SendWorker::new(Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
@@ -116,12 +116,18 @@ impl Engine {
             ids.clone(),
             options.slots,
             handles,
-            fault_sender,
+            fault.clone(),
         );
         let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));
-        let runtime =
-            spawn_dispatcher(dispatcher, inboxes, Arc::clone(&store), Arc::clone(&disk_full), clock);
+        let runtime = spawn_dispatcher(
+            dispatcher,
+            inboxes,
+            Arc::clone(&store),
+            Arc::clone(&disk_full),
+            clock,
+            fault.clone(),
+        );
         let destinations: Vec<Arc<Destination>> = read(&catalog).all_destinations().cloned().collect();
         let holds: IdMap<DestinationId, Timestamp> = destinations
             .iter()
@@ -190,7 +196,7 @@ impl Engine {
 
     /// Becomes `Some` when the process must end.
     pub fn fault(&self) -> watch::Receiver<Option<Fault>> {
-        self.fault.clone()
+        self.fault.subscribe()
     }
 
     /// Whether events can be accepted now; why not, when not.
@@ -277,7 +283,11 @@ impl Engine {
     }
 
     async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        self.store.configure(changes.clone()).await?;
+        let configured = self.store.configure(changes.clone()).await;
+        if let Err(StoreError::Broken(cause)) = &configured {
+            self.fault.send_replace(Some(Fault(cause.clone())));
+        }
+        configured?;
         for change in changes {
             let told = match &change {
                 Change::PutDestination(destination) => {
@@ -355,16 +365,21 @@ fn spawn_dispatcher(
     store: Arc<dyn Store>,
     disk_full: Arc<AtomicBool>,
     clock: Clock,
+    fault: watch::Sender<Option<Fault>>,
 ) -> tokio::runtime::Handle {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
-        runtime.block_on(async move {
+        let run = async move {
             tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
             tokio::spawn(maintenance::keep_house(store, clock));
             dispatcher.run(inboxes).await;
-        });
+        };
+        let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));
+        if std::panic::catch_unwind(run).is_err() {
+            fault.send_replace(Some(Fault("the dispatcher broke; the log has the cause".into())));
+        }
     });
     thread.expect("a thread can be started at start-up");
     handle

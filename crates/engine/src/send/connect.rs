@@ -1,7 +1,7 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
 use super::address_guard::AddressGuard;
-use super::pool::Connection;
+use super::pool::{Connection, Sender};
 use super::target::DestinationUrl;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use postrider_store::{ErrorKind, Problem, Timing};
@@ -132,8 +132,8 @@ where
 {
     let shaken = hyper::client::conn::http1::Builder::new().handshake(TokioIo::new(stream)).await;
     let (sender, connection) = shaken.map_err(|error| broken_handshake(&error))?;
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(Connection::Http1(sender))
+    let task = tokio::spawn(async move { drop(connection.await) });
+    Ok(Connection::new(Sender::Http1(sender), task.abort_handle()))
 }
 
 async fn http2<S>(stream: S) -> Result<Connection, Problem>
@@ -144,8 +144,8 @@ where
     builder.timer(TokioTimer::new()).max_header_list_size(64 * 1024);
     let (sender, connection) =
         builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken_handshake(&error))?;
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(Connection::Http2(sender))
+    let task = tokio::spawn(async move { drop(connection.await) });
+    Ok(Connection::new(Sender::Http2(sender), task.abort_handle()))
 }
 
 fn refused(url: &DestinationUrl, address: IpAddr) -> Problem {

@@ -1,7 +1,7 @@
 //! One HTTP exchange: request out, status, headers and a bounded part of the body in.
 
 use super::connect::{Connector, problem};
-use super::pool::{Connection, Pool};
+use super::pool::{Connection, Pool, Sender};
 use super::request::shown;
 use super::target::{Ready, Target};
 use bytes::{Bytes, BytesMut};
@@ -33,14 +33,14 @@ pub(crate) async fn exchange(
     trace: &mut Trace,
 ) -> Result<(), Problem> {
     let started = Instant::now();
-    let (response, connection) = send(connector, pool, target, ready, request, trace).await?;
+    let (response, connection) = send(connector, pool, ready, request, trace).await?;
     trace.timing.first_byte = Some(started.elapsed());
     trace.status = Some(response.status().as_u16());
     trace.response_headers = shown(response.headers(), RESPONSE_HEADER_BYTES_MAX);
     trace.retry_after = response.headers().get(RETRY_AFTER).map(|value| value.as_bytes().to_vec());
     let whole = read_body(response.into_body(), trace).await?;
     if whole {
-        pool.put(target.destination, connection, target.max_concurrency as usize);
+        pool.put(ready.pool_key, connection, target.max_concurrency as usize);
     }
     Ok(())
 }
@@ -50,20 +50,19 @@ pub(crate) async fn exchange(
 async fn send(
     connector: &Connector,
     pool: &Pool,
-    target: &Target,
     ready: &Ready,
     mut request: Request<Full<Bytes>>,
     trace: &mut Trace,
 ) -> Result<(Response<Incoming>, Connection), Problem> {
-    while let Some(mut idle) = pool.take(target.destination) {
-        match try_send(&mut idle, request).await {
+    while let Some(mut idle) = pool.take(ready.pool_key) {
+        match try_send(&mut idle, ready, request).await {
             Ok(response) => return Ok((response, idle)),
             Err((_, Some(unsent))) => request = unsent,
             Err((error, None)) => return Err(broken(&error)),
         }
     }
     let mut connection = connector.connect(&ready.url, &mut trace.timing).await?;
-    match try_send(&mut connection, request).await {
+    match try_send(&mut connection, ready, request).await {
         Ok(response) => Ok((response, connection)),
         Err((error, _)) => Err(broken(&error)),
     }
@@ -73,11 +72,19 @@ type Unsent = Option<Request<Full<Bytes>>>;
 
 async fn try_send(
     connection: &mut Connection,
-    request: Request<Full<Bytes>>,
+    ready: &Ready,
+    mut request: Request<Full<Bytes>>,
 ) -> Result<Response<Incoming>, (hyper::Error, Unsent)> {
-    let sent = match connection {
-        Connection::Http1(sender) => sender.try_send_request(request).await,
-        Connection::Http2(sender) => sender.try_send_request(request).await,
+    let sent = match &mut connection.sender {
+        Sender::Http1(sender) => {
+            *request.uri_mut() = ready.url.path.clone();
+            sender.try_send_request(request).await
+        }
+        Sender::Http2(sender) => {
+            // Scheme and authority stand in the URI there, and the authority takes the place of Host.
+            *request.uri_mut() = ready.url.whole.clone();
+            sender.try_send_request(request).await
+        }
     };
     sent.map_err(|mut error| {
         let unsent = error.take_message();

@@ -46,10 +46,10 @@ pub(crate) fn build(
 ) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(content.body.clone()));
     *request.method_mut() = Method::POST;
-    *request.uri_mut() = ready.url.path.clone();
     let headers = request.headers_mut();
     headers.reserve(ready.headers.len() + 16);
     headers.insert(HOST, ready.url.authority.clone());
+    headers.insert(CONTENT_LENGTH, content.body.len().into());
     pass_on(&content.headers, headers);
     let (id, seconds) = (event.to_string(), wall.unix_seconds());
     let signature = ready.secret.sign(&id, seconds, &content.body);
@@ -66,7 +66,16 @@ pub(crate) fn build(
 }
 
 fn pass_on(from: &Headers, into: &mut HeaderMap) {
+    // A sender's `Connection` names further headers that were for its connection only.
+    let named: Vec<&str> = from
+        .iter()
+        .filter(|(name, _)| name.eq_ignore_ascii_case("connection"))
+        .flat_map(|(_, value)| value.split(',').map(str::trim))
+        .collect();
     for (name, value) in from.iter() {
+        if named.iter().any(|hop| hop.eq_ignore_ascii_case(name)) {
+            continue;
+        }
         // What cannot be a header again (a value kept lossily) is left out.
         let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
             continue;

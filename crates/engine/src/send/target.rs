@@ -1,8 +1,8 @@
 //! A destination made ready for sending: its URL taken apart, its headers checked, once and not per attempt.
 
+use super::pool::PoolKey;
 use super::signature::SigningSecret;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use postrider_core::id::DestinationId;
 use postrider_core::limits::URL_BYTES_MAX;
 use postrider_store::{Destination, DestinationAuth};
 use std::fmt;
@@ -18,8 +18,10 @@ pub struct DestinationUrl {
     pub host: Host<String>,
     /// The port, given or by scheme.
     pub port: u16,
-    /// Path and query.
+    /// Path and query, as HTTP/1.1 asks for them.
     pub path: Uri,
+    /// The whole of it, as HTTP/2 asks for it.
+    pub whole: Uri,
     /// The `Host` header.
     pub authority: HeaderValue,
 }
@@ -72,13 +74,20 @@ impl DestinationUrl {
             None => host.to_string(),
         };
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        let whole = &url[..url::Position::AfterQuery];
         Ok(DestinationUrl {
             tls,
             host,
             port,
             path: path.parse().map_err(|_| BadUrl::Malformed)?,
+            whole: whole.parse().map_err(|_| BadUrl::Malformed)?,
             authority: HeaderValue::from_str(&authority).map_err(|_| BadUrl::Malformed)?,
         })
+    }
+
+    /// What a connection is made to. A connection to another origin is of no use.
+    pub fn origin(&self) -> (bool, &Host<String>, u16) {
+        (self.tls, &self.host, self.port)
     }
 
     /// The address in the URL itself, when its host is one and not a name.
@@ -93,7 +102,6 @@ impl DestinationUrl {
 
 /// What an attempt needs to know of a destination.
 pub struct Target {
-    pub(crate) destination: DestinationId,
     /// `Err` when settings written by another version cannot be used; every attempt then says so.
     pub(crate) ready: Result<Ready, String>,
     pub(crate) timeout: Duration,
@@ -102,6 +110,7 @@ pub struct Target {
 
 pub(crate) struct Ready {
     pub(crate) url: DestinationUrl,
+    pub(crate) pool_key: PoolKey,
     /// Custom headers and credentials. Their values are secrets.
     pub(crate) headers: HeaderMap,
     pub(crate) secret: SigningSecret,
@@ -111,7 +120,6 @@ impl Target {
     /// Makes a destination ready.
     pub fn new(destination: &Destination) -> Self {
         Target {
-            destination: destination.id,
             ready: make_ready(destination),
             timeout: destination.timeout.duration(),
             max_concurrency: destination.max_concurrency.get(),
@@ -140,7 +148,7 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
         Some(DestinationAuth::Bearer { token }) => put("authorization", &format!("Bearer {token}"))?,
         Some(DestinationAuth::Header { header, value }) => put(header, value)?,
     }
-    Ok(Ready { url, headers, secret })
+    Ok(Ready { pool_key: PoolKey::new(destination.id, &url), url, headers, secret })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A gateway with one tenant and one source, as every test here begins with.
 
-use crate::wait::wait_until;
+use crate::wait::{PATIENCE, wait_until};
 use bytes::Bytes;
 use postrider_core::delivery::{DeliveryStatus, Priority};
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
@@ -84,7 +84,8 @@ async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
 }
 
 pub(crate) async fn change(engine: &Arc<Engine>, changes: Vec<Change>) {
-    let made = engine.change(|_| Ok::<_, Infallible>((changes, ()))).await;
+    let made = engine.change(|_| Ok::<_, Infallible>((changes, ())));
+    let made = tokio::time::timeout(PATIENCE, made).await.expect("a change is made or refused");
     made.unwrap_or_else(|error| panic!("a change was not made: {error:?}"));
 }
 
@@ -152,7 +153,8 @@ impl Gateway {
     }
 
     pub(crate) async fn ingest(&self, arrival: &Arrival) -> Result<Accepted, IngestError> {
-        self.engine.ingest(&self.source, arrival.clone()).await
+        let answer = self.engine.ingest(&self.source, arrival.clone());
+        tokio::time::timeout(PATIENCE, answer).await.expect("an event is accepted or refused")
     }
 
     pub(crate) async fn accept(&self, body: impl Into<Bytes>) -> EventId {

@@ -163,25 +163,25 @@ async fn headers_that_the_sender_s_connection_header_names_are_not_passed_on() {
 
 #[tokio::test]
 async fn what_the_receiver_wants_shown_is_sent_and_redacted_in_the_record() {
-    let bearer = DestinationAuth::Bearer { token: "token-4711".into() };
-    let header = DestinationAuth::Header { header: "X-Api-Key".into(), value: "key-4712".into() };
+    let bearer = DestinationAuth::Bearer { token: "of-the-bearer".into() };
+    let header = DestinationAuth::Header { header: "X-Api-Key".into(), value: "of-the-header".into() };
     for (auth, name, value) in
-        [(bearer, "authorization", "Bearer token-4711"), (header, "x-api-key", "key-4712")]
+        [(bearer, "authorization", "Bearer of-the-bearer"), (header, "x-api-key", "of-the-header")]
     {
         // The sender's own of the same names do not stand beside ours.
         let sent = headers(&[("Authorization", "of-the-sender"), ("X-Team", "of-the-sender")]);
         let (request, attempt) = deliver(&Arrival { headers: sent, ..arrival("{}") }, |to| {
             to.auth = Some(auth);
-            to.custom_headers = [("X-Team", "team-4713")].into_iter().collect();
+            to.custom_headers = [("X-Team", "of-the-team")].into_iter().collect();
         })
         .await;
-        assert_eq!((request.one(name), request.one("x-team")), (value, "team-4713"));
+        assert_eq!((request.one(name), request.one("x-team")), (value, "of-the-team"));
         let shown: Vec<_> =
             attempt.request_headers.iter().filter(|(_, value)| *value == "[redacted]").collect();
         let mut names: Vec<&str> = shown.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(names, [name, "x-team"]);
-        for secret in ["4711", "4712", "4713", SECRET] {
+        for secret in ["of-the-bearer", "of-the-header", "of-the-team", SECRET] {
             assert!(!format!("{attempt:?}").contains(secret), "{secret} is in the record");
         }
     }

@@ -106,11 +106,11 @@ async fn a_disk_without_its_reserve_refuses_events_before_a_commit_fails() {
 async fn a_broken_commit_is_a_fault() {
     let store = SwitchedStore::new();
     let gateway = start_on(&store).await;
-    let mut fault = gateway.engine.fault();
+    let fault = gateway.engine.fault();
     assert!(fault.borrow().is_none());
     store.commits.send_replace(BROKEN_STORE);
     assert_eq!(gateway.ingest(&arrival("x")).await, Err(IngestError::Unavailable));
-    let seen = fault.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    let seen = wait_until("the fault is told", async || fault.borrow().clone()).await;
     assert!(seen.0.contains("EIO"), "{seen:?}");
     store.commits.send_replace(Switch::Works);
     assert_eq!(gateway.ingest(&arrival("x")).await, Err(IngestError::Unavailable), "never tried again");

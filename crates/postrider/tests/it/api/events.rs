@@ -187,3 +187,16 @@ fn events_outlive_their_source_and_destination() {
     let replay = api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
     assert_eq!(replay["status"], "accepted", "nobody is owed it any more");
 }
+
+#[test]
+fn a_list_of_large_events_does_not_fill_the_memory() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    (0..20).for_each(|_| drop(api.send(&path, &[], &vec![0xff; 5_000_000])));
+    let before = gateway.peak_bytes();
+    assert_eq!(api.get("/v1/events?limit=200").data(200)["total"], 20);
+    let grown_mb = (gateway.peak_bytes() - before) / 1_000_000;
+    assert!(grown_mb < 200, "one call made it grow by {grown_mb} MB");
+}

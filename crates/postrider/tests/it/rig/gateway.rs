@@ -68,6 +68,14 @@ impl Gateway {
         self.child.try_wait().expect("the child is ours").is_none()
     }
 
+    /// The most memory that it has had so far.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        let status =
+            read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux tells of a process");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        peak.and_then(|kilobytes| kilobytes.parse::<u64>().ok()).expect("with its peak") * 1024
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(self.child.id() as i32).expect("a child has a number");
         kill_process(pid, signal).expect("the child is not reaped yet");
