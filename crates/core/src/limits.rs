@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Greatest event body, in bytes, that ingest takes.
 pub const BODY_BYTES_MAX: usize = 5 * 1000 * 1000;
+/// What a list shows of an event's body; the event itself has all of it.
+pub const LIST_BODY_BYTES_MAX: usize = 16 * 1024;
 /// Greatest body of a configuration call: a destination with all its headers fits many times.
 pub const CONFIG_BODY_BYTES_MAX: usize = 256 * 1024;
 /// What is kept of a receiver's answer; past it the connection is closed.

@@ -6,6 +6,7 @@ use crate::rows::{int, read_time, uint};
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::outcome::{DeathReason, Outcome};
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
@@ -16,10 +17,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use std::collections::HashMap;
 use std::time::Duration;
 
-const EVENT_COLUMNS: &str =
-    "id, account_id, source_id, event_type, external_id, replay_of, received_at, headers, deliveries, body";
+const EVENT_COLUMNS: &str = "id, account_id, source_id, event_type, external_id, replay_of, received_at, headers, deliveries, length(body)";
 /// A list by status looks at so many of the newest events at most.
 const STATUS_SCAN_MAX: usize = 10_000;
+const STATUS_SCAN_STEP: usize = 100;
 
 pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
     let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
@@ -71,14 +72,23 @@ fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rus
     let mut left = STATUS_SCAN_MAX;
     for listed in reader.segments()?.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        let found = newest(segment, query, left, 0)?;
-        left -= found.len();
-        for event in found {
-            let event = complete(segment, event)?;
-            if EventStatus::of(&event) == status {
-                page.total += 1;
-                let wanted = page.total > query.offset as u64 && page.items.len() < query.limit;
-                page.items.extend(wanted.then_some(event));
+        // Some at a time, so that not all of their bodies are in memory at once.
+        let mut seen = 0;
+        loop {
+            let found = newest(segment, query, left.min(STATUS_SCAN_STEP), seen)?;
+            let last = found.len() < STATUS_SCAN_STEP;
+            seen += found.len();
+            left -= found.len();
+            for event in found {
+                let event = complete(segment, event)?;
+                if EventStatus::of(&event) == status {
+                    page.total += 1;
+                    let wanted = page.total > query.offset as u64 && page.items.len() < query.limit;
+                    page.items.extend(wanted.then_some(event));
+                }
+            }
+            if last {
+                break;
             }
         }
     }
@@ -106,7 +116,7 @@ fn newest(
     offset: usize,
 ) -> rusqlite::Result<Vec<Found>> {
     let mut select = segment.prepare_cached(&format!(
-        "SELECT {EVENT_COLUMNS} FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
+        "SELECT {EVENT_COLUMNS}, substr(body, 1, {LIST_BODY_BYTES_MAX}) FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
          ORDER BY id DESC LIMIT ?3 OFFSET ?4"
     ))?;
     let source = query.source.map(|id| int(id.as_u64()));
@@ -117,7 +127,7 @@ fn newest(
 
 fn find(segment: &Connection, event: EventId) -> rusqlite::Result<Option<Found>> {
     segment
-        .prepare_cached(&format!("SELECT {EVENT_COLUMNS} FROM events WHERE id = ?1"))?
+        .prepare_cached(&format!("SELECT {EVENT_COLUMNS}, body FROM events WHERE id = ?1"))?
         .query_row([int(event.as_u64())], read_event)
         .optional()
 }
@@ -165,7 +175,7 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
     let content = EventContent {
         account: AccountId::from_u64(uint(row.get(1)?)),
         headers: Headers::from_text(row.get(7)?),
-        body: Bytes::from(row.get::<_, Vec<u8>>(9)?),
+        body: Bytes::from(row.get::<_, Vec<u8>>(10)?),
         event_type,
         received_at: read_time(row.get(6)?),
     };
@@ -176,6 +186,7 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
         external_id: row.get(4)?,
         replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
         content,
+        body_bytes: usize::try_from(uint(row.get(9)?)).unwrap_or(usize::MAX),
         deliveries: Vec::new(),
         attempts: Vec::new(),
     };

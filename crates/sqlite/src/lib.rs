@@ -103,7 +103,9 @@ impl Store for SqliteStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes {
+        // What is in a log is yet to be written a second time, into its database.
+        let spoken_for = segment::log_bytes(&self.directory);
+        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes + spoken_for {
             return Err(StoreError::Full);
         }
         Ok(())

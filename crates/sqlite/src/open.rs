@@ -51,7 +51,7 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
-    let migrated = live_schema::migrations::runner().run(&mut live);
+    let migrated = live_schema::migrations::runner().set_grouped(true).run(&mut live);
     migrated.map_err(|error| database_error(&live_path, &error.to_string()))?;
 
     live.pragma_update(None, "wal_autocheckpoint", 1000).map_err(|error| in_live(&error))?;

@@ -6,14 +6,13 @@ use postrider_core::id::EventId;
 use postrider_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 /// One for the queue's pages and one for a person's query beside it.
 const READERS: usize = 2;
-/// Queries waiting for a reader; past it the caller is told that the store is busy.
+/// Queries waiting for a reader; past it the caller waits for its place.
 const JOBS_MAX: usize = 1024;
 /// Segments a reader keeps open.
 const OPEN_SEGMENTS_MAX: usize = 32;
@@ -21,7 +20,7 @@ const OPEN_SEGMENTS_MAX: usize = 32;
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 pub(crate) struct Readers {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<mpsc::Sender<Job>>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
@@ -35,7 +34,7 @@ impl Drop for Readers {
 
 impl Readers {
     pub(crate) fn start(directory: &Path) -> rusqlite::Result<Self> {
-        let (jobs, inbox) = sync_channel::<Job>(JOBS_MAX);
+        let (jobs, inbox) = mpsc::channel::<Job>(JOBS_MAX);
         let inbox = Arc::new(Mutex::new(inbox));
         let mut threads = Vec::new();
         for number in 0..READERS {
@@ -58,15 +57,15 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |reader| drop(reply.send(query(reader))));
-        let busy = || StoreError::Unavailable("too many queries are waiting".into());
-        self.jobs.as_ref().and_then(|jobs| jobs.try_send(job).ok()).ok_or_else(busy)?;
-        let lost = |_| StoreError::Unavailable("the query was lost".into());
-        answer.await.map_err(lost)?.map_err(|error| store_error(&error))
+        let lost = || StoreError::Unavailable("the query was lost".into());
+        let jobs = self.jobs.as_ref().ok_or_else(lost)?;
+        jobs.send(job).await.map_err(|_| lost())?;
+        answer.await.map_err(|_| lost())?.map_err(|error| store_error(&error))
     }
 }
 
-fn next_job(inbox: &Mutex<Receiver<Job>>) -> Option<Job> {
-    inbox.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+fn next_job(inbox: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
+    inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
 }
 
 pub(crate) struct Reader {

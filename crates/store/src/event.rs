@@ -53,8 +53,10 @@ pub struct EventDetail {
     pub external_id: Option<String>,
     /// Of which event it is a replay.
     pub replay_of: Option<EventId>,
-    /// The rest of it.
+    /// The rest of it. In a list the body may be cut.
     pub content: EventContent,
+    /// The whole body's length.
+    pub body_bytes: usize,
     /// All that was owed for it.
     pub deliveries: Vec<DeliveryState>,
     /// All attempts, oldest first.

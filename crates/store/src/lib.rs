@@ -62,7 +62,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<usize, StoreError>;
 
-    /// Events of an account, newest first.
+    /// Events of an account, newest first, with at most [`LIST_BODY_BYTES_MAX`] of each body.
+    ///
+    /// [`LIST_BODY_BYTES_MAX`]: postrider_core::limits::LIST_BODY_BYTES_MAX
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError>;
 
     /// One event with its deliveries and attempts; `None` when the account has no such event.

@@ -64,6 +64,11 @@ impl DestinationUrl {
             "http" => false,
             _ => return Err(BadUrl::Scheme),
         };
+        // The parser forgives `http:///path` and takes `path` for the host; nobody means that.
+        let authority = text.split_once("://").map_or("", |(_, rest)| rest);
+        if authority.starts_with(['/', '\\']) || authority.is_empty() {
+            return Err(BadUrl::Malformed);
+        }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(BadUrl::Credentials);
         }
@@ -188,6 +193,8 @@ mod tests {
             ("ftp://example.com", BadUrl::Scheme),
             ("file:///etc/passwd", BadUrl::Scheme),
             ("https://", BadUrl::Malformed),
+            ("http:///path", BadUrl::Malformed),
+            ("http:example.com", BadUrl::Malformed),
             ("https://user:pw@example.com", BadUrl::Credentials),
         ] {
             assert_eq!(DestinationUrl::parse(text).unwrap_err(), expected, "{text}");

@@ -2,10 +2,10 @@
 
 use super::auth::Caller;
 use super::error::ApiError;
-use super::fields::{Fields, required};
+use super::fields::{Fields, Segment, required};
 use super::{App, Shared, view};
 use crate::serve::admin_key::{hash, random_key};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
@@ -51,7 +51,7 @@ pub(crate) async fn create(
 pub(crate) async fn revoke(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let not_found = || ApiError::not_found("API key");
     let id = ApiKeyId::parse(&id).map_err(|_| not_found())?;

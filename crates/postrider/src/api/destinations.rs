@@ -2,9 +2,9 @@
 
 use super::auth::Caller;
 use super::error::ApiError;
-use super::fields::{Fields, required};
+use super::fields::{Fields, Segment, only, required};
 use super::{App, Shared, view};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode};
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
@@ -27,7 +27,7 @@ pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
@@ -66,7 +66,7 @@ pub(crate) async fn create(
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
@@ -87,7 +87,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &postrider_engine::Catalog| {
@@ -101,7 +101,7 @@ pub(crate) async fn delete(
 pub(crate) async fn rotate_secret(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let secret = new_secret();
@@ -163,6 +163,9 @@ pub(crate) fn policy(fields: &mut Fields) -> Result<Option<RetryPolicy>, ApiErro
 
 fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
     let Some(value) = fields.take("auth_config") else { return Ok(None) };
+    let Value::Object(value) = value else {
+        return Err(ApiError::field("auth_config", "must be an object with a type"));
+    };
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let secret = |field: &'static str| {
         let text = text(field);
@@ -172,8 +175,12 @@ fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
         if legal { Ok(text) } else { Err(refused()) }
     };
     match text("type").as_str() {
-        "bearer" => Ok(Some(DestinationAuth::Bearer { token: secret("token")? })),
+        "bearer" => {
+            only("auth_config", &value, &["type", "token"])?;
+            Ok(Some(DestinationAuth::Bearer { token: secret("token")? }))
+        }
         "header" => {
+            only("auth_config", &value, &["type", "header", "value"])?;
             let header = header_name("auth_config.header", &text("header"))?;
             Ok(Some(DestinationAuth::Header { header, value: secret("value")? }))
         }

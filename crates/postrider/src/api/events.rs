@@ -2,8 +2,9 @@
 
 use super::auth::Caller;
 use super::error::ApiError;
+use super::fields::Segment;
 use super::{Shared, view};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{EventId, SourceId};
@@ -33,7 +34,7 @@ pub(crate) async fn list(
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let event = app.engine.event(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
     let attempts: Vec<_> = event.attempts.iter().map(view::attempt).collect();
@@ -43,7 +44,7 @@ pub(crate) async fn get(
 pub(crate) async fn replay(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;

@@ -2,10 +2,23 @@
 
 use super::error::ApiError;
 use super::{App, body};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use http::request::Parts;
 use postrider_core::limits::{CONFIG_BODY_BYTES_MAX, NAME_CHARS_MAX};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// The variable part of a path. What is no text is no id of ours either.
+pub(crate) struct Segment(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for Segment {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let path = Path::<String>::from_request_parts(parts, app).await;
+        path.map(|Path(text)| Segment(text)).map_err(|_| ApiError::not_found("path"))
+    }
+}
 
 /// The object of a request. A field that was read is taken out, so what is left is unknown.
 pub(crate) struct Fields {
@@ -96,6 +109,18 @@ impl Fields {
                 let allowed = format!("is not a field of this; allowed are {}", self.known.join(", "));
                 Err(ApiError::field(&shown, allowed))
             }
+        }
+    }
+}
+
+/// Refuses what nobody asked for inside a field that is an object.
+pub(crate) fn only(within: &str, object: &Map<String, Value>, allowed: &[&str]) -> Result<(), ApiError> {
+    match object.keys().find(|key| !allowed.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(unknown) => {
+            let shown: String = unknown.chars().take(64).collect();
+            let sentence = format!("is not a field of this; allowed are {}", allowed.join(", "));
+            Err(ApiError::field(&format!("{within}.{shown}"), sentence))
         }
     }
 }

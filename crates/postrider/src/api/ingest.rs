@@ -1,8 +1,9 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
 use super::error::ApiError;
+use super::fields::Segment;
 use super::{App, Shared, body, view};
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
@@ -19,7 +20,7 @@ const TYPE_HEADER: &str = "x-event-type";
 
 pub(crate) async fn by_token(
     State(app): Shared,
-    Path(token): Path<String>,
+    Segment(token): Segment,
     request: Request,
 ) -> Result<Response, ApiError> {
     let source = app.engine.catalog().source_by_token(&token).cloned();
@@ -40,7 +41,12 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     check_secret(source, headers)?;
     let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
     let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
-    let kept = storable_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let secret = match &source.auth {
+        SourceAuth::SharedSecret { header, .. } => Some(header.as_str()),
+        SourceAuth::None => None,
+    };
+    let own = headers.iter().filter(|(name, _)| Some(name.as_str()) != secret);
+    let kept = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
     let arrival = Arrival { event_type, external_id, headers: kept, body };
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))

@@ -3,9 +3,9 @@
 use super::auth::Caller;
 use super::destinations::policy;
 use super::error::ApiError;
-use super::fields::{Fields, required};
+use super::fields::{Fields, Segment, required};
 use super::{Shared, view};
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::delivery::Priority;
@@ -22,7 +22,7 @@ pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
@@ -64,7 +64,7 @@ pub(crate) async fn create(
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {

@@ -2,10 +2,10 @@
 
 use super::auth::Caller;
 use super::error::ApiError;
-use super::fields::{Fields, required};
+use super::fields::{Fields, Segment, only, required};
 use super::{Shared, view};
 use crate::serve::bootstrap::new_source;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderName, StatusCode};
 use postrider_core::id::SourceId;
@@ -20,7 +20,7 @@ pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
@@ -45,7 +45,7 @@ pub(crate) async fn create(
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
-    Path(id): Path<String>,
+    Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &postrider_engine::Catalog| {
@@ -73,6 +73,7 @@ fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {
 }
 
 fn shared_secret(config: &serde_json::Map<String, Value>) -> Result<SourceAuth, ApiError> {
+    only("verification_config", config, &["header", "secret"])?;
     let text = |field: &str| config.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
     let header = text("header").filter(|name| HeaderName::try_from(*name).is_ok());
     let header =

@@ -138,7 +138,7 @@ pub(crate) fn event(event: &EventDetail) -> Value {
         "headers": header_map(&content.headers),
         "body": body,
         "body_encoding": encoding,
-        "payload_hash": hex(&Sha256::digest(&content.body)),
+        "body_bytes": event.body_bytes,
         "status": status.as_str(),
         "attempts_count": event.attempts.len(),
         "received_at": content.received_at.to_string(),
@@ -150,6 +150,9 @@ pub(crate) fn event(event: &EventDetail) -> Value {
             object[field] = value.into();
         }
     };
+    // Of a body that a list has cut there is no hash to tell.
+    let whole = content.body.len() == event.body_bytes;
+    put("payload_hash", whole.then(|| hex(&Sha256::digest(&content.body))));
     put("event_type", content.event_type.as_ref().map(|known| known.as_str().to_owned()));
     put("external_event_id", event.external_id.clone());
     put("next_attempt_at", next.map(|at| at.to_string()));

@@ -25,7 +25,7 @@ pub(crate) fn text(
         }
         KeyPlace::File(path) => {
             let _ = writeln!(text, "  admin key     in {}", path.display());
-            format!("$(cat {})", path.display())
+            format!("$(cat {})", quoted(path))
         }
         KeyPlace::New(path, key) => {
             let _ = writeln!(text, "  admin key     {key}  (also in {})", path.display());
@@ -55,4 +55,15 @@ pub(crate) fn text(
         );
     }
     text
+}
+
+/// A path as a shell takes it, whatever is in it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    if text.chars().all(plain) && !text.starts_with('-') {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

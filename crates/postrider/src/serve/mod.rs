@@ -14,6 +14,8 @@ use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{Engine, EngineOptions, StopReport};
 use postrider_sqlite::{SqliteOptions, SqliteStore};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::Write;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -25,10 +27,16 @@ use tokio::sync::{mpsc, watch};
 const HANDOVER_MAX: usize = 128;
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
-    let config = Config::read(args, &std::env::vars().collect())?;
+    let config = Config::read(args, &environment())?;
     log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(config))
+}
+
+/// Variables as text. One that is none keeps its name, so that ours are refused by it and others are ignored.
+fn environment() -> HashMap<String, String> {
+    let text = |value: OsString| value.to_string_lossy().into_owned();
+    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use crate::event::{DeliveryState, EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 use postrider_core::delivery::{Lane, Line, Priority, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
-use postrider_core::limits::IDEMPOTENCY_WINDOW;
+use postrider_core::limits::{IDEMPOTENCY_WINDOW, LIST_BODY_BYTES_MAX};
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -161,7 +161,9 @@ impl Data {
             .filter(|event| query.status.is_none_or(|status| EventStatus::of(event) == status))
             .collect();
         let total = matching.len() as u64;
-        EventPage { items: matching.into_iter().skip(query.offset).take(query.limit).collect(), total }
+        let mut items: Vec<EventDetail> = matching.into_iter().skip(query.offset).take(query.limit).collect();
+        items.iter_mut().for_each(|event| event.content.body.truncate(LIST_BODY_BYTES_MAX));
+        EventPage { items, total }
     }
 
     fn detail(&self, event: &NewEvent) -> EventDetail {
@@ -178,6 +180,7 @@ impl Data {
             external_id: event.external_id.clone(),
             replay_of: event.replay_of,
             content: EventContent::clone(&event.content),
+            body_bytes: event.content.body.len(),
             deliveries,
             attempts,
         }
