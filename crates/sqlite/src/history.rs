@@ -116,7 +116,7 @@ fn newest(
     offset: usize,
 ) -> rusqlite::Result<Vec<Found>> {
     let mut select = segment.prepare_cached(&format!(
-        "SELECT {EVENT_COLUMNS}, substr(body, 1, {LIST_BODY_BYTES_MAX}) FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
+        "SELECT {EVENT_COLUMNS}, coalesce(substr(body, 1, {LIST_BODY_BYTES_MAX}), x'') FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
          ORDER BY id DESC LIMIT ?3 OFFSET ?4"
     ))?;
     let source = query.source.map(|id| int(id.as_u64()));

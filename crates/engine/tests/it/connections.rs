@@ -3,7 +3,7 @@
 use crate::gateway::Gateway;
 use crate::receiver::{OK, Receiver};
 use crate::wait::wait_within;
-use postrider_core::destination::TimeoutSeconds;
+use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use std::time::Duration;
 
 /// Delivers so many events one after the other, each at its first attempt.
@@ -56,6 +56,31 @@ async fn a_connection_that_the_receiver_closes_while_idle_costs_no_attempt() {
         receiver.until_closed(round).await;
     }
     assert_eq!((receiver.requests().len(), receiver.connections()), (20, 20));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_the_receiver_closes_with_its_answer_costs_no_attempt() {
+    let receiver = Receiver::start(|mut peer| async move {
+        peer.request().await;
+        let _ = peer.write(OK).await;
+        peer.close();
+    })
+    .await;
+    let gateway = Gateway::start().await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.max_concurrency = MaxConcurrency::new(1).unwrap();
+    gateway.route("**", &destination).await;
+    // All at once, so that each is sent as soon as the one before is recorded.
+    let mut events = Vec::new();
+    for n in 0..300 {
+        events.push(gateway.accept(format!("{n}")).await);
+    }
+    let mut bad = 0;
+    for event in events {
+        let d = gateway.attempted(event, 1).await;
+        if d.deliveries[0].attempts != 1 || d.attempts[0].problem.is_some() { bad += 1; if bad < 3 { println!("{:?}", d.attempts[0].problem); } }
+    }
+    println!("BAD {bad} connections {}", receiver.connections());
 }
 
 #[tokio::test]

@@ -138,7 +138,6 @@ pub(crate) fn event(event: &EventDetail) -> Value {
         "headers": header_map(&content.headers),
         "body": body,
         "body_encoding": encoding,
-        "body_bytes": event.body_bytes,
         "status": status.as_str(),
         "attempts_count": event.attempts.len(),
         "received_at": content.received_at.to_string(),
@@ -159,6 +158,9 @@ pub(crate) fn event(event: &EventDetail) -> Value {
     put("replay_of", event.replay_of.map(|id| id.to_string()));
     let ended = matches!(status, EventStatus::Of(DeliveryStatus::Delivered | DeliveryStatus::DeadLetter));
     put("final_state", ended.then(|| status.as_str().to_owned()));
+    if !whole {
+        object["body_bytes"] = event.body_bytes.into();
+    }
     object
 }
 

@@ -15,7 +15,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{count, log_format, number, path, size, text, url};
+use values::{count, log_format, number, path, size, url};
 
 /// How the gateway is set up. Everything in it is legal.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl Config {
             retention_bytes: layers.one("retention_bytes", |v| size(v, 16 << 20)),
             disk_reserve_bytes: layers.one("disk_reserve", |v| size(v, 0)).unwrap_or(RESERVE_BYTES_DEFAULT),
             admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
-            log: layers.one("log", text).unwrap_or_else(|| "info".into()),
+            log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
         };

@@ -4,6 +4,7 @@ use super::LogFormat;
 use ipnet::IpNet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tracing_subscriber::EnvFilter;
 
 pub(super) fn address(value: &str) -> Result<SocketAddr, String> {
     value.parse().map_err(|_| format!("must be an address and port such as 127.0.0.1:8080, not {value:?}"))
@@ -48,8 +49,10 @@ pub(super) fn size(value: &str, least: u64) -> Result<u64, String> {
     bytes.filter(|bytes| *bytes >= least).ok_or_else(allowed)
 }
 
-pub(super) fn text(value: &str) -> Result<String, String> {
-    Ok(value.to_owned())
+pub(super) fn log_filter(value: &str) -> Result<String, String> {
+    let allowed =
+        || format!("must be error, warn, info, debug or trace, or such as info,hyper=warn, not {value:?}");
+    EnvFilter::try_new(value).map(|_| value.to_owned()).map_err(|_| allowed())
 }
 
 pub(super) fn url(value: &str) -> Result<String, String> {
