@@ -1,4 +1,4 @@
-//! The embedded store: SQLite in WAL mode at `synchronous=FULL`, one writer thread, a sync before every answer.
+//! The embedded store: SQLite in WAL mode at `synchronous=FULL`, one writer, a sync before every answer.
 //!
 //! A data directory holds `live.db` (configuration) and `segments/*.db`: the events of one stretch of time with
 //! all that belongs to them. An event, what is owed for it, its attempts and its dead letters are in one file for
@@ -31,12 +31,12 @@ use postrider_store::{
 };
 use reader::Readers;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use writer::{Command, WriterHandle};
+use std::sync::{Arc, Mutex};
+use writer::Writer;
 
 /// The embedded store. Dropping it without `close` is an unclean stop, as a crash would be.
 pub struct SqliteStore {
-    writer: WriterHandle,
+    writer: Mutex<Writer>,
     readers: Readers,
     directory: PathBuf,
     disk_reserve_bytes: u64,
@@ -50,12 +50,20 @@ impl SqliteStore {
     pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
         open::open(directory, options)
     }
+
+    /// Writes on the caller's own thread: the engine has one for this, and a hand-over to another would cost two
+    /// switches a commit and wake the caller for everything that arrives meanwhile.
+    fn write<T>(&self, work: impl FnOnce(&mut Writer) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let broken = |_| StoreError::Broken("an earlier write broke off inside".into());
+        let mut writer = self.writer.lock().map_err(broken)?;
+        work(&mut writer).map_err(|error| error::store_error(&error))
+    }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
-        self.writer.call(|reply| Command::Commit(batch, reply)).await
+        self.write(|writer| writer.commit(&batch))
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
@@ -71,7 +79,7 @@ impl Store for SqliteStore {
     }
 
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        self.writer.call(|reply| Command::Configure(changes, reply)).await
+        self.write(|writer| writer.configure(&changes))
     }
 
     async fn configuration(&self) -> Result<Configuration, StoreError> {
@@ -85,7 +93,7 @@ impl Store for SqliteStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<usize, StoreError> {
-        self.writer.call(|reply| Command::Bury { destination, now, limit, reply }).await
+        self.write(|writer| writer.bury(destination, now, limit))
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
@@ -97,9 +105,9 @@ impl Store for SqliteStore {
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.writer.call(|reply| Command::Rotate(now, reply)).await?;
-        let drop = self.readers.run(retention::candidates).await?;
-        self.writer.call(|reply| Command::DropSegments(now, drop, reply)).await
+        self.write(|writer| writer.rotate(now))?;
+        let candidates = self.readers.run(retention::candidates).await?;
+        self.write(|writer| writer.drop_segments(now, &candidates))
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
@@ -112,6 +120,6 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        self.writer.call(Command::Close).await
+        self.write(Writer::close)
     }
 }

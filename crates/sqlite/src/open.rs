@@ -6,12 +6,13 @@ use crate::error::{OpenError, store_error};
 use crate::lock::DirectoryLock;
 use crate::reader::Readers;
 use crate::segment::{self, Segments};
-use crate::writer::{Writer, WriterHandle};
+use crate::writer::Writer;
 use postrider_store::StoreError;
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// How the embedded store keeps house.
@@ -63,7 +64,7 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     let checkpointer = Checkpointer::start();
     let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
     Ok(SqliteStore {
-        writer: WriterHandle::start(writer),
+        writer: Mutex::new(writer),
         readers,
         directory: directory.to_owned(),
         disk_reserve_bytes: options.disk_reserve_bytes,

@@ -36,7 +36,8 @@ use std::sync::Arc;
 pub trait Store: Send + Sync + 'static {
     /// Writes a batch durably and whole: events with all they owe, and outcomes with what follows from them.
     /// When this returns `Ok`, everything in it survives a crash; when it returns `Err`, none of its events
-    /// is owed to anyone, and the same outcomes may be given again.
+    /// is owed to anyone, and the same outcomes may be given again. It may hold up the calling thread for as long
+    /// as a sync takes, so it is called from a thread that has nothing more urgent to do.
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
 
     /// The first `limit` deliveries of a line, in order of their place.

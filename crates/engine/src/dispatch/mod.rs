@@ -141,6 +141,14 @@ impl Dispatcher {
                 // The engine is gone.
                 Turn::Taken(0) => return,
                 Turn::Taken(_) => {
+                    // Outcomes and events that are here already share the next commit.
+                    while let Ok(report) = inboxes.reports.try_recv() {
+                        reports.push(report);
+                    }
+                    while drafts.len() < COMMIT_EVENTS_MAX && self.commits.has_room() {
+                        let Ok(draft) = inboxes.drafts.try_recv() else { break };
+                        drafts.push(draft);
+                    }
                     reports.drain(..).for_each(|report| self.report(report));
                     drafts.drain(..).for_each(|draft| self.commits.take_draft(draft));
                 }

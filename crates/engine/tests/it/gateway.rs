@@ -12,7 +12,8 @@ use postrider_core::time::Timestamp;
 use postrider_engine::send::{AddressGuard, Connector};
 use postrider_engine::{Accepted, Activity, Arrival, Engine, EngineOptions, IngestError};
 use postrider_store::{
-    Account, Attempt, Change, Destination, EventDetail, MemoryStore, Route, Source, SourceAuth, Store,
+    Account, Attempt, Change, DeliveryState, Destination, EventDetail, MemoryStore, Route, Source,
+    SourceAuth, Store,
 };
 use rustls::ClientConfig;
 use std::convert::Infallible;
@@ -197,10 +198,16 @@ impl Gateway {
 
     /// Fails unless everything owed for the event is delivered, each at its first attempt.
     pub(crate) async fn delivered_at_once(&self, event: EventId) {
-        let detail = self.settled(event).await;
+        let detail = wait_until("all that is owed for an event is attempted", async || {
+            let detail = self.detail(event).await;
+            let attempted =
+                |found: &DeliveryState| found.attempts > 0 && found.status != DeliveryStatus::Delivering;
+            detail.deliveries.iter().all(attempted).then_some(detail)
+        })
+        .await;
         for delivery in &detail.deliveries {
-            let what = (delivery.status, delivery.attempts);
-            assert_eq!(what, (DeliveryStatus::Delivered, 1), "{:?}", detail.attempts);
+            let problems: Vec<_> = detail.attempts.iter().map(|attempt| &attempt.problem).collect();
+            assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Delivered, 1), "{problems:?}");
         }
     }
 

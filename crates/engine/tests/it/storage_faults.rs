@@ -1,12 +1,14 @@
 //! A store that fails: events are refused at once, outcomes are kept, and it goes on by itself or ends in a fault.
 
-use crate::gateway::{Gateway, Setup, arrival, every};
+use crate::gateway::{Gateway, Setup, arrival, change, every};
 use crate::receiver::{BROKEN, OK, Receiver};
 use crate::switched_store::{Switch, SwitchedStore};
+use crate::tls_receiver::trusting;
 use crate::wait::{wait_until, wait_within};
 use postrider_core::delivery::DeliveryStatus;
-use postrider_engine::{ChangeError, IngestError};
-use postrider_store::{Change, Store, StoreError};
+use postrider_engine::send::{AddressGuard, Connector};
+use postrider_engine::{ChangeError, Engine, EngineOptions, IngestError};
+use postrider_store::{Change, MemoryStore, Store, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,12 @@ const BROKEN_STORE: Switch = Switch::Fails(|| StoreError::Broken("fsync: EIO".in
 
 async fn start_on(store: &Arc<SwitchedStore>) -> Gateway {
     Setup { store: Arc::clone(store) as Arc<dyn Store>, ..Setup::default() }.start().await
+}
+
+async fn fault_is_told(gateway: &Gateway) {
+    let fault = gateway.engine.fault();
+    wait_within(Duration::from_secs(3), "the fault is told", async || fault.borrow().clone()).await;
+    assert!(gateway.engine.ready().is_err(), "readiness tells the truth");
 }
 
 async fn until_refused(store: &SwitchedStore, commits: usize) {
@@ -126,8 +134,44 @@ async fn a_store_that_breaks_at_a_change_is_a_fault() {
     let destination = Box::new(gateway.destination("http://127.0.0.1:1/"));
     let made = gateway.engine.change(|_| Ok::<_, ()>((vec![Change::PutDestination(destination)], ()))).await;
     assert!(matches!(made, Err(ChangeError::Store(StoreError::Broken(_)))));
-    let fault = gateway.engine.fault();
+    fault_is_told(&gateway).await;
+}
+
+#[tokio::test]
+async fn a_store_that_breaks_at_a_burial_is_a_fault() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    let destination = gateway.deliver_to("http://127.0.0.1:1/").await;
+    store.upkeep.send_replace(BROKEN_STORE);
+    change(&gateway.engine, vec![Change::DeleteDestination(destination.id)]).await;
+    fault_is_told(&gateway).await;
+}
+
+#[tokio::test]
+async fn a_store_that_breaks_at_a_read_is_a_fault() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    let mut destination = gateway.destination("http://127.0.0.1:1/");
+    destination.active = false;
+    gateway.route("**", &destination).await;
+    gateway.accept("{}").await;
+    drop(gateway);
+
+    // What an earlier run owed is read back.
+    store.reads.send_replace(BROKEN_STORE);
+    let gateway = start_on(&store).await;
+    fault_is_told(&gateway).await;
+}
+
+#[tokio::test]
+async fn workers_that_are_gone_are_a_fault() {
+    let connector = Arc::new(Connector::new(AddressGuard::default(), trusting(&[])));
+    let store = Arc::new(MemoryStore::new());
+    let (engine, workers) = Engine::start(store, connector, EngineOptions::default()).await.unwrap();
+    drop(workers);
+    let fault = engine.fault();
     wait_within(Duration::from_secs(3), "the fault is told", async || fault.borrow().clone()).await;
+    assert!(engine.ready().is_err(), "readiness tells the truth");
 }
 
 #[tokio::test]
@@ -136,9 +180,7 @@ async fn a_dispatcher_that_panics_is_a_fault() {
     let gateway = start_on(&store).await;
     store.commits.send_replace(Switch::Panics);
     assert!(gateway.ingest(&arrival("x")).await.is_err());
-    let fault = gateway.engine.fault();
-    wait_within(Duration::from_secs(3), "the fault is told", async || fault.borrow().clone()).await;
-    assert!(gateway.engine.ready().is_err(), "readiness tells the truth");
+    fault_is_told(&gateway).await;
 }
 
 #[tokio::test]

@@ -40,6 +40,8 @@ pub(crate) struct SwitchedStore {
     inner: MemoryStore,
     pub(crate) commits: watch::Sender<Switch>,
     pub(crate) changes: watch::Sender<Switch>,
+    /// Of burials.
+    pub(crate) upkeep: watch::Sender<Switch>,
     /// Of pages of the queue and of contents.
     pub(crate) reads: watch::Sender<Switch>,
     pub(crate) space: watch::Sender<Switch>,
@@ -56,6 +58,7 @@ impl SwitchedStore {
             inner: MemoryStore::new(),
             commits: works(),
             changes: works(),
+            upkeep: works(),
             reads: works(),
             space: works(),
             finished: Mutex::default(),
@@ -140,6 +143,7 @@ impl Store for SwitchedStore {
         limit: usize,
     ) -> Result<usize, StoreError> {
         self.burials.fetch_add(1, Ordering::SeqCst);
+        Switch::pass(&self.upkeep).await?;
         self.inner.bury(destination, now, limit).await
     }
 
