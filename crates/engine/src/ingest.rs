@@ -1,5 +1,6 @@
 //! Takes an event in: binds its key to its body, finds who is owed it, and waits until all of it is on disk.
 
+use crate::send::here;
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{EventId, SourceId};
@@ -62,7 +63,30 @@ pub(crate) struct Draft {
     pub(crate) replay_of: Option<EventId>,
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) routes: Vec<Arc<Route>>,
-    pub(crate) reply: oneshot::Sender<Result<Accepted, IngestError>>,
+    pub(crate) reply: Reply,
+}
+
+/// What a sender is told.
+pub(crate) type Answer = Result<Accepted, IngestError>;
+
+/// Who waits for the answer.
+pub(crate) struct Reply {
+    sender: oneshot::Sender<Answer>,
+    /// The worker on whose thread it waits: told there, it is woken without a system call.
+    pub(crate) worker: Option<usize>,
+}
+
+impl Reply {
+    /// A way to answer the caller, and where it waits for the answer.
+    pub(crate) fn channel() -> (Reply, oneshot::Receiver<Answer>) {
+        let (sender, answer) = oneshot::channel();
+        (Reply { sender, worker: here() }, answer)
+    }
+
+    /// A sender that has gone away meanwhile needs no answer; an accepted event is owed all the same.
+    pub(crate) fn send(self, answer: Answer) {
+        let _ = self.sender.send(answer);
+    }
 }
 
 /// Credentials of the sender towards us. They are not the event's, and never stored.
@@ -105,7 +129,7 @@ pub(crate) fn draft(
     arrival: Arrival,
     routes: Vec<Arc<Route>>,
     received_at: Timestamp,
-    reply: oneshot::Sender<Result<Accepted, IngestError>>,
+    reply: Reply,
 ) -> Draft {
     let idempotency = idempotency(&arrival);
     let content = EventContent {

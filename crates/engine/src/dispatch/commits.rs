@@ -2,7 +2,7 @@
 
 use super::{Dispatcher, Done};
 use crate::engine::Fault;
-use crate::ingest::{Accepted, Draft, IngestError};
+use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use postrider_core::id::{DeliveryId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
@@ -10,12 +10,9 @@ use postrider_core::scheduler::Input;
 use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
 
 /// After a commit that failed, nothing is tried for this long.
 const PAUSE: Duration = Duration::from_millis(250);
-
-type Reply = oneshot::Sender<Result<Accepted, IngestError>>;
 
 #[derive(Default)]
 pub(super) struct Commits {
@@ -35,7 +32,7 @@ impl Commits {
 
     pub(super) fn take_draft(&mut self, draft: Draft) {
         match self.paused {
-            Some(why) => answer(draft.reply, Err(why)),
+            Some(why) => draft.reply.send(Err(why)),
             None => {
                 self.draft_bytes += draft.content.body.len();
                 self.drafts.push(draft);
@@ -60,11 +57,6 @@ impl Commits {
             && self.paused.is_none()
             && !(self.drafts.is_empty() && self.finished.is_empty())
     }
-}
-
-/// A sender that has gone away meanwhile needs no answer; an accepted event is owed all the same.
-fn answer(reply: Reply, result: Result<Accepted, IngestError>) {
-    let _ = reply.send(result);
 }
 
 impl Dispatcher {
@@ -126,12 +118,19 @@ impl Dispatcher {
         let (id, duplicate) = match acceptance {
             Acceptance::Accepted => (event.id, false),
             Acceptance::Duplicate(known) => (known, true),
-            Acceptance::Conflict(known) => return answer(reply, Err(IngestError::Conflict(known))),
+            Acceptance::Conflict(known) => return self.answer(reply, Err(IngestError::Conflict(known))),
         };
-        answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
+        self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
         if !duplicate {
             self.cache.insert(event.id, Arc::clone(&event.content), event.deliveries.len());
             event.tickets().for_each(|ticket| self.step(Input::Owed(ticket)));
+        }
+    }
+
+    fn answer(&mut self, reply: Reply, answer: Answer) {
+        match reply.worker {
+            Some(worker) => self.workers[worker].answer(reply, answer),
+            None => reply.send(answer),
         }
     }
 
@@ -150,7 +149,7 @@ impl Dispatcher {
             StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable,
         };
         let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
-        replies.into_iter().chain(waiting).for_each(|reply| answer(reply, Err(refusal)));
+        replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal)));
         self.commits.draft_bytes = 0;
         if let StoreError::Broken(cause) = error {
             tracing::error!(%cause, "the store failed; stopping");

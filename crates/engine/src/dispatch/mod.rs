@@ -157,6 +157,7 @@ impl Dispatcher {
             }
             self.start_commit();
             self.perform_actions();
+            self.workers.iter_mut().for_each(WorkerHandle::flush);
         }
     }
 

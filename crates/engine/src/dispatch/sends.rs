@@ -43,9 +43,7 @@ impl Dispatcher {
         };
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
-        handle.in_flight += 1;
-        let sent = handle.jobs.try_send(Job { worker, ticket, target, content });
-        assert!(sent.is_ok() || handle.jobs.is_closed(), "a worker has room for every slot");
+        handle.give(Job { worker, ticket, target, content });
     }
 
     fn load_page(&mut self, line: Line, limit: usize) {

@@ -6,7 +6,7 @@ mod reading;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
-use crate::ingest::{self, Accepted, Arrival, Draft, IngestError};
+use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::maintenance;
 use crate::send::{Connector, SendWorker};
 pub use activity::Activity;
@@ -107,7 +107,7 @@ impl Engine {
         let (reports, reports_inbox) = mpsc::channel(slots);
         let fault = watch::Sender::new(None);
         let (handles, workers) = (0..options.workers.max(1))
-            .map(|_| SendWorker::new(Arc::clone(&connector), clock, slots, reports.clone()))
+            .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
         let dispatcher = Dispatcher::new(
             Arc::clone(&store),
@@ -215,7 +215,7 @@ impl Engine {
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
         let routes = self.catalog().matching(source, arrival.event_type.as_ref());
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         self.submit(ingest::draft(source, arrival, routes, self.clock.now(), reply), answer).await
     }
 
@@ -235,7 +235,7 @@ impl Engine {
                 .map(|source| catalog.matching(&source, found.content.event_type.as_ref()))
                 .unwrap_or_default()
         };
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Reply::channel();
         let mut content = found.content;
         content.received_at = self.clock.now();
         let draft = Draft {
@@ -250,11 +250,7 @@ impl Engine {
         self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
     }
 
-    async fn submit(
-        &self,
-        draft: Draft,
-        answer: oneshot::Receiver<Result<Accepted, IngestError>>,
-    ) -> Result<Accepted, IngestError> {
+    async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
         self.ready()?;
         self.drafts.try_send(draft).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,

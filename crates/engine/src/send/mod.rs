@@ -17,4 +17,4 @@ pub use target::{BadUrl, DestinationUrl, Target};
 pub use worker::SendWorker;
 
 pub(crate) use attempt::{AttemptReport, Job};
-pub(crate) use worker::WorkerHandle;
+pub(crate) use worker::{WorkerHandle, here};

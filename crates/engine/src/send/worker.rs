@@ -4,6 +4,9 @@ use super::attempt::{AttemptReport, Job, Sender};
 use super::connect::Connector;
 use super::pool::Pool;
 use crate::clock::Clock;
+use crate::ingest::{Answer, Reply};
+use postrider_core::limits::{COMMIT_EVENTS_MAX, INGEST_WAITING_MAX};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -11,49 +14,97 @@ use tokio::sync::mpsc;
 /// How often idle connections are looked through.
 const SWEEP: Duration = Duration::from_secs(5);
 
+thread_local! {
+    /// The worker whose runtime this thread runs.
+    static HERE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The worker of this thread, if it is one's.
+pub(crate) fn here() -> Option<usize> {
+    HERE.get()
+}
+
+/// What a worker is told in one go. Telling it wakes its thread by a system call, so a whole commit's worth is
+/// told at once: attempts to make, and senders of that thread to answer.
+#[derive(Default)]
+pub(crate) struct Orders {
+    jobs: Vec<Job>,
+    answers: Vec<(Reply, Answer)>,
+}
+
 /// The dispatcher's side of a worker.
 pub(crate) struct WorkerHandle {
-    pub(crate) jobs: mpsc::Sender<Job>,
+    orders: mpsc::Sender<Orders>,
+    next: Orders,
     pub(crate) in_flight: usize,
+}
+
+impl WorkerHandle {
+    pub(crate) fn give(&mut self, job: Job) {
+        self.in_flight += 1;
+        self.next.jobs.push(job);
+    }
+
+    pub(crate) fn answer(&mut self, reply: Reply, answer: Answer) {
+        self.next.answers.push((reply, answer));
+    }
+
+    /// Sends off what was given since the last time.
+    pub(crate) fn flush(&mut self) {
+        if self.next.jobs.is_empty() && self.next.answers.is_empty() {
+            return;
+        }
+        let sent = self.orders.try_send(std::mem::take(&mut self.next));
+        assert!(sent.is_ok() || self.orders.is_closed(), "a worker has room for all that can wait for it");
+    }
 }
 
 /// A worker, to be run on the runtime of its thread.
 pub struct SendWorker {
+    number: usize,
     sender: Sender,
-    jobs: mpsc::Receiver<Job>,
+    orders: mpsc::Receiver<Orders>,
     reports: mpsc::Sender<AttemptReport>,
 }
 
 impl SendWorker {
     pub(crate) fn new(
+        number: usize,
         connector: Arc<Connector>,
         clock: Clock,
         slots: usize,
         reports: mpsc::Sender<AttemptReport>,
     ) -> (WorkerHandle, SendWorker) {
-        // There are never more jobs than slots, so neither channel is ever full.
-        let (jobs, inbox) = mpsc::channel(slots);
+        // There are never more orders than attempts and answers that wait, so the channel is never full.
+        let (orders, inbox) = mpsc::channel(slots + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);
         let sender = Sender { connector, pool: Pool::default(), clock };
-        (WorkerHandle { jobs, in_flight: 0 }, SendWorker { sender, jobs: inbox, reports })
+        let handle = WorkerHandle { orders, next: Orders::default(), in_flight: 0 };
+        (handle, SendWorker { number, sender, orders: inbox, reports })
     }
 
     /// Runs until the engine has stopped.
     pub async fn run(mut self) {
+        HERE.set(Some(self.number));
         let sender = Arc::new(self.sender);
         let mut sweep = tokio::time::interval(SWEEP);
         loop {
             tokio::select! {
-                job = self.jobs.recv() => {
-                    let Some(job) = job else { return };
-                    let (sender, reports) = (Arc::clone(&sender), self.reports.clone());
-                    tokio::spawn(async move {
-                        let report = sender.attempt(job).await;
-                        // Only an engine that has stopped does not want it any more.
-                        let _ = reports.send(report).await;
-                    });
+                orders = self.orders.recv() => {
+                    let Some(orders) = orders else { return };
+                    orders.answers.into_iter().for_each(|(reply, answer)| reply.send(answer));
+                    orders.jobs.into_iter().for_each(|job| start(&sender, &self.reports, job));
                 }
                 _ = sweep.tick() => sender.pool.sweep(),
             }
         }
     }
+}
+
+fn start(sender: &Arc<Sender>, reports: &mpsc::Sender<AttemptReport>, job: Job) {
+    let (sender, reports) = (Arc::clone(sender), reports.clone());
+    tokio::spawn(async move {
+        let report = sender.attempt(job).await;
+        // Only an engine that has stopped does not want it any more.
+        let _ = reports.send(report).await;
+    });
 }
