@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// Pages in a log at which a pass begins: 16 MB. Pages of the queue change many times meanwhile and are moved once.
-const PASS_PAGES: u32 = 4000;
+const PASS_PAGES: u32 = 2000;
 /// Pages in a log at which the writer makes the last step: 64 MB.
-const FINISH_PAGES: u32 = 16_000;
+const FINISH_PAGES: u32 = 8_000;
 
 const IDLE: u8 = 0;
 const PASSING: u8 = 1;

@@ -182,8 +182,8 @@ fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Res
     )?;
     let (next, next_due) = next_to_words(attempt.next);
     insert.execute(params![
-        int(attempt.id.as_u64()),
         int(attempt.event.as_u64()),
+        int(attempt.id.as_u64()),
         int(attempt.delivery.as_u64()),
         int(attempt.destination.as_u64()),
         attempt.number,

@@ -50,9 +50,10 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_by_account ON events (account_id);
 
+-- In the order of their events, so that the attempts of one are read together and no index is needed.
 CREATE TABLE attempts (
-    id               INTEGER PRIMARY KEY,
     event_id         INTEGER NOT NULL,
+    id               INTEGER NOT NULL,
     delivery_id      INTEGER NOT NULL,
     destination_id   INTEGER NOT NULL,
     number           INTEGER NOT NULL,
@@ -70,9 +71,9 @@ CREATE TABLE attempts (
     total_us         INTEGER NOT NULL,
     request_headers  TEXT NOT NULL,
     response_headers TEXT NOT NULL,
-    response_body    BLOB NOT NULL
-) STRICT;
-CREATE INDEX attempts_by_event ON attempts (event_id);
+    response_body    BLOB NOT NULL,
+    PRIMARY KEY (event_id, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE idempotency (
     source_id   INTEGER NOT NULL,
