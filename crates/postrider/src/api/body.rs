@@ -8,8 +8,16 @@ use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::time::Duration;
 
+/// What a connection reads at once, at most.
+const READ_BUFFER_BYTES: usize = 64 * 1024;
+
 /// 5 MB in this time is 170 kB/s.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A small body is a slice of the connection's read buffer and would keep all of that in memory while it waits.
+fn own(body: Bytes) -> Bytes {
+    if body.len() <= READ_BUFFER_BYTES { Bytes::copy_from_slice(&body) } else { body }
+}
 
 pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
@@ -18,7 +26,7 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> R
     }
     let collected = tokio::time::timeout(BODY_DEADLINE, Limited::new(body, bytes_max).collect()).await;
     match collected {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Ok(body)) => Ok(own(body.to_bytes())),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::too_large(bytes_max)),
         Ok(Err(_)) => Err(ApiError::broken_body()),
         Err(_) => Err(ApiError::too_slow()),
