@@ -4,6 +4,7 @@
 //! with a busy writer, and a log restarts only when all of it is moved. So once a log is long, the writer makes
 //! the last small step itself, right after a pass: little is left to move then.
 
+use crate::open::PAGE_BYTES;
 use rusqlite::Connection;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,10 +12,13 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Pages in a log at which a pass begins: 16 MB. Pages of the queue change many times meanwhile and are moved once.
-const PASS_PAGES: u32 = 2000;
-/// Pages in a log at which the writer makes the last step: 64 MB.
-const FINISH_PAGES: u32 = 8_000;
+/// Pages in a log at which a pass begins, at most: 16 MB. Pages of the queue change many times meanwhile and are
+/// moved once.
+const PASS_PAGES_MAX: u64 = 16 * 1024 * 1024 / PAGE_BYTES;
+/// The same at least, for a small disk: 1 MB.
+const PASS_PAGES_MIN: u64 = 1024 * 1024 / PAGE_BYTES;
+/// The writer makes the last step when the log is so many times longer.
+const FINISH_FACTOR: u32 = 4;
 
 const IDLE: u8 = 0;
 const PASSING: u8 = 1;
@@ -27,6 +31,7 @@ enum Job {
 
 /// The writer's side of it.
 pub(crate) struct Checkpointer {
+    pass_pages: u32,
     pages: Arc<AtomicU32>,
     state: Arc<AtomicU8>,
     segment: PathBuf,
@@ -35,13 +40,17 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(crate) fn start() -> Self {
+    /// What is in a log is yet to be written a second time, so a log is kept well below the disk's reserve.
+    pub(crate) fn start(disk_reserve_bytes: u64) -> Self {
+        let share = disk_reserve_bytes / PAGE_BYTES / u64::from(2 * FINISH_FACTOR);
+        let pass_pages = share.clamp(PASS_PAGES_MIN, PASS_PAGES_MAX);
         let state = Arc::new(AtomicU8::new(IDLE));
         let (jobs, inbox) = sync_channel(4);
         let worker = Worker { state: Arc::clone(&state), open: None };
         let thread =
             thread::Builder::new().name("sqlite-checkpoint".into()).spawn(move || worker.run(&inbox));
         Checkpointer {
+            pass_pages: u32::try_from(pass_pages).expect("it is clamped"),
             pages: Arc::default(),
             state,
             segment: PathBuf::new(),
@@ -65,10 +74,10 @@ impl Checkpointer {
     pub(crate) fn after_write(&self, segment: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         let state = self.state.load(Ordering::Acquire);
-        if pages < PASS_PAGES || state == PASSING {
+        if pages < self.pass_pages || state == PASSING {
             return;
         }
-        if pages >= FINISH_PAGES && state == PASSED {
+        if pages >= FINISH_FACTOR * self.pass_pages && state == PASSED {
             checkpoint(segment, "PASSIVE");
             self.state.store(IDLE, Ordering::Release);
             return;

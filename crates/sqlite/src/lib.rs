@@ -111,9 +111,7 @@ impl Store for SqliteStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        // What is in a log is yet to be written a second time, into its database.
-        let spoken_for = segment::log_bytes(&self.directory);
-        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes + spoken_for {
+        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes {
             return Err(StoreError::Full);
         }
         Ok(())

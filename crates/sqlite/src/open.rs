@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+/// Rows of a kilobyte fill larger pages better than SQLite's 4 KiB, and a commit writes fewer of them.
+pub(crate) const PAGE_BYTES: u64 = 8192;
+
 /// How the embedded store keeps house.
 #[derive(Clone, Copy, Debug)]
 pub struct SqliteOptions {
@@ -61,7 +64,7 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     let unclean_stop = mark_running(&live).map_err(|error| in_live(&error))?;
 
     let readers = Readers::start(directory).map_err(|error| in_live(&error))?;
-    let checkpointer = Checkpointer::start();
+    let checkpointer = Checkpointer::start(options.disk_reserve_bytes);
     let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
     Ok(SqliteStore {
         writer: Mutex::new(writer),
@@ -91,8 +94,7 @@ fn make_directory(directory: &Path) -> Result<(), OpenError> {
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(5))?;
-    // Rows of a kilobyte fill larger pages better, and a commit writes fewer of them.
-    connection.pragma_update(None, "page_size", 8192)?;
+    connection.pragma_update(None, "page_size", crate::rows::int(PAGE_BYTES))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;

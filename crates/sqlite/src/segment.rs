@@ -29,13 +29,6 @@ pub(crate) fn bytes(path: &Path) -> u64 {
     size(path) + size(&path.with_extension("db-wal"))
 }
 
-/// What the write-ahead logs of all segments hold.
-pub(crate) fn log_bytes(directory: &Path) -> u64 {
-    let Ok(files) = fs::read_dir(folder(directory)) else { return 0 };
-    let logs = files.flatten().filter(|file| file.path().extension().is_some_and(|kind| kind == "db-wal"));
-    logs.map(|log| log.metadata().map_or(0, |found| found.len())).sum()
-}
-
 mod schema {
     refinery::embed_migrations!("migrations/segment");
 }

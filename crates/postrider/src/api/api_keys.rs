@@ -3,12 +3,13 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, required};
-use super::{App, Shared, view};
+use super::{App, Shared, change, view};
 use crate::serve::admin_key::{hash, random_key};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
+use postrider_engine::Catalog;
 use postrider_store::{ApiKey, Change};
 
 /// Enough of a key for a person to tell it from others.
@@ -56,12 +57,10 @@ pub(crate) async fn revoke(
     let not_found = || ApiError::not_found("API key");
     let id = ApiKeyId::parse(&id).map_err(|_| not_found())?;
     let now = app.engine.clock().now();
-    let decide = |catalog: &postrider_engine::Catalog| {
+    let decide = |catalog: &Catalog| {
         let found =
             catalog.api_keys(caller.account).into_iter().find(|key| key.id == id).ok_or_else(not_found)?;
-        let revoked = ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found };
-        Ok::<_, ApiError>((vec![Change::PutApiKey(revoked)], ()))
+        Ok(Change::PutApiKey(ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found }))
     };
-    app.engine.change(decide).await?;
-    Ok(StatusCode::NO_CONTENT)
+    change(&app, decide).await
 }

@@ -3,7 +3,7 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
-use super::{App, Shared, view};
+use super::{App, Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -11,6 +11,7 @@ use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::CUSTOM_HEADERS_MAX;
 use postrider_core::retry::RetryPolicy;
+use postrider_engine::Catalog;
 use postrider_engine::send::{DestinationUrl, SigningSecret};
 use postrider_store::codec::policy_from_json;
 use postrider_store::{Change, Destination, DestinationAuth, Headers};
@@ -70,7 +71,7 @@ pub(crate) async fn update(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
-    let decide = |catalog: &postrider_engine::Catalog| {
+    let decide = |catalog: &Catalog| {
         let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
         let mut changed = (**found).clone();
         changed.name = fields.name("name")?.unwrap_or(changed.name);
@@ -90,12 +91,9 @@ pub(crate) async fn delete(
     Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let decide = |catalog: &postrider_engine::Catalog| {
-        catalog.destination(caller.account, id).ok_or_else(not_found)?;
-        Ok::<_, ApiError>((vec![Change::DeleteDestination(id)], ()))
-    };
-    app.engine.change(decide).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let known = |catalog: &Catalog| catalog.destination(caller.account, id).is_some();
+    change(&app, |catalog| known(catalog).then_some(Change::DeleteDestination(id)).ok_or_else(not_found))
+        .await
 }
 
 pub(crate) async fn rotate_secret(
@@ -105,7 +103,7 @@ pub(crate) async fn rotate_secret(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let secret = new_secret();
-    let decide = |catalog: &postrider_engine::Catalog| {
+    let decide = |catalog: &Catalog| {
         let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
         let rotated = Destination { signing_secret: secret.clone(), ..(**found).clone() };
         Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(rotated))], ()))

@@ -125,7 +125,7 @@ impl From<IngestError> for ApiError {
                     .retry_after(RETRY_LATER_SECONDS)
             }
             IngestError::Unavailable => {
-                ApiError::new(unavailable, "store_unavailable", "The store cannot write now; send it again.")
+                ApiError::new(unavailable, "store_unavailable", "The store cannot do this now; try again.")
                     .retry_after(RETRY_SOON_SECONDS)
             }
             IngestError::Stopping => {

@@ -19,7 +19,9 @@ use crate::serve::bootstrap::FirstThings;
 use axum::Router;
 use axum::routing::{delete, get, post};
 use error::ApiError;
-use postrider_engine::Engine;
+use http::StatusCode;
+use postrider_engine::{Catalog, Engine};
+use postrider_store::Change;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -47,6 +49,15 @@ impl App {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
         Arc::new(App { engine, admin_hash, first, public_url, open_bootstrap: address.ip().is_loopback() })
     }
+}
+
+/// Makes the one change that `decide` finds on the configuration as it is; there is nothing to answer but that.
+async fn change(
+    app: &App,
+    decide: impl FnOnce(&Catalog) -> Result<Change, ApiError>,
+) -> Result<StatusCode, ApiError> {
+    app.engine.change(|catalog| Ok::<_, ApiError>((vec![decide(catalog)?], ()))).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Every path. A path without this method is 405, any other path 404.

@@ -4,7 +4,7 @@ use super::auth::Caller;
 use super::destinations::policy;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, required};
-use super::{Shared, view};
+use super::{Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -67,12 +67,8 @@ pub(crate) async fn delete(
     Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let decide = |catalog: &Catalog| {
-        catalog.route(caller.account, id).ok_or_else(not_found)?;
-        Ok::<_, ApiError>((vec![Change::DeleteRoute(id)], ()))
-    };
-    app.engine.change(decide).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let known = |catalog: &Catalog| catalog.route(caller.account, id).is_some();
+    change(&app, |catalog| known(catalog).then_some(Change::DeleteRoute(id)).ok_or_else(not_found)).await
 }
 
 fn known_destination(catalog: &Catalog, caller: Caller, text: &str) -> Result<DestinationId, ApiError> {

@@ -3,12 +3,13 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
-use super::{Shared, view};
+use super::{Shared, change, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderName, StatusCode};
 use postrider_core::id::SourceId;
+use postrider_engine::Catalog;
 use postrider_store::{Change, Source, SourceAuth};
 use serde_json::Value;
 
@@ -48,12 +49,8 @@ pub(crate) async fn delete(
     Segment(id): Segment,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let decide = |catalog: &postrider_engine::Catalog| {
-        catalog.source(caller.account, id).ok_or_else(not_found)?;
-        Ok::<_, ApiError>((vec![Change::DeleteSource(id)], ()))
-    };
-    app.engine.change(decide).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
+    change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
 }
 
 fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {

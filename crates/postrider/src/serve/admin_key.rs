@@ -47,10 +47,16 @@ impl AdminKey {
 
 fn make(path: PathBuf) -> anyhow::Result<AdminKey> {
     let key = random_key("hk_");
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create_new(true).mode(0o600).open(&path);
-    let mut file = file.with_context(|| format!("{} cannot be written", path.display()))?;
-    file.write_all(format!("{key}\n").as_bytes()).and_then(|()| file.sync_all())?;
+    // Put in place whole: a start that is cut off must not leave an empty file, which the next would refuse.
+    let unfinished = path.with_extension("key.new");
+    let written = (|| {
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        file.write_all(format!("{key}\n").as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&unfinished, &path)
+    })();
+    written.with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(AdminKey { hash: hash(&key), place: KeyPlace::New(path, key) })
 }
 
