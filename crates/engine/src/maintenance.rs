@@ -1,6 +1,7 @@
 //! Housekeeping beside the main flow: is there room on the disk, what is past its retention, what was deleted.
 
 use crate::clock::Clock;
+use crate::engine::FaultSender;
 use postrider_core::id::DestinationId;
 use postrider_store::{Store, StoreError};
 use std::sync::Arc;
@@ -36,18 +37,24 @@ pub(crate) async fn watch_disk(store: Arc<dyn Store>, full: Arc<AtomicBool>) {
 }
 
 /// Drops history past its retention.
-pub(crate) async fn keep_house(store: Arc<dyn Store>, clock: Clock) {
+pub(crate) async fn keep_house(store: Arc<dyn Store>, clock: Clock, fault: FaultSender) {
     let mut look = tokio::time::interval(RETENTION_LOOK);
     loop {
         look.tick().await;
         if let Err(error) = store.maintain(clock.now()).await {
+            fault.note(&error);
             tracing::warn!(%error, "housekeeping failed; it is tried again");
         }
     }
 }
 
 /// Makes dead letters of all that a deleted destination was owed.
-pub(crate) async fn bury(store: Arc<dyn Store>, clock: Clock, destination: DestinationId) {
+pub(crate) async fn bury(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    destination: DestinationId,
+    fault: FaultSender,
+) {
     let mut buried = 0;
     for pause in [BURY_AGAIN, Duration::ZERO] {
         loop {
@@ -55,6 +62,7 @@ pub(crate) async fn bury(store: Arc<dyn Store>, clock: Clock, destination: Desti
                 Ok(0) => break,
                 Ok(some) => buried += some,
                 Err(error) => {
+                    fault.note(&error);
                     tracing::warn!(%error, %destination, "what a deleted destination was owed waits for the next start");
                     return;
                 }

@@ -1,7 +1,6 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
 use super::{Dispatcher, Done};
-use crate::engine::Fault;
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use postrider_core::id::{DeliveryId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
@@ -151,9 +150,8 @@ impl Dispatcher {
         let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
         replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal)));
         self.commits.draft_bytes = 0;
-        if let StoreError::Broken(cause) = error {
-            tracing::error!(%cause, "the store failed; stopping");
-            self.fault.send_replace(Some(Fault(cause.clone())));
+        self.fault.note(error);
+        if self.fault.is_told() {
             return;
         }
         tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");

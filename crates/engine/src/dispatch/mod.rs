@@ -10,7 +10,7 @@ mod sends;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::content_cache::ContentCache;
-use crate::engine::{Activity, Fault, Ids};
+use crate::engine::{Activity, FaultSender, Ids};
 use crate::ingest::Draft;
 use crate::send::{AttemptReport, WorkerHandle};
 use commits::Commits;
@@ -24,7 +24,7 @@ use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, EventContent, Page, Receipt, Store, StoreError};
 use std::sync::{Arc, RwLock};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 /// Bodies kept between commit and send.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub(crate) struct Dispatcher {
     commits: Commits,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
     drained: Option<oneshot::Sender<()>>,
-    fault: watch::Sender<Option<Fault>>,
+    fault: FaultSender,
 }
 
 impl Dispatcher {
@@ -90,7 +90,7 @@ impl Dispatcher {
         ids: Ids,
         slots: u32,
         workers: Vec<WorkerHandle>,
-        fault: watch::Sender<Option<Fault>>,
+        fault: FaultSender,
     ) -> Self {
         Dispatcher {
             store,
@@ -123,7 +123,12 @@ impl Dispatcher {
                 }
             };
             let turn = tokio::select! {
-                taken = inboxes.reports.recv_many(&mut reports, REPORTS_MAX) => Turn::Taken(taken),
+                taken = inboxes.reports.recv_many(&mut reports, REPORTS_MAX) => {
+                    if taken == 0 {
+                        return self.fault.tell("the threads that send have ended");
+                    }
+                    Turn::Taken(taken)
+                }
                 taken = inboxes.drafts.recv_many(&mut drafts, COMMIT_EVENTS_MAX), if self.commits.has_room() => {
                     Turn::Taken(taken)
                 }
@@ -157,7 +162,9 @@ impl Dispatcher {
             }
             self.start_commit();
             self.perform_actions();
-            self.workers.iter_mut().for_each(WorkerHandle::flush);
+            if !self.workers.iter_mut().all(WorkerHandle::flush) {
+                self.fault.tell("a thread that sends has ended");
+            }
         }
     }
 
@@ -169,6 +176,7 @@ impl Dispatcher {
                 self.step(Input::Page { line, tickets: page.tickets, end: page.end });
             }
             Done::Page(line, Err(error)) => {
+                self.fault.note(&error);
                 tracing::warn!(%error, "a page of the queue could not be read");
                 self.step(Input::PageFailed(line));
             }
@@ -195,7 +203,7 @@ impl Dispatcher {
 
     /// Once draining, the answer goes out when nothing is left in memory that is not on disk.
     fn is_over(&mut self) -> bool {
-        if self.fault.borrow().is_some() {
+        if self.fault.is_told() {
             return true;
         }
         let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle();

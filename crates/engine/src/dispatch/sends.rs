@@ -73,6 +73,7 @@ impl Dispatcher {
                 self.commits.take_finished(finished);
             }
             Err(error) => {
+                self.fault.note(&error);
                 tracing::warn!(%error, event = %ticket.event, "an event could not be read");
                 self.load_content(ticket, CONTENT_RETRY);
             }

@@ -1,6 +1,7 @@
 //! The engine as the rest of the program sees it.
 
 mod activity;
+mod fault;
 mod reading;
 
 use crate::catalog::Catalog;
@@ -10,6 +11,8 @@ use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::maintenance;
 use crate::send::{Connector, SendWorker};
 pub use activity::Activity;
+pub use fault::Fault;
+pub(crate) use fault::FaultSender;
 use postrider_core::id::{AccountId, DestinationId, EventId, IdGenerator};
 use postrider_core::limits::{INGEST_WAITING_MAX, SLOTS_DEFAULT};
 use postrider_core::map::{IdMap, IdSet};
@@ -35,10 +38,6 @@ impl Default for EngineOptions {
         EngineOptions { slots: SLOTS_DEFAULT, workers: 1 }
     }
 }
-
-/// The store can no longer be trusted; the process must end.
-#[derive(Clone, Debug)]
-pub struct Fault(pub String);
 
 /// How a stop went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +79,7 @@ pub struct Engine {
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
     held_until: Timestamp,
-    fault: watch::Sender<Option<Fault>>,
+    fault: FaultSender,
     connector: Arc<Connector>,
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
@@ -105,7 +104,7 @@ impl Engine {
         let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
         let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
         let (reports, reports_inbox) = mpsc::channel(slots);
-        let fault = watch::Sender::new(None);
+        let fault = FaultSender::default();
         let (handles, workers) = (0..options.workers.max(1))
             .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
@@ -203,7 +202,7 @@ impl Engine {
     pub fn ready(&self) -> Result<(), IngestError> {
         if self.stopping.load(Ordering::Relaxed) {
             Err(IngestError::Stopping)
-        } else if self.fault.borrow().is_some() {
+        } else if self.fault.is_told() {
             Err(IngestError::Unavailable)
         } else if self.disk_full.load(Ordering::Relaxed) {
             Err(IngestError::DiskFull)
@@ -280,10 +279,7 @@ impl Engine {
 
     async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let configured = self.store.configure(changes.clone()).await;
-        if let Err(StoreError::Broken(cause)) = &configured {
-            self.fault.send_replace(Some(Fault(cause.clone())));
-        }
-        configured?;
+        configured.inspect_err(|error| self.fault.note(error))?;
         for change in changes {
             let told = match &change {
                 Change::PutDestination(destination) => {
@@ -305,7 +301,12 @@ impl Engine {
     }
 
     fn bury(&self, destination: DestinationId) {
-        self.runtime.spawn(maintenance::bury(Arc::clone(&self.store), self.clock, destination));
+        self.runtime.spawn(maintenance::bury(
+            Arc::clone(&self.store),
+            self.clock,
+            destination,
+            self.fault.clone(),
+        ));
     }
 
     /// A dispatcher that is gone needs to be told nothing.
@@ -361,20 +362,21 @@ fn spawn_dispatcher(
     store: Arc<dyn Store>,
     disk_full: Arc<AtomicBool>,
     clock: Clock,
-    fault: watch::Sender<Option<Fault>>,
+    fault: FaultSender,
 ) -> tokio::runtime::Handle {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
+        let fault_of_house = fault.clone();
         let run = async move {
             tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
-            tokio::spawn(maintenance::keep_house(store, clock));
+            tokio::spawn(maintenance::keep_house(store, clock, fault_of_house));
             dispatcher.run(inboxes).await;
         };
         let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));
         if std::panic::catch_unwind(run).is_err() {
-            fault.send_replace(Some(Fault("the dispatcher broke; the log has the cause".into())));
+            fault.tell("the dispatcher broke; the log has the cause");
         }
     });
     thread.expect("a thread can be started at start-up");

@@ -79,8 +79,12 @@ impl Sender {
         };
         let ready = job.target.ready.as_ref().map_err(unusable)?;
         let number = job.ticket.attempts + 1;
-        let request = build(ready, &job.content, job.ticket.event, number, self.clock.wall());
-        *request_headers = shown(request.headers(), usize::MAX);
+        let wall = self.clock.wall();
+        let request = || {
+            let request = build(ready, &job.content, job.ticket.event, number, wall);
+            *request_headers = shown(request.headers(), usize::MAX);
+            request
+        };
         #[cfg(test)]
         assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
         exchange(&self.connector, &self.pool, &job.target, ready, request, trace).await

@@ -1,6 +1,7 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
 use super::address_guard::AddressGuard;
+use super::bounded_stream::BoundedStream;
 use super::pool::{Connection, Sender};
 use super::target::DestinationUrl;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -130,7 +131,8 @@ async fn http1<S>(stream: S) -> Result<Connection, Problem>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let shaken = hyper::client::conn::http1::Builder::new().handshake(TokioIo::new(stream)).await;
+    let shaken =
+        hyper::client::conn::http1::Builder::new().handshake(TokioIo::new(BoundedStream::new(stream))).await;
     let (sender, connection) = shaken.map_err(|error| broken_handshake(&error))?;
     let task = tokio::spawn(async move { drop(connection.await) });
     Ok(Connection::new(Sender::Http1(sender), task.abort_handle()))

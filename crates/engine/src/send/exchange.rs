@@ -9,6 +9,7 @@ use http::header::RETRY_AFTER;
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
+use hyper::client::conn::TrySendError;
 use postrider_core::limits::{RESPONSE_BYTES_MAX, RESPONSE_HEADER_BYTES_MAX};
 use postrider_store::{ErrorKind, Headers, Problem, Timing};
 use std::time::Instant;
@@ -29,7 +30,7 @@ pub(crate) async fn exchange(
     pool: &Pool,
     target: &Target,
     ready: &Ready,
-    request: Request<Full<Bytes>>,
+    request: impl FnMut() -> Request<Full<Bytes>>,
     trace: &mut Trace,
 ) -> Result<(), Problem> {
     let started = Instant::now();
@@ -45,37 +46,42 @@ pub(crate) async fn exchange(
     Ok(())
 }
 
-/// Sends over an idle connection or a new one. An idle one that closed before it took the request costs
-/// nothing: nobody has seen a byte of it, so it is sent again over a new one.
+/// Sends over an idle connection or a new one. One that the receiver closed while it was idle costs nothing: the
+/// request is sent again over another. It may have left already when the close was heard; if it was taken all the
+/// same, the second is a duplicate of a broken exchange, as that of any retry would be.
 async fn send(
     connector: &Connector,
     pool: &Pool,
     ready: &Ready,
-    mut request: Request<Full<Bytes>>,
+    mut request: impl FnMut() -> Request<Full<Bytes>>,
     trace: &mut Trace,
 ) -> Result<(Response<Incoming>, Connection), Problem> {
     while let Some(mut idle) = pool.take(ready.pool_key) {
-        match try_send(&mut idle, ready, request).await {
+        match try_send(&mut idle, ready, request()).await {
             Ok(response) => return Ok((response, idle)),
-            Err((_, Some(unsent))) => request = unsent,
-            Err((error, None)) => return Err(broken(&error)),
+            Err(error) if was_closed(&error) => {}
+            Err(error) => return Err(broken(error.error())),
         }
     }
     let mut connection = connector.connect(&ready.url, &mut trace.timing).await?;
-    match try_send(&mut connection, ready, request).await {
+    match try_send(&mut connection, ready, request()).await {
         Ok(response) => Ok((response, connection)),
-        Err((error, _)) => Err(broken(&error)),
+        Err(error) => Err(broken(error.error())),
     }
 }
 
-type Unsent = Option<Request<Full<Bytes>>>;
+type SendError = TrySendError<Request<Full<Bytes>>>;
+
+fn was_closed(error: &SendError) -> bool {
+    error.message().is_some() || error.error().is_incomplete_message() || error.error().is_closed()
+}
 
 async fn try_send(
     connection: &mut Connection,
     ready: &Ready,
     mut request: Request<Full<Bytes>>,
-) -> Result<Response<Incoming>, (hyper::Error, Unsent)> {
-    let sent = match &mut connection.sender {
+) -> Result<Response<Incoming>, SendError> {
+    match &mut connection.sender {
         Sender::Http1(sender) => {
             *request.uri_mut() = ready.url.path.clone();
             sender.try_send_request(request).await
@@ -85,11 +91,7 @@ async fn try_send(
             *request.uri_mut() = ready.url.whole.clone();
             sender.try_send_request(request).await
         }
-    };
-    sent.map_err(|mut error| {
-        let unsent = error.take_message();
-        (error.into_error(), unsent)
-    })
+    }
 }
 
 /// Keeps at most [`RESPONSE_BYTES_MAX`]. `false` when there was more: the connection is then given up,

@@ -2,6 +2,7 @@
 
 pub mod address_guard;
 mod attempt;
+mod bounded_stream;
 mod connect;
 mod exchange;
 mod pool;

@@ -49,13 +49,15 @@ impl WorkerHandle {
         self.next.answers.push((reply, answer));
     }
 
-    /// Sends off what was given since the last time.
-    pub(crate) fn flush(&mut self) {
+    /// Sends off what was given since the last time. `false` when the worker has ended.
+    #[must_use]
+    pub(crate) fn flush(&mut self) -> bool {
         if self.next.jobs.is_empty() && self.next.answers.is_empty() {
-            return;
+            return true;
         }
         let sent = self.orders.try_send(std::mem::take(&mut self.next));
         assert!(sent.is_ok() || self.orders.is_closed(), "a worker has room for all that can wait for it");
+        sent.is_ok()
     }
 }
 

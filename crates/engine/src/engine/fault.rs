@@ -1,0 +1,34 @@
+//! What the process cannot go on from, told by whoever meets it first.
+
+use postrider_store::StoreError;
+use tokio::sync::watch;
+
+/// The store can no longer be trusted; the process must end.
+#[derive(Clone, Debug)]
+pub struct Fault(pub String);
+
+/// Where a fault is told, by whoever meets it first.
+#[derive(Clone, Default)]
+pub(crate) struct FaultSender(watch::Sender<Option<Fault>>);
+
+impl FaultSender {
+    /// Notes a store that can no longer be trusted. Other errors pass and are the caller's business.
+    pub(crate) fn note(&self, error: &StoreError) {
+        if let StoreError::Broken(cause) = error {
+            self.tell(cause);
+        }
+    }
+
+    pub(crate) fn tell(&self, cause: &str) {
+        tracing::error!(%cause, "the gateway cannot go on");
+        self.0.send_replace(Some(Fault(cause.to_owned())));
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Fault>> {
+        self.0.subscribe()
+    }
+
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+}
