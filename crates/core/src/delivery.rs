@@ -35,29 +35,67 @@ impl Priority {
     }
 }
 
+/// What deliveries of an ordered destination are ordered by: those of one key go one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OrderKey(u64);
+
+impl OrderKey {
+    /// The one key of a strictly ordered destination, and of events that have none.
+    pub const WHOLE: OrderKey = OrderKey(0);
+
+    /// From a hash or a stored number; 63 bits of it count.
+    pub const fn from_u64(hash: u64) -> Self {
+        OrderKey(hash & (u64::MAX >> 1))
+    }
+
+    /// Its number.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+}
+
 /// Which of a destination's lanes a delivery waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
 pub enum Lane {
     /// Never attempted.
-    Fresh = 0,
+    Fresh,
     /// Attempted and due again.
-    Retry = 1,
+    Retry,
+    /// Given up on once, and asked for again.
+    Replay,
+    /// Behind all of the same key that was accepted before it, attempted or not.
+    Ordered(OrderKey),
 }
 
 impl Lane {
-    /// From its number.
-    pub const fn from_number(number: u64) -> Option<Self> {
+    /// From its number and, if it is ordered, its key.
+    pub const fn from_number(number: u64, key: OrderKey) -> Option<Self> {
         match number {
             0 => Some(Lane::Fresh),
             1 => Some(Lane::Retry),
+            2 => Some(Lane::Replay),
+            3 => Some(Lane::Ordered(key)),
             _ => None,
         }
     }
 
     /// Its number.
     pub const fn number(self) -> u8 {
-        self as u8
+        match self {
+            Lane::Fresh => 0,
+            Lane::Retry => 1,
+            Lane::Replay => 2,
+            Lane::Ordered(_) => 3,
+        }
+    }
+
+    /// Where a delivery waits after a failed attempt. A replay stays among replays, so that a great many of them
+    /// cannot crowd out the retries of today; an ordered one keeps its place.
+    pub const fn after_failure(self) -> Self {
+        match self {
+            Lane::Fresh | Lane::Retry => Lane::Retry,
+            Lane::Replay | Lane::Ordered(_) => self,
+        }
     }
 }
 
@@ -66,10 +104,20 @@ impl Lane {
 pub struct Line {
     /// Whose line it is.
     pub destination: DestinationId,
-    /// How urgent it is.
+    /// How urgent it is. An ordered lane has one line for all priorities: [`Priority::Normal`].
     pub priority: Priority,
-    /// Fresh or retry.
+    /// Which lane of it.
     pub lane: Lane,
+}
+
+impl Line {
+    /// Where a delivery waits first.
+    pub const fn first(destination: DestinationId, priority: Priority, order: Option<OrderKey>) -> Self {
+        match order {
+            Some(key) => Line { destination, priority: Priority::Normal, lane: Lane::Ordered(key) },
+            None => Line { destination, priority, lane: Lane::Fresh },
+        }
+    }
 }
 
 /// A delivery as the scheduler knows it: enough to order it and to find the rest.
@@ -83,16 +131,29 @@ pub struct Ticket {
     pub route: RouteId,
     /// Where it waits.
     pub line: Line,
-    /// Not before this.
+    /// How urgent it is, also in an ordered line.
+    pub priority: Priority,
+    /// Not before this; [`Timestamp::MAX`] for the head of an ordered line that was given up on and blocks it.
     pub due: Timestamp,
     /// Attempts already made.
     pub attempts: u32,
+    /// Length of its event's body.
+    pub bytes: u32,
 }
 
 impl Ticket {
-    /// Its place in its line: due first, then in the order of acceptance.
+    /// Its place in its line: due first, then in the order of acceptance; in an ordered line in that order alone.
     pub fn place(&self) -> (Timestamp, DeliveryId) {
-        (self.due, self.delivery)
+        match self.line.lane {
+            Lane::Ordered(_) => (Timestamp::ZERO, self.delivery),
+            Lane::Fresh | Lane::Retry | Lane::Replay => (self.due, self.delivery),
+        }
+    }
+
+    /// The ticket after a failed attempt.
+    pub fn due_again(&self, due: Timestamp) -> Ticket {
+        let line = Line { lane: self.line.lane.after_failure(), ..self.line };
+        Ticket { line, due, attempts: self.attempts + 1, ..*self }
     }
 }
 

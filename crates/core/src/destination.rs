@@ -1,8 +1,11 @@
 //! The limits of a destination, as types that are legal once they exist.
 
 use crate::limits::{
-    MAX_CONCURRENCY_DEFAULT, MAX_CONCURRENCY_MAX, TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
+    CIRCUIT_COOLDOWN_DEFAULT, CIRCUIT_COOLDOWN_MAX, CIRCUIT_COOLDOWN_MAX_DEFAULT, CIRCUIT_THRESHOLD_DEFAULT,
+    CIRCUIT_THRESHOLD_MAX, MAX_CONCURRENCY_DEFAULT, MAX_CONCURRENCY_MAX, RATE_BURST_MAX, RATE_PER_SECOND_MAX,
+    RATE_PER_SECOND_MIN, TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
 };
+use crate::retry::BadField;
 use std::fmt;
 use std::time::Duration;
 
@@ -76,9 +79,170 @@ impl Default for TimeoutSeconds {
     }
 }
 
+/// How often a destination may be sent to: smoothly, not in lumps of a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateLimit {
+    per_second: f64,
+    burst: u32,
+}
+
+impl RateLimit {
+    /// Checks the ranges. Without a burst it is one: sends are evenly apart.
+    pub fn new(per_second: f64, burst: Option<u64>) -> Result<Self, BadField> {
+        if !(RATE_PER_SECOND_MIN..=RATE_PER_SECOND_MAX).contains(&per_second) {
+            let allowed = format!("must be a number from {RATE_PER_SECOND_MIN} to {RATE_PER_SECOND_MAX}");
+            return Err(BadField { field: "per_second", allowed });
+        }
+        let burst = ranged(burst.unwrap_or(1), 1, RATE_BURST_MAX)
+            .map_err(|range| BadField { field: "burst", allowed: range.to_string() })?;
+        Ok(RateLimit { per_second, burst })
+    }
+
+    /// Sends a second, over time.
+    pub const fn per_second(self) -> f64 {
+        self.per_second
+    }
+
+    /// Sends at once after a rest.
+    pub const fn burst(self) -> u32 {
+        self.burst
+    }
+}
+
+/// In which order a destination gets its events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ordering {
+    /// In any: the most urgent first, as many at once as the limits allow.
+    #[default]
+    None,
+    /// One at a time, in the order of acceptance.
+    Strict,
+    /// One at a time for each key, in the order of acceptance; keys beside each other.
+    ByKey,
+}
+
+impl Ordering {
+    /// All of them.
+    pub const ALL: [Ordering; 3] = [Ordering::None, Ordering::Strict, Ordering::ByKey];
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Ordering::None => "none",
+            Ordering::Strict => "strict",
+            Ordering::ByKey => "by_key",
+        }
+    }
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == text)
+    }
+}
+
+/// What becomes of an ordered line when its head is given up on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDeadLetter {
+    /// The line waits until the dead letter is replayed or discarded.
+    #[default]
+    Block,
+    /// The line goes on with the next.
+    Skip,
+}
+
+impl OnDeadLetter {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            OnDeadLetter::Block => "block",
+            OnDeadLetter::Skip => "skip",
+        }
+    }
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        [OnDeadLetter::Block, OnDeadLetter::Skip].into_iter().find(|known| known.as_str() == text)
+    }
+}
+
+/// When a destination that fails is left alone, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CircuitPolicy {
+    threshold: u32,
+    cooldown: Duration,
+    cooldown_max: Duration,
+}
+
+impl CircuitPolicy {
+    /// Checks the parts against each other. What is not given is the default.
+    pub fn new(
+        threshold: Option<u64>,
+        cooldown_seconds: Option<u64>,
+        cooldown_max_seconds: Option<u64>,
+    ) -> Result<Self, BadField> {
+        let bad = |field, allowed: String| BadField { field, allowed };
+        let threshold =
+            ranged(threshold.unwrap_or(u64::from(CIRCUIT_THRESHOLD_DEFAULT)), 1, CIRCUIT_THRESHOLD_MAX)
+                .map_err(|range| bad("threshold", range.to_string()))?;
+        let seconds_max = u32::try_from(CIRCUIT_COOLDOWN_MAX.as_secs()).unwrap_or(u32::MAX);
+        let seconds = |field, asked: Option<u64>, default: Duration| {
+            ranged(asked.unwrap_or(default.as_secs()), 1, seconds_max)
+                .map(|seconds| Duration::from_secs(u64::from(seconds)))
+                .map_err(|range| bad(field, range.to_string()))
+        };
+        let cooldown = seconds("cooldown_seconds", cooldown_seconds, CIRCUIT_COOLDOWN_DEFAULT)?;
+        // A cooldown above the default cap, with no cap named, is its own cap.
+        let cap_default = CIRCUIT_COOLDOWN_MAX_DEFAULT.max(cooldown);
+        let cooldown_max = seconds("cooldown_max_seconds", cooldown_max_seconds, cap_default)?;
+        if cooldown > cooldown_max {
+            return Err(bad("cooldown_seconds", "must not be above cooldown_max_seconds".into()));
+        }
+        Ok(CircuitPolicy { threshold, cooldown, cooldown_max })
+    }
+
+    /// Failures in a row after which it opens.
+    pub const fn threshold(self) -> u32 {
+        self.threshold
+    }
+
+    /// How long it stays open the first time.
+    pub const fn cooldown(self) -> Duration {
+        self.cooldown
+    }
+
+    /// How long it stays open at most, however often the probe fails.
+    pub const fn cooldown_max(self) -> Duration {
+        self.cooldown_max
+    }
+}
+
+impl Default for CircuitPolicy {
+    fn default() -> Self {
+        CircuitPolicy {
+            threshold: CIRCUIT_THRESHOLD_DEFAULT,
+            cooldown: CIRCUIT_COOLDOWN_DEFAULT,
+            cooldown_max: CIRCUIT_COOLDOWN_MAX_DEFAULT,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_that_contradict_name_the_field() {
+        assert_eq!(RateLimit::new(0.0, None).unwrap_err().field, "per_second");
+        assert_eq!(RateLimit::new(f64::NAN, None).unwrap_err().field, "per_second");
+        assert_eq!(RateLimit::new(-1.0, Some(1)).unwrap_err().field, "per_second");
+        assert_eq!(RateLimit::new(1.0, Some(0)).unwrap_err().field, "burst");
+        assert_eq!(CircuitPolicy::new(Some(0), None, None).unwrap_err().field, "threshold");
+        assert_eq!(CircuitPolicy::new(None, Some(0), None).unwrap_err().field, "cooldown_seconds");
+        assert_eq!(CircuitPolicy::new(None, Some(60), Some(30)).unwrap_err().field, "cooldown_seconds");
+        assert_eq!(CircuitPolicy::new(None, None, Some(u64::MAX)).unwrap_err().field, "cooldown_max_seconds");
+        let long = CircuitPolicy::new(None, Some(3600), None).unwrap();
+        assert_eq!(long.cooldown_max(), Duration::from_secs(3600));
+    }
 
     #[test]
     fn limits_outside_their_range_do_not_exist() {

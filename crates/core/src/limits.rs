@@ -37,6 +37,27 @@ pub const TIMEOUT_SECONDS_MAX: u32 = 120;
 /// The default of the same.
 pub const TIMEOUT_SECONDS_DEFAULT: u32 = 10;
 
+/// Slowest rate limit: one in 1,000 seconds.
+pub const RATE_PER_SECOND_MIN: f64 = 0.001;
+/// Fastest rate limit; beyond it a limit limits nothing.
+pub const RATE_PER_SECOND_MAX: f64 = 100_000.0;
+/// Most sends at once that a rate limit may allow after a rest.
+pub const RATE_BURST_MAX: u32 = 100_000;
+
+/// Failures in a row after which a circuit opens, unless configured.
+pub const CIRCUIT_THRESHOLD_DEFAULT: u32 = 5;
+/// Most failures in a row that a circuit may be told to bear.
+pub const CIRCUIT_THRESHOLD_MAX: u32 = 10_000;
+/// How long a circuit is open the first time, unless configured.
+pub const CIRCUIT_COOLDOWN_DEFAULT: Duration = Duration::from_secs(30);
+/// How long a circuit is open at most, unless configured.
+pub const CIRCUIT_COOLDOWN_MAX_DEFAULT: Duration = Duration::from_secs(15 * 60);
+/// The longest cooldown that can be configured.
+pub const CIRCUIT_COOLDOWN_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// Greatest weight of an account against the others.
+pub const WEIGHT_MAX: u32 = 1000;
+
 /// Most attempts a retry policy may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;
 /// Longest delay between two attempts.
@@ -73,3 +94,5 @@ const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
+const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());
+const _: () = assert!(CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX.as_secs());

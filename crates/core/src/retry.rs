@@ -58,20 +58,20 @@ pub struct RetryPolicy {
 
 /// Which field of a policy is not allowed, and what would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadRetryPolicy {
+pub struct BadField {
     /// The field as the API names it.
     pub field: &'static str,
     /// What is allowed.
     pub allowed: String,
 }
 
-impl fmt::Display for BadRetryPolicy {
+impl fmt::Display for BadField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.field, self.allowed)
     }
 }
 
-impl std::error::Error for BadRetryPolicy {}
+impl std::error::Error for BadField {}
 
 /// Attempts of an exponential policy that names no limit.
 const EXPONENTIAL_ATTEMPTS_DEFAULT: u32 = 10;
@@ -85,7 +85,7 @@ impl RetryPolicy {
         max_attempts: Option<u64>,
         max_age: Option<Duration>,
         jitter: Jitter,
-    ) -> Result<Self, BadRetryPolicy> {
+    ) -> Result<Self, BadField> {
         check_schedule(&schedule)?;
         let max_attempts = match (max_attempts, &schedule) {
             (Some(asked), _) => u32::try_from(asked).ok().filter(|asked| (1..=ATTEMPTS_MAX).contains(asked)),
@@ -154,7 +154,7 @@ impl Default for RetryPolicy {
     }
 }
 
-fn check_schedule(schedule: &Schedule) -> Result<(), BadRetryPolicy> {
+fn check_schedule(schedule: &Schedule) -> Result<(), BadField> {
     let delay_max = format!("{} seconds", RETRY_DELAY_MAX.as_secs());
     match schedule {
         Schedule::Delays(delays) => {
@@ -179,8 +179,8 @@ fn check_schedule(schedule: &Schedule) -> Result<(), BadRetryPolicy> {
     Ok(())
 }
 
-fn bad(field: &'static str, allowed: String) -> BadRetryPolicy {
-    BadRetryPolicy { field, allowed }
+fn bad(field: &'static str, allowed: String) -> BadField {
+    BadField { field, allowed }
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl World {
             destination: route.destination,
             route: route.id,
             priority: route.priority,
+            order: None,
         });
         let deliveries = deliveries.collect();
         let content = EventContent {

@@ -197,5 +197,5 @@ fn finished(sending: &Sending, answer: &Answer, next: Next) -> Finished {
         timing: Timing { total: answer.after, ..Timing::default() },
         next,
     };
-    Finished { account: ACCOUNT, ticket: sending.ticket, attempt }
+    Finished { account: ACCOUNT, ticket: sending.ticket, attempt, blocks_line: false }
 }

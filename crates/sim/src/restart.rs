@@ -67,7 +67,7 @@ impl World {
     }
 
     fn find_what_is_stored(&mut self, lines: &[LineDepth]) -> Result<(), Breach> {
-        for LineDepth { line, rows } in lines.iter().copied() {
+        for LineDepth { line, rows, .. } in lines.iter().copied() {
             let known = self.receivers.contains_key(&line.destination);
             if !known {
                 let life = self.life;

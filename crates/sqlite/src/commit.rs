@@ -1,9 +1,9 @@
 //! Writes one batch: events into the open segment, outcomes into the segment of their event.
 
-use crate::rows::{int, read_time, time, uint};
+use crate::rows::{int, order_key, place, read_time, time, uint};
 use crate::segment::Segments;
-use postrider_core::delivery::Lane;
-use postrider_core::id::EventId;
+use postrider_core::delivery::{Lane, Ticket};
+use postrider_core::id::{AccountId, EventId};
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
@@ -102,7 +102,7 @@ fn accept(
         }
     }
     insert_event(change, event)?;
-    owe(change, event)?;
+    event.tickets().try_for_each(|ticket| owe(change, event.content.account, &ticket))?;
     Ok(Acceptance::Accepted)
 }
 
@@ -210,79 +210,81 @@ fn microseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn owe(change: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result<()> {
-    let mut insert =
-        change.prepare_cached("INSERT INTO queue VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
-    for ticket in event.tickets() {
-        insert.execute(params![
+/// Puts a delivery into the queue.
+pub(crate) fn owe(change: &Transaction<'_>, account: AccountId, ticket: &Ticket) -> rusqlite::Result<()> {
+    let ordered = matches!(ticket.line.lane, Lane::Ordered(_));
+    change
+        .prepare_cached("INSERT INTO queue VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?
+        .execute(params![
             int(ticket.line.destination.as_u64()),
             ticket.line.priority.number(),
             ticket.line.lane.number(),
-            time(ticket.due),
+            place(ticket),
             int(ticket.delivery.as_u64()),
             int(ticket.event.as_u64()),
             int(ticket.route.as_u64()),
-            int(event.content.account.as_u64()),
+            int(account.as_u64()),
             ticket.attempts,
+            ticket.bytes,
+            ordered.then(|| time(ticket.due)),
+            ordered.then(|| ticket.priority.number()),
         ])?;
-    }
     Ok(())
 }
 
-/// Records an attempt, takes its delivery out of the queue and, if it was there, puts it where it goes next.
-fn settle(change: &Transaction<'_>, finished: &Finished) -> rusqlite::Result<()> {
-    insert_attempt(change, &finished.attempt)?;
-    let ticket = &finished.ticket;
+/// Takes a delivery out of the queue; gives whether it was there.
+pub(crate) fn remove(change: &Transaction<'_>, ticket: &Ticket) -> rusqlite::Result<bool> {
     let removed = change
         .prepare_cached(
-            "DELETE FROM queue WHERE destination_id = ?1 AND priority = ?2 AND lane = ?3 AND due_at = ?4 AND delivery_id = ?5",
+            "DELETE FROM queue WHERE destination_id = ?1 AND priority = ?2 AND lane = ?3 AND place = ?4 AND delivery_id = ?5",
         )?
         .execute(params![
             int(ticket.line.destination.as_u64()),
             ticket.line.priority.number(),
             ticket.line.lane.number(),
-            time(ticket.due),
+            place(ticket),
             int(ticket.delivery.as_u64()),
         ])?;
-    match finished.attempt.next {
-        _ if removed == 0 => Ok(()),
-        Next::Delivered => Ok(()),
-        Next::Retry { due } => owe_again(change, finished, due),
-        Next::Dead(reason) => give_up(change, finished, reason),
-    }
+    Ok(removed > 0)
 }
 
-fn owe_again(change: &Transaction<'_>, finished: &Finished, due: Timestamp) -> rusqlite::Result<()> {
-    let ticket = &finished.ticket;
-    change.prepare_cached("INSERT INTO queue VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?.execute(
-        params![
-            int(ticket.line.destination.as_u64()),
-            ticket.line.priority.number(),
-            Lane::Retry.number(),
-            time(due),
-            int(ticket.delivery.as_u64()),
-            int(ticket.event.as_u64()),
-            int(ticket.route.as_u64()),
-            int(finished.account.as_u64()),
-            ticket.attempts + 1,
-        ],
-    )?;
-    Ok(())
+/// Records an attempt, takes its delivery out of the queue and, if it was there, puts it where it goes next.
+fn settle(change: &Transaction<'_>, finished: &Finished) -> rusqlite::Result<()> {
+    insert_attempt(change, &finished.attempt)?;
+    let Finished { account, ticket, .. } = finished;
+    if !remove(change, ticket)? {
+        return Ok(());
+    }
+    match finished.attempt.next {
+        Next::Delivered => Ok(()),
+        Next::Retry { due } => owe(change, *account, &ticket.due_again(due)),
+        Next::Dead(reason) => {
+            give_up(change, finished, reason)?;
+            match finished.blocks_line {
+                true => owe(change, *account, &ticket.due_again(Timestamp::MAX)),
+                false => Ok(()),
+            }
+        }
+    }
 }
 
 fn give_up(change: &Transaction<'_>, finished: &Finished, reason: DeathReason) -> rusqlite::Result<()> {
     let (ticket, attempt) = (&finished.ticket, &finished.attempt);
     let died_at = attempt.started_at.after(attempt.timing.total);
     change
-        .prepare_cached("INSERT INTO dead_letters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .prepare_cached(
+            "INSERT INTO dead_letters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?
         .execute(params![
             int(ticket.delivery.as_u64()),
             int(ticket.event.as_u64()),
             int(finished.account.as_u64()),
             int(ticket.line.destination.as_u64()),
             int(ticket.route.as_u64()),
-            ticket.line.priority.number(),
+            ticket.priority.number(),
+            order_key(ticket),
             ticket.attempts + 1,
+            ticket.bytes,
             reason.as_str(),
             attempt.problem.as_ref().map(|problem| problem.sentence.as_str()),
             time(died_at),

@@ -22,7 +22,7 @@ pub use open::SqliteOptions;
 
 use async_trait::async_trait;
 use lock::DirectoryLock;
-use postrider_core::delivery::Line;
+use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::time::Timestamp;
 use postrider_store::{
@@ -64,6 +64,15 @@ impl SqliteStore {
 impl Store for SqliteStore {
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
         self.write(|writer| writer.commit(&batch))
+    }
+
+    async fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.readers.run(move |reader| rows::load_keys(reader, destination, after, limit)).await
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {

@@ -83,14 +83,15 @@ fn bury_in(
     let (destination, limit) = (int(destination.as_u64()), int(limit as u64));
     change.execute(
         "INSERT OR IGNORE INTO dead_letters
-         SELECT delivery_id, event_id, account_id, destination_id, route_id, priority, attempts, ?2, NULL, ?3
-         FROM queue WHERE destination_id = ?1 ORDER BY priority, lane, due_at, delivery_id LIMIT ?4",
+         SELECT delivery_id, event_id, account_id, destination_id, route_id, coalesce(urgency, priority),
+                iif(lane = 3, place, NULL), attempts, bytes, ?2, NULL, ?3
+         FROM queue WHERE destination_id = ?1 ORDER BY priority, lane, place, delivery_id LIMIT ?4",
         params![destination, DeathReason::DestinationDeleted.as_str(), time(now), limit],
     )?;
     let buried = change.execute(
-        "DELETE FROM queue WHERE (destination_id, priority, lane, due_at, delivery_id) IN
-         (SELECT destination_id, priority, lane, due_at, delivery_id FROM queue
-          WHERE destination_id = ?1 ORDER BY priority, lane, due_at, delivery_id LIMIT ?2)",
+        "DELETE FROM queue WHERE (destination_id, priority, lane, place, delivery_id) IN
+         (SELECT destination_id, priority, lane, place, delivery_id FROM queue
+          WHERE destination_id = ?1 ORDER BY priority, lane, place, delivery_id LIMIT ?2)",
         params![destination, limit],
     )?;
     change.commit()?;

@@ -2,7 +2,7 @@
 
 use crate::attempt::Attempt;
 use crate::event::EventContent;
-use postrider_core::delivery::{Lane, Line, Priority, Ticket};
+use postrider_core::delivery::{Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
 use std::sync::Arc;
 
@@ -72,6 +72,8 @@ pub struct NewDelivery {
     pub route: RouteId,
     /// How urgent.
     pub priority: Priority,
+    /// What it is ordered by, when its destination is ordered.
+    pub order: Option<OrderKey>,
 }
 
 impl NewEvent {
@@ -81,9 +83,11 @@ impl NewEvent {
             delivery: owed.id,
             event: self.id,
             route: owed.route,
-            line: Line { destination: owed.destination, priority: owed.priority, lane: Lane::Fresh },
+            line: Line::first(owed.destination, owed.priority, owed.order),
+            priority: owed.priority,
             due: self.content.received_at,
             attempts: 0,
+            bytes: u32::try_from(self.content.body.len()).unwrap_or(u32::MAX),
         })
     }
 }
@@ -97,4 +101,6 @@ pub struct Finished {
     pub ticket: Ticket,
     /// The attempt, with what follows.
     pub attempt: Attempt,
+    /// If it is given up on, its ordered line waits for it: it stays in the queue, due never.
+    pub blocks_line: bool,
 }

@@ -4,7 +4,7 @@ use crate::batch::NewDelivery;
 use postrider_core::delivery::Priority;
 use postrider_core::id::{DeliveryId, DestinationId, RouteId};
 use postrider_core::outcome::{DeathReason, Next};
-use postrider_core::retry::{BadRetryPolicy, Jitter, RetryPolicy, Schedule};
+use postrider_core::retry::{BadField, Jitter, RetryPolicy, Schedule};
 use postrider_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub fn deliveries_to_text(deliveries: &[NewDelivery]) -> String {
     text
 }
 
-/// A fan-out from its text; `None` when it is none.
+/// A fan-out from its text, without what it was ordered by; `None` when it is none.
 pub fn deliveries_from_text(text: &str) -> Option<Vec<NewDelivery>> {
     let rows: Vec<(u64, u64, u64, u64)> = serde_json::from_str(text).ok()?;
     let delivery = |(id, destination, route, priority)| {
@@ -32,6 +32,7 @@ pub fn deliveries_from_text(text: &str) -> Option<Vec<NewDelivery>> {
             destination: DestinationId::from_u64(destination),
             route: RouteId::from_u64(route),
             priority: Priority::from_number(priority)?,
+            order: None,
         })
     };
     rows.into_iter().map(delivery).collect()
@@ -93,11 +94,11 @@ const POLICY_FIELDS: [&str; 9] = [
 ];
 
 /// A retry policy from the form the API speaks. Everything in it is checked.
-pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadRetryPolicy> {
+pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadField> {
     let Value::Object(object) = value else { return Err(bad("retry_policy", "must be an object")) };
     if let Some(unknown) = object.keys().find(|key| !POLICY_FIELDS.contains(&key.as_str())) {
         let allowed = format!("has the unknown field {unknown:?}; allowed are {}", POLICY_FIELDS.join(", "));
-        return Err(BadRetryPolicy { field: "retry_policy", allowed });
+        return Err(BadField { field: "retry_policy", allowed });
     }
     let (schedule, preset_attempts) = schedule_from_json(object)?;
     let max_attempts = match object.get("max_attempts") {
@@ -116,13 +117,13 @@ pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadRetryPolicy> {
 }
 
 /// The schedule, and the attempts that a preset brings with it.
-fn schedule_from_json(object: &Map<String, Value>) -> Result<(Schedule, Option<u64>), BadRetryPolicy> {
+fn schedule_from_json(object: &Map<String, Value>) -> Result<(Schedule, Option<u64>), BadField> {
     let named: Vec<&str> =
         ["preset", "delays_seconds", "backoff"].into_iter().filter(|key| object.contains_key(*key)).collect();
     if named.len() > 1 {
         let allowed =
             format!("must name one of preset, delays_seconds and backoff, not {}", named.join(" and "));
-        return Err(BadRetryPolicy { field: "retry_policy", allowed });
+        return Err(BadField { field: "retry_policy", allowed });
     }
     match named.first().copied() {
         Some("preset") => preset(&object["preset"]),
@@ -132,7 +133,7 @@ fn schedule_from_json(object: &Map<String, Value>) -> Result<(Schedule, Option<u
     }
 }
 
-fn preset(name: &Value) -> Result<(Schedule, Option<u64>), BadRetryPolicy> {
+fn preset(name: &Value) -> Result<(Schedule, Option<u64>), BadField> {
     const HOUR: u64 = 3600;
     match name.as_str() {
         Some("standard") => Ok((RetryPolicy::default().schedule().clone(), None)),
@@ -153,7 +154,7 @@ fn preset(name: &Value) -> Result<(Schedule, Option<u64>), BadRetryPolicy> {
     }
 }
 
-fn delays_from_json(value: &Value) -> Result<Schedule, BadRetryPolicy> {
+fn delays_from_json(value: &Value) -> Result<Schedule, BadField> {
     let Value::Array(delays) = value else {
         return Err(bad("delays_seconds", "must be an array of seconds"));
     };
@@ -162,7 +163,7 @@ fn delays_from_json(value: &Value) -> Result<Schedule, BadRetryPolicy> {
     Ok(Schedule::Delays(delays?))
 }
 
-fn exponential_from_json(object: &Map<String, Value>) -> Result<Schedule, BadRetryPolicy> {
+fn exponential_from_json(object: &Map<String, Value>) -> Result<Schedule, BadField> {
     if object["backoff"].as_str() != Some("exponential") {
         return Err(bad("backoff", "must be \"exponential\""));
     }
@@ -181,7 +182,7 @@ fn exponential_from_json(object: &Map<String, Value>) -> Result<Schedule, BadRet
     })
 }
 
-fn seconds_from_json(field: &'static str, value: &Value) -> Result<Duration, BadRetryPolicy> {
+fn seconds_from_json(field: &'static str, value: &Value) -> Result<Duration, BadField> {
     value
         .as_f64()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
@@ -192,8 +193,8 @@ fn seconds_to_json(duration: Duration) -> Value {
     if duration.subsec_nanos() == 0 { duration.as_secs().into() } else { duration.as_secs_f64().into() }
 }
 
-fn bad(field: &'static str, allowed: &str) -> BadRetryPolicy {
-    BadRetryPolicy { field, allowed: allowed.to_owned() }
+fn bad(field: &'static str, allowed: &str) -> BadField {
+    BadField { field, allowed: allowed.to_owned() }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 
 use async_trait::async_trait;
-use postrider_core::delivery::Line;
+use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::time::Timestamp;
 use std::sync::Arc;
@@ -43,7 +43,15 @@ pub trait Store: Send + Sync + 'static {
     /// The first `limit` deliveries of a line, in order of their place.
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError>;
 
-    /// Every line with something owed, and how much.
+    /// The first `limit` deliveries of an ordered lane's keys greater than `after`, key by key, each in its order.
+    async fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Result<Page, StoreError>;
+
+    /// Every line with something owed, and how much. The keys of an ordered lane are one line, [`OrderKey::WHOLE`].
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError>;
 
     /// An event as it must be sent; `None` when retention has dropped it.

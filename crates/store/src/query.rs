@@ -53,6 +53,8 @@ pub struct LineDepth {
     pub line: Line,
     /// Deliveries owed.
     pub rows: u64,
+    /// Body bytes of their events, counted for each delivery.
+    pub bytes: u64,
 }
 
 impl EventStatus {

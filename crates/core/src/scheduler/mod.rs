@@ -11,7 +11,7 @@ mod destination;
 mod tests;
 mod window;
 
-use crate::delivery::{Lane, Line, Ticket};
+use crate::delivery::{Line, Ticket};
 use crate::id::{DeliveryId, DestinationId};
 use crate::limits::{WINDOW_CROWDED_MAX, WINDOW_MAX, WINDOW_TOTAL_MAX};
 use crate::map::IdMap;
@@ -272,8 +272,7 @@ impl Scheduler {
         destination.depart(ticket);
         match due_again {
             Some(due) => {
-                let line = Line { lane: Lane::Retry, ..ticket.line };
-                self.arrive(&Ticket { line, due, attempts: ticket.attempts + 1, ..ticket });
+                self.arrive(&ticket.due_again(due));
             }
             None => {
                 destination.pending = destination.pending.saturating_sub(1);

@@ -1,6 +1,7 @@
 //! The scheduler, seen through its actions.
 
 use super::*;
+use crate::delivery::Lane;
 use crate::delivery::Priority;
 use crate::destination::MaxConcurrency;
 use crate::id::{EventId, RouteId};
@@ -51,8 +52,10 @@ impl Bench {
             event: EventId::from_u64(self.next_id),
             route: RouteId::from_u64(1),
             line: line(destination(to), lane),
+            priority: Priority::Normal,
             due,
             attempts: 0,
+            bytes: 0,
         }
     }
 

@@ -3,7 +3,7 @@
 //! Invariant: what the store holds of this line and the window does not (and is not in flight) has a place
 //! behind the window's last. `beyond` says whether there may be any of it.
 
-use crate::delivery::{Line, Ticket};
+use crate::delivery::{Line, Priority, Ticket};
 use crate::id::{DeliveryId, EventId, RouteId};
 use crate::limits::{WINDOW_LOW, WINDOW_MAX};
 use crate::time::Timestamp;
@@ -17,6 +17,8 @@ struct Waiting {
     event: EventId,
     route: RouteId,
     attempts: u32,
+    bytes: u32,
+    priority: Priority,
 }
 
 impl Waiting {
@@ -91,6 +93,8 @@ impl Window {
             line: self.line,
             due: first.due,
             attempts: first.attempts,
+            bytes: first.bytes,
+            priority: first.priority,
         })
     }
 
@@ -141,6 +145,8 @@ impl Window {
             event: ticket.event,
             route: ticket.route,
             attempts: ticket.attempts,
+            bytes: ticket.bytes,
+            priority: ticket.priority,
         };
         match self.waiting.back() {
             Some(last) if last.place() >= waiting.place() => {

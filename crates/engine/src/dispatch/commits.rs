@@ -85,6 +85,7 @@ impl Dispatcher {
             destination: route.destination,
             route: route.id,
             priority: route.priority,
+            order: None,
         };
         let event = NewEvent {
             id,

@@ -34,7 +34,7 @@ impl Dispatcher {
             timing: trace.timing,
             next,
         };
-        Finished { account: report.content.account, ticket, attempt }
+        Finished { account: report.content.account, ticket, attempt, blocks_line: false }
     }
 
     fn what_follows(&self, report: &AttemptReport) -> Next {

@@ -164,7 +164,7 @@ impl Engine {
         }
         let known: IdSet<DestinationId> = destinations.iter().map(|destination| destination.id).collect();
         let mut orphans = IdSet::default();
-        for LineDepth { line, rows } in lines {
+        for LineDepth { line, rows, .. } in lines {
             if known.contains(&line.destination) {
                 self.tell(Control::Stored(line, rows)).await;
             } else if orphans.insert(line.destination) {

@@ -1,7 +1,7 @@
 //! A store in memory whose faults are switched on and off by the test, and that notes what it was asked.
 
 use async_trait::async_trait;
-use postrider_core::delivery::Line;
+use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::outcome::Next;
 use postrider_core::time::Timestamp;
@@ -111,6 +111,16 @@ impl Store for SwitchedStore {
         let receipt = self.inner.commit(Arc::clone(&batch)).await?;
         self.finished.lock().unwrap().extend(batch.finished.iter().cloned());
         Ok(receipt)
+    }
+
+    async fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.pass_read().await?;
+        self.inner.load_keys(destination, after, limit).await
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {

@@ -6,7 +6,7 @@ mod limits;
 
 use crate::breach::Breach;
 use limits::Limits;
-use postrider_core::delivery::{Lane, Line, Priority, Ticket};
+use postrider_core::delivery::{Priority, Ticket};
 use postrider_core::id::{AttemptId, DeliveryId, DestinationId};
 use postrider_core::outcome::Next;
 use postrider_core::time::Timestamp;
@@ -189,6 +189,5 @@ impl Ledger {
 
 /// A ticket after a failed attempt.
 fn retried(ticket: &Ticket, due: Timestamp) -> Ticket {
-    let line = Line { lane: Lane::Retry, ..ticket.line };
-    Ticket { line, due, attempts: ticket.attempts + 1, ..*ticket }
+    ticket.due_again(due)
 }

@@ -13,13 +13,16 @@ CREATE TABLE queue (
     destination_id INTEGER NOT NULL,
     priority       INTEGER NOT NULL,
     lane           INTEGER NOT NULL,
-    due_at         INTEGER NOT NULL,
+    place          INTEGER NOT NULL, -- when it is due; in an ordered lane its key
     delivery_id    INTEGER NOT NULL,
     event_id       INTEGER NOT NULL,
     route_id       INTEGER NOT NULL,
     account_id     INTEGER NOT NULL,
     attempts       INTEGER NOT NULL,
-    PRIMARY KEY (destination_id, priority, lane, due_at, delivery_id)
+    bytes          INTEGER NOT NULL, -- of its event's body
+    due_at         INTEGER, -- in an ordered lane
+    urgency        INTEGER, -- in an ordered lane, where all priorities wait in one line
+    PRIMARY KEY (destination_id, priority, lane, place, delivery_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE dead_letters (
@@ -29,7 +32,9 @@ CREATE TABLE dead_letters (
     destination_id INTEGER NOT NULL,
     route_id       INTEGER NOT NULL,
     priority       INTEGER NOT NULL,
+    order_key      INTEGER, -- when its destination was ordered
     attempts       INTEGER NOT NULL,
+    bytes          INTEGER NOT NULL, -- of its event's body
     reason         TEXT NOT NULL,
     last_error     TEXT,
     died_at        INTEGER NOT NULL

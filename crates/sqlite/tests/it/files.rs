@@ -42,6 +42,7 @@ fn event(id: u64, received_at: Timestamp) -> NewEvent {
             destination: LINE.destination,
             route: RouteId::from_u64(3),
             priority: LINE.priority,
+            order: None,
         }],
     }
 }
@@ -70,7 +71,7 @@ async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
         timing: Timing::default(),
         next: Next::Delivered,
     };
-    let finished = Finished { account: AccountId::from_u64(1), ticket, attempt };
+    let finished = Finished { account: AccountId::from_u64(1), ticket, attempt, blocks_line: false };
     store.commit(Arc::new(Batch { events: vec![], finished: vec![finished] })).await.unwrap();
 }
 

@@ -1,7 +1,9 @@
 //! What a deleted destination was owed.
 
 use super::Harness;
-use super::sample::{DEAD, START, accept, accept_one, destination, detail, event, finish, fresh, owed};
+use super::sample::{
+    BODY_BYTES, DEAD, START, accept, accept_one, destination, detail, event, finish, fresh, owed,
+};
 use super::sample::{rows, seconds};
 use crate::{Change, DeliveryState, LineDepth, NewDelivery, Store};
 use postrider_core::delivery::{DeliveryStatus, Priority};
@@ -47,7 +49,7 @@ pub async fn burying_leaves_other_destinations_alone(harness: &dyn Harness) {
     assert_eq!(bury(&*store, 10, 100).await, 1);
     let mut lines = store.lines().await.unwrap();
     lines.sort_by_key(|depth| depth.line);
-    assert_eq!(lines, [9, 11].map(|to| LineDepth { line: fresh(to), rows: 1 }));
+    assert_eq!(lines, [9, 11].map(|to| LineDepth { line: fresh(to), rows: 1, bytes: BODY_BYTES }));
     let reasons: Vec<_> =
         detail(&*store, EventId::from_u64(100)).await.deliveries.iter().map(|state| state.reason).collect();
     assert_eq!(reasons, [None, Some(DeathReason::DestinationDeleted), None]);

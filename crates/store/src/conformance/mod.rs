@@ -16,6 +16,7 @@ pub mod configuration;
 pub mod finish;
 pub mod history;
 pub mod idempotency;
+pub mod ordered;
 pub mod queue;
 pub mod restart;
 mod sample;
@@ -50,6 +51,11 @@ macro_rules! conformance_suite {
                 a_page_is_of_one_line_only
                 lines_tell_how_much_is_owed
                 the_greatest_ids_and_dates_keep_their_order
+            }
+            ordered {
+                a_key_keeps_the_order_of_acceptance_over_priorities_and_retries
+                keys_are_read_one_after_the_other
+                a_head_given_up_on_blocks_its_key_if_it_is_to
             }
             finish {
                 a_delivered_delivery_is_no_longer_owed

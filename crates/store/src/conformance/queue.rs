@@ -1,7 +1,9 @@
 //! Reading what is owed.
 
 use super::Harness;
-use super::sample::{START, accept, accept_one, event, finish, fresh, load, owed, received, retry, waiting};
+use super::sample::{
+    BODY_BYTES, START, accept, accept_one, event, finish, fresh, load, owed, received, retry, waiting,
+};
 use crate::{LineDepth, NewDelivery, NewEvent};
 use postrider_core::delivery::{Lane, Line, Priority, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
@@ -65,7 +67,7 @@ pub async fn lines_tell_how_much_is_owed(harness: &dyn Harness) {
     let mut lines = store.lines().await.unwrap();
     lines.sort_by_key(|depth| depth.line);
     let bulk_line = Line { priority: Priority::Bulk, ..fresh(11) };
-    let depth = |(line, rows)| LineDepth { line, rows };
+    let depth = |(line, rows)| LineDepth { line, rows, bytes: rows * BODY_BYTES };
     assert_eq!(lines, [(fresh(10), 3), (retry(10), 1), (fresh(11), 1), (bulk_line, 1)].map(depth));
 }
 
@@ -78,6 +80,7 @@ pub async fn the_greatest_ids_and_dates_keep_their_order(harness: &dyn Harness) 
         destination: DestinationId::from_u64(top),
         route: RouteId::from_u64(top),
         priority: Priority::Critical,
+        order: None,
     };
     let far = |id: u64, deliveries| received(Timestamp::MAX, event(id, deliveries));
     let soon = event(top - 10, vec![delivery(top - 9)]);

@@ -19,6 +19,9 @@ pub(super) const ROUTE: RouteId = RouteId::from_u64(3);
 /// 2026-01-15T08:00:00Z: when the samples begin.
 pub(super) const START: Timestamp = Timestamp::from_unix_ms(1_768_464_000_000);
 
+/// Length of the body of an event with a number of three digits.
+pub(super) const BODY_BYTES: u64 = 14;
+
 pub(super) fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
@@ -38,7 +41,7 @@ pub(super) fn retry(to: u64) -> Line {
 /// A delivery of normal priority.
 pub(super) fn owed(id: u64, to: u64) -> NewDelivery {
     let id = DeliveryId::from_u64(id);
-    NewDelivery { id, destination: destination(to), route: ROUTE, priority: Priority::Normal }
+    NewDelivery { id, destination: destination(to), route: ROUTE, priority: Priority::Normal, order: None }
 }
 
 /// An event of the account and source of the samples, received at [`START`].
@@ -94,7 +97,7 @@ pub(super) fn finished(id: u64, ticket: Ticket, next: Next) -> Finished {
         timing: Timing { total: Duration::from_millis(20), ..Timing::default() },
         next,
     };
-    Finished { account: ACCOUNT, ticket, attempt }
+    Finished { account: ACCOUNT, ticket, attempt, blocks_line: false }
 }
 
 /// The end of a delivery after all its attempts.

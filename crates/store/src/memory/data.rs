@@ -4,8 +4,8 @@ use crate::attempt::Attempt;
 use crate::batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 use crate::event::{DeliveryState, EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
-use postrider_core::delivery::{Lane, Line, Priority, Ticket};
-use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::limits::{IDEMPOTENCY_WINDOW, LIST_BODY_BYTES_MAX};
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
@@ -27,11 +27,10 @@ pub(super) struct Data {
     greatest_id: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Owed {
-    event: EventId,
-    route: RouteId,
-    attempts: u32,
+    account: AccountId,
+    ticket: Ticket,
 }
 
 /// The event that a key came with.
@@ -61,7 +60,7 @@ impl Data {
         }
         for ticket in event.tickets() {
             self.note_id(ticket.delivery.as_u64());
-            self.owe(&ticket);
+            self.owe(event.content.account, ticket);
         }
         self.note_id(event.id.as_u64());
         let before = self.events.insert(event.id, event.clone());
@@ -78,27 +77,29 @@ impl Data {
         Some(if same { Acceptance::Duplicate(known.event) } else { Acceptance::Conflict(known.event) })
     }
 
-    fn owe(&mut self, ticket: &Ticket) {
-        let owed = Owed { event: ticket.event, route: ticket.route, attempts: ticket.attempts };
-        let before = self.queue.insert((ticket.line, ticket.due, ticket.delivery), owed);
+    fn owe(&mut self, account: AccountId, ticket: Ticket) {
+        let before = self.queue.insert(place(&ticket), Owed { account, ticket });
         assert!(before.is_none(), "a delivery is owed once");
     }
 
     /// Without its row in the queue a delivery is no longer owed, so that only the attempt is news.
-    fn finish(&mut self, Finished { ticket, attempt, .. }: &Finished) {
+    fn finish(&mut self, finished: &Finished) {
+        let Finished { ticket, attempt, .. } = finished;
         let key = (attempt.event, attempt.id);
         if self.attempts.contains_key(&key) {
             // Given again after an error. The row may be back at the same place, due at once: it stays.
             return;
         }
-        if let Some(owed) = self.queue.remove(&(ticket.line, ticket.due, ticket.delivery)) {
+        if let Some(owed) = self.queue.remove(&place(ticket)) {
             match attempt.next {
                 Next::Delivered => {}
-                Next::Retry { due } => {
-                    let line = Line { lane: Lane::Retry, ..ticket.line };
-                    self.owe(&Ticket { line, due, attempts: owed.attempts + 1, ..*ticket });
+                Next::Retry { due } => self.owe(owed.account, ticket.due_again(due)),
+                Next::Dead(reason) => {
+                    self.give_up(ticket.delivery, reason);
+                    if finished.blocks_line {
+                        self.owe(owed.account, ticket.due_again(Timestamp::MAX));
+                    }
                 }
-                Next::Dead(reason) => self.give_up(ticket.delivery, reason),
             }
         }
         self.note_id(attempt.id.as_u64());
@@ -112,20 +113,43 @@ impl Data {
 
     pub(super) fn load(&self, line: Line, limit: usize) -> Page {
         let mut rows = self.queue.range(first(line)..).take_while(|((of, ..), _)| *of == line);
-        let ticket = |(&(line, due, delivery), owed): (&Place, &Owed)| {
-            let &Owed { event, route, attempts } = owed;
-            Ticket { delivery, event, route, line, due, attempts }
-        };
-        let tickets = rows.by_ref().take(limit).map(ticket).collect();
+        let tickets = rows.by_ref().take(limit).map(|(_, owed)| owed.ticket).collect();
+        Page { tickets, end: rows.next().is_none() }
+    }
+
+    pub(super) fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Page {
+        let from = Line::first(destination, Priority::Normal, Some(after.unwrap_or(OrderKey::WHOLE)));
+        let mut rows = self
+            .queue
+            .range(first(from)..)
+            .filter(|((line, ..), _)| after.is_none() || *line != from)
+            .take_while(|((line, ..), _)| {
+                (line.destination, line.priority) == (destination, Priority::Normal)
+            });
+        let tickets = rows.by_ref().take(limit).map(|(_, owed)| owed.ticket).collect();
         Page { tickets, end: rows.next().is_none() }
     }
 
     pub(super) fn lines(&self) -> Vec<LineDepth> {
         let mut lines: Vec<LineDepth> = Vec::new();
-        for (line, ..) in self.queue.keys() {
+        for ((line, ..), owed) in &self.queue {
+            // All keys of an ordered lane together.
+            let line = match line.lane {
+                Lane::Ordered(_) => Line { lane: Lane::Ordered(OrderKey::WHOLE), ..*line },
+                _ => *line,
+            };
+            let bytes = u64::from(owed.ticket.bytes);
             match lines.last_mut() {
-                Some(last) if last.line == *line => last.rows += 1,
-                _ => lines.push(LineDepth { line: *line, rows: 1 }),
+                Some(last) if last.line == line => {
+                    last.rows += 1;
+                    last.bytes += bytes;
+                }
+                _ => lines.push(LineDepth { line, rows: 1, bytes }),
             }
         }
         lines
@@ -197,6 +221,11 @@ impl Data {
     fn note_id(&mut self, id: u64) {
         self.greatest_id = self.greatest_id.max(id);
     }
+}
+
+fn place(ticket: &Ticket) -> Place {
+    let (at, delivery) = ticket.place();
+    (ticket.line, at, delivery)
 }
 
 /// Sorts before everything that waits in a line.

@@ -16,7 +16,7 @@ use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use async_trait::async_trait;
 use data::Data;
-use postrider_core::delivery::Line;
+use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::time::Timestamp;
 use settings::Settings;
@@ -64,6 +64,15 @@ impl Store for MemoryStore {
             Some(fault) => Err(fault()),
             None => Ok(state.data.commit(&batch)),
         }
+    }
+
+    async fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        Ok(self.state().data.load_keys(destination, after, limit))
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
