@@ -26,7 +26,8 @@ impl fmt::Display for OutOfRange {
 
 impl std::error::Error for OutOfRange {}
 
-fn ranged(value: u64, min: u32, max: u32) -> Result<u32, OutOfRange> {
+/// A number that is allowed, or what would be.
+pub(crate) fn ranged(value: u64, min: u32, max: u32) -> Result<u32, OutOfRange> {
     u32::try_from(value).ok().filter(|value| (min..=max).contains(value)).ok_or(OutOfRange { min, max })
 }
 

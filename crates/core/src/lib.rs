@@ -3,9 +3,11 @@
 //! Everything here is a value or a pure state machine. Time and chance come in as arguments, so a run
 //! replays from its inputs.
 
+pub mod account;
 pub mod delivery;
 pub mod destination;
 pub mod event;
+pub mod final_status;
 pub mod id;
 pub mod limits;
 pub mod map;

@@ -57,6 +57,10 @@ pub const CIRCUIT_COOLDOWN_MAX: Duration = Duration::from_secs(24 * 3600);
 
 /// Greatest weight of an account against the others.
 pub const WEIGHT_MAX: u32 = 1000;
+/// Greatest limit on what an account may be owed, in deliveries or in bytes; beyond it a limit limits nothing.
+pub const PENDING_LIMIT_MAX: u64 = 1_000_000_000_000_000;
+/// Longest CEL expression.
+pub const EXPRESSION_BYTES_MAX: usize = 4096;
 
 /// Most attempts a retry policy may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;

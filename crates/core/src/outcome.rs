@@ -65,7 +65,7 @@ pub enum DeathReason {
     Attempts,
     /// The policy's age is reached.
     Age,
-    /// The receiver's answer is final (410 Gone).
+    /// The receiver's answer is final: 410 Gone, or one that the policy names.
     FinalAnswer,
     /// Its destination was deleted.
     DestinationDeleted,
@@ -125,7 +125,7 @@ pub fn next(policy: &RetryPolicy, finding: Finding, now: Timestamp, chance: Chan
     if finding.outcome == Outcome::Success {
         return Next::Delivered;
     }
-    if finding.status == Some(410) {
+    if finding.status.is_some_and(|status| policy.final_statuses().covers(status)) {
         return Next::Dead(DeathReason::FinalAnswer);
     }
     if finding.attempts >= policy.max_attempts() {
@@ -142,6 +142,7 @@ pub fn next(policy: &RetryPolicy, finding: Finding, now: Timestamp, chance: Chan
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::final_status::{FinalStatus, FinalStatuses};
     use crate::retry::{Jitter, Schedule};
 
     const NOW: Timestamp = Timestamp::from_unix_ms(1_000_000);
@@ -173,6 +174,22 @@ mod tests {
         ];
         for (finding, expected) in rows {
             assert_eq!(next(&policy(None), finding, NOW, chance), expected, "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_the_policy_names_is_final_at_once() {
+        let named = FinalStatuses::new([FinalStatus::Code(404), FinalStatus::Class3xx]);
+        let policy = policy(None).with_final_statuses(named);
+        for (status, expected) in [
+            (404, Next::Dead(DeathReason::FinalAnswer)),
+            (302, Next::Dead(DeathReason::FinalAnswer)),
+            (410, Next::Dead(DeathReason::FinalAnswer)),
+            (400, after_seconds(10)),
+            (503, after_seconds(10)),
+        ] {
+            let finding = finding(Outcome::from_status(status), Some(status), 1);
+            assert_eq!(next(&policy, finding, NOW, Chance::new(0)), expected, "{status}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! When a failed delivery is due again: delays, jitter, and the limits of attempts and age.
 
+use crate::final_status::FinalStatuses;
 use crate::limits::{ATTEMPTS_MAX, RETRY_DELAY_MAX};
 use std::fmt;
 use std::time::Duration;
@@ -54,6 +55,7 @@ pub struct RetryPolicy {
     max_attempts: u32,
     max_age: Option<Duration>,
     jitter: Jitter,
+    final_statuses: FinalStatuses,
 }
 
 /// Which field of a policy is not allowed, and what would be.
@@ -96,7 +98,12 @@ impl RetryPolicy {
         if max_age == Some(Duration::ZERO) {
             return Err(bad("max_age_seconds", "must be at least 1".into()));
         }
-        Ok(RetryPolicy { schedule, max_attempts, max_age, jitter })
+        Ok(RetryPolicy { schedule, max_attempts, max_age, jitter, final_statuses: FinalStatuses::default() })
+    }
+
+    /// The same policy, with these answers final.
+    pub fn with_final_statuses(self, final_statuses: FinalStatuses) -> Self {
+        RetryPolicy { final_statuses, ..self }
     }
 
     /// Attempts after which a delivery is given up on.
@@ -117,6 +124,11 @@ impl RetryPolicy {
     /// Whether waits are spread.
     pub const fn jitter(&self) -> Jitter {
         self.jitter
+    }
+
+    /// Which answers are final at once.
+    pub const fn final_statuses(&self) -> &FinalStatuses {
+        &self.final_statuses
     }
 
     /// The wait after so many attempts.

@@ -35,19 +35,12 @@ pub(crate) fn configure(world: &mut World) {
 
 fn destination(number: u64, world: &mut World) -> Destination {
     let random = &mut world.random;
+    let (id, blank) = (DestinationId::from_u64(number), String::new);
     Destination {
-        id: DestinationId::from_u64(number),
-        account: ACCOUNT,
-        name: String::new(),
-        url: String::new(),
         max_concurrency: concurrency(if random.one_in(3) { 1 } else { random.between(1, 6) }),
         timeout: TimeoutSeconds::new(random.between(1, 30)).expect("half a minute is legal"),
         retry_policy: policy(random),
-        active: true,
-        auth: None,
-        custom_headers: Default::default(),
-        signing_secret: String::new(),
-        created_at: world.now,
+        ..Destination::new(id, ACCOUNT, blank(), blank(), blank(), world.now)
     }
 }
 

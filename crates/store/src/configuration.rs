@@ -1,8 +1,11 @@
 //! What an operator or tenant configures: accounts, keys, sources, destinations, routes.
 
 use crate::headers::Headers;
+use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::destination::{
+    CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
+};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::retry::RetryPolicy;
@@ -16,8 +19,31 @@ pub struct Account {
     pub id: AccountId,
     /// Its name.
     pub name: String,
+    /// Its share beside the other accounts.
+    pub weight: Weight,
+    /// Attempts in flight at once, over all its destinations.
+    pub max_in_flight: Option<u32>,
+    /// Deliveries it may be owed before its events are refused.
+    pub max_pending: Option<u64>,
+    /// The same in bytes of their events' bodies.
+    pub max_pending_bytes: Option<u64>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl Account {
+    /// One with the usual share and no limits.
+    pub fn new(id: AccountId, name: String, created_at: Timestamp) -> Self {
+        Account {
+            id,
+            name,
+            weight: Weight::default(),
+            max_in_flight: None,
+            max_pending: None,
+            max_pending_bytes: None,
+            created_at,
+        }
+    }
 }
 
 /// A key to the API. Only a hash of it is kept.
@@ -91,8 +117,24 @@ pub struct Destination {
     pub timeout: TimeoutSeconds,
     /// When failed deliveries are due again; a route's own policy stands above it.
     pub retry_policy: Option<RetryPolicy>,
+    /// How often it may be sent to; as often as there is something when `None`.
+    pub rate_limit: Option<RateLimit>,
+    /// In which order it gets its events.
+    pub ordering: Ordering,
+    /// The CEL expression for the key of [`Ordering::ByKey`].
+    pub ordering_key: Option<String>,
+    /// What becomes of an ordered line when its head is given up on.
+    pub on_dead_letter: OnDeadLetter,
+    /// Whether fewer attempts than `max_concurrency` are made at once while it struggles.
+    pub adaptive: bool,
+    /// When it is left alone, and for how long.
+    pub circuit: CircuitPolicy,
+    /// An operator has stopped it for a while; it keeps what it is owed and is sent nothing.
+    pub paused: bool,
     /// An inactive destination keeps what it is owed and is sent nothing.
     pub active: bool,
+    /// Why it is not active, when the gateway knows.
+    pub disabled_reason: Option<String>,
     /// Credentials that the receiver wants.
     pub auth: Option<DestinationAuth>,
     /// Further headers.
@@ -101,6 +143,41 @@ pub struct Destination {
     pub signing_secret: String,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl Destination {
+    /// One that is active, with every setting at its default.
+    pub fn new(
+        id: DestinationId,
+        account: AccountId,
+        name: String,
+        url: String,
+        signing_secret: String,
+        created_at: Timestamp,
+    ) -> Self {
+        Destination {
+            id,
+            account,
+            name,
+            url,
+            max_concurrency: MaxConcurrency::default(),
+            timeout: TimeoutSeconds::default(),
+            retry_policy: None,
+            rate_limit: None,
+            ordering: Ordering::default(),
+            ordering_key: None,
+            on_dead_letter: OnDeadLetter::default(),
+            adaptive: true,
+            circuit: CircuitPolicy::default(),
+            paused: false,
+            active: true,
+            disabled_reason: None,
+            auth: None,
+            custom_headers: Headers::default(),
+            signing_secret,
+            created_at,
+        }
+    }
 }
 
 /// Credentials that a receiver wants.

@@ -352,7 +352,8 @@ fn hold_after_stop(destination: &Destination, unclean_stop: bool, clock: Clock) 
 }
 
 fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
-    Settings { max_concurrency: destination.max_concurrency, paused: !destination.active, hold_until }
+    let paused = destination.paused || !destination.active;
+    Settings { max_concurrency: destination.max_concurrency, paused, hold_until }
 }
 
 /// The dispatcher has a thread of its own, so that no request handler ever delays a decision.

@@ -3,7 +3,6 @@
 use crate::wait::{PATIENCE, wait_until};
 use bytes::Bytes;
 use postrider_core::delivery::{DeliveryStatus, Priority};
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
@@ -69,7 +68,7 @@ impl Setup {
 
 async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
     let created_at = engine.clock().now();
-    let account = Account { id: AccountId::from_u64(engine.next_id()), name: "tenant".into(), created_at };
+    let account = Account::new(AccountId::from_u64(engine.next_id()), "tenant".into(), created_at);
     let source = Source {
         id: SourceId::from_u64(engine.next_id()),
         account: account.id,
@@ -108,19 +107,11 @@ impl Gateway {
 
     /// A destination that is not configured yet. What fails stays failed: the retry is an hour away.
     pub(crate) fn destination(&self, url: &str) -> Destination {
+        let id = DestinationId::from_u64(self.engine.next_id());
+        let (account, name) = (self.source.account, "destination".to_owned());
         Destination {
-            id: DestinationId::from_u64(self.engine.next_id()),
-            account: self.source.account,
-            name: "destination".into(),
-            url: url.to_owned(),
-            max_concurrency: MaxConcurrency::default(),
-            timeout: TimeoutSeconds::default(),
             retry_policy: Some(every(Duration::from_secs(3600), 10)),
-            active: true,
-            auth: None,
-            custom_headers: Default::default(),
-            signing_secret: SECRET.into(),
-            created_at: Timestamp::ZERO,
+            ..Destination::new(id, account, name, url.to_owned(), SECRET.into(), Timestamp::ZERO)
         }
     }
 

@@ -87,6 +87,17 @@ impl Fields {
         }
     }
 
+    /// One of a few words.
+    pub(crate) fn word<T>(
+        &mut self,
+        field: &'static str,
+        known: impl Fn(&str) -> Option<T>,
+        allowed: &str,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(value) = self.take(field) else { return Ok(None) };
+        value.as_str().and_then(known).map(Some).ok_or_else(|| ApiError::field(field, allowed))
+    }
+
     /// A number, checked by its type. What is no whole number is told the same as one out of range.
     pub(crate) fn number<T, E: std::fmt::Display>(
         &mut self,

@@ -68,6 +68,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/v1/accounts", get(accounts::list).post(accounts::create))
+        .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::update))
         .route("/v1/api-keys", get(api_keys::list).post(api_keys::create))
         .route("/v1/api-keys/{id}", delete(api_keys::revoke))
         .route("/v1/sources", get(sources::list).post(sources::create))
@@ -77,6 +78,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             "/v1/destinations/{id}",
             get(destinations::get).patch(destinations::update).delete(destinations::delete),
         )
+        .route("/v1/destinations/{id}/pause", post(destinations::pause))
+        .route("/v1/destinations/{id}/resume", post(destinations::resume))
         .route("/v1/destinations/{id}/rotate-secret", post(destinations::rotate_secret))
         .route("/v1/routes", get(routes::list).post(routes::create))
         .route("/v1/routes/{id}", get(routes::get).delete(routes::delete))

@@ -30,12 +30,24 @@ pub(crate) fn json_text(status: StatusCode, text: String) -> Response {
 }
 
 pub(crate) fn account(account: &Account) -> Value {
-    json!({
+    let mut object = json!({
         "id": account.id.to_string(),
         "name": account.name,
         "plan": "self-hosted",
+        "weight": account.weight.get(),
         "created_at": account.created_at.to_string(),
-    })
+    });
+    let limits = [
+        ("max_in_flight", account.max_in_flight.map(u64::from)),
+        ("max_pending", account.max_pending),
+        ("max_pending_bytes", account.max_pending_bytes),
+    ];
+    for (field, limit) in limits {
+        if let Some(limit) = limit {
+            object[field] = limit.into();
+        }
+    }
+    object
 }
 
 pub(crate) fn api_key(key: &ApiKey) -> Value {
@@ -82,14 +94,31 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         "url": destination.url,
         "timeout_seconds": destination.timeout.get(),
         "max_concurrency": destination.max_concurrency.get(),
+        "ordering": destination.ordering.as_str(),
+        "on_dead_letter": destination.on_dead_letter.as_str(),
+        "adaptive": destination.adaptive,
+        "circuit": {
+            "threshold": destination.circuit.threshold(),
+            "cooldown_seconds": destination.circuit.cooldown().as_secs(),
+            "cooldown_max_seconds": destination.circuit.cooldown_max().as_secs(),
+        },
         "active": destination.active,
-        "status": if destination.active { "active" } else { "paused" },
+        "status": destination_status(destination),
         "in_flight": seen.map_or(0, |seen| seen.in_flight),
         "pending": seen.map_or(0, |seen| seen.pending),
         "created_at": destination.created_at.to_string(),
     });
     if let Some(policy) = &destination.retry_policy {
         object["retry_policy"] = policy_to_json(policy);
+    }
+    if let Some(limit) = destination.rate_limit {
+        object["rate_limit"] = json!({ "per_second": limit.per_second(), "burst": limit.burst() });
+    }
+    if let Some(key) = &destination.ordering_key {
+        object["ordering_key"] = key.as_str().into();
+    }
+    if let Some(reason) = &destination.disabled_reason {
+        object["disabled_reason"] = reason.as_str().into();
     }
     match &destination.auth {
         None => {}
@@ -104,6 +133,14 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         object["custom_headers"] = Value::Object(names.collect());
     }
     object
+}
+
+fn destination_status(destination: &Destination) -> &'static str {
+    match (destination.active, destination.paused) {
+        (false, _) => "disabled",
+        (true, true) => "paused",
+        (true, false) => "active",
+    }
 }
 
 pub(crate) fn route(route: &Route) -> Value {

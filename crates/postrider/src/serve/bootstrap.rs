@@ -52,13 +52,8 @@ fn decide(engine: &Engine, catalog: &Catalog, listed: &[ListedDestination]) -> V
     let account = match catalog.accounts().first() {
         Some(account) => account.id,
         None => {
-            let account = Account {
-                id: AccountId::from_u64(engine.next_id()),
-                name: "default".into(),
-                created_at: engine.clock().now(),
-            };
-            let id = account.id;
-            changes.push(Change::PutAccount(account));
+            let id = AccountId::from_u64(engine.next_id());
+            changes.push(Change::PutAccount(Account::new(id, "default".into(), engine.clock().now())));
             changes.push(Change::PutSource(new_source(engine, id, "default")));
             id
         }
@@ -99,31 +94,30 @@ fn reconcile(
         match known.iter().position(|found| found.name == wanted.name) {
             Some(index) => {
                 let found = known.remove(index);
-                changes.push(put(wanted, found.id, &found.signing_secret, &found, account, engine));
+                changes.push(Change::PutDestination(Box::new(listed_as(wanted, (*found).clone()))));
             }
             None => changes.extend(new_destination(engine, account, source, wanted)),
         }
     }
     for gone in known.into_iter().filter(|gone| gone.active) {
-        changes.push(Change::PutDestination(Box::new(Destination { active: false, ..(*gone).clone() })));
+        let disabled_reason = Some("It is no longer listed in the configuration file.".into());
+        let off = Destination { active: false, disabled_reason, ..(*gone).clone() };
+        changes.push(Change::PutDestination(Box::new(off)));
     }
 }
 
-fn put(
-    wanted: &ListedDestination,
-    id: DestinationId,
-    secret: &str,
-    found: &Destination,
-    account: AccountId,
-    engine: &Engine,
-) -> Change {
-    let fresh = destination(engine, account, id, secret.to_owned(), wanted);
-    Change::PutDestination(Box::new(Destination {
-        auth: found.auth.clone(),
-        custom_headers: found.custom_headers.clone(),
-        created_at: found.created_at,
-        ..fresh
-    }))
+/// What the file says goes over what is known. The rest stays, a pause by an operator included.
+fn listed_as(wanted: &ListedDestination, found: Destination) -> Destination {
+    Destination {
+        name: wanted.name.clone(),
+        url: wanted.url.clone(),
+        max_concurrency: wanted.max_concurrency,
+        timeout: wanted.timeout,
+        retry_policy: wanted.retry_policy.clone(),
+        active: true,
+        disabled_reason: None,
+        ..found
+    }
 }
 
 fn new_destination(
@@ -146,31 +140,9 @@ fn new_destination(
         active: true,
         created_at: engine.clock().now(),
     };
-    let made = destination(engine, account, id, SigningSecret::text_of(bytes), wanted);
-    [Change::PutDestination(Box::new(made)), Change::PutRoute(route)]
-}
-
-fn destination(
-    engine: &Engine,
-    account: AccountId,
-    id: DestinationId,
-    signing_secret: String,
-    wanted: &ListedDestination,
-) -> Destination {
-    Destination {
-        id,
-        account,
-        name: wanted.name.clone(),
-        url: wanted.url.clone(),
-        max_concurrency: wanted.max_concurrency,
-        timeout: wanted.timeout,
-        retry_policy: wanted.retry_policy.clone(),
-        active: true,
-        auth: None,
-        custom_headers: Default::default(),
-        signing_secret,
-        created_at: engine.clock().now(),
-    }
+    let (name, url, secret) = (wanted.name.clone(), wanted.url.clone(), SigningSecret::text_of(bytes));
+    let plain = Destination::new(id, account, name, url, secret, engine.clock().now());
+    [Change::PutDestination(Box::new(listed_as(wanted, plain))), Change::PutRoute(route)]
 }
 
 /// A source with a random token and no further check of its senders.

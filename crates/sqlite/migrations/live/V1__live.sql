@@ -15,9 +15,13 @@ CREATE TABLE segments (
 ) STRICT;
 
 CREATE TABLE accounts (
-    id         INTEGER PRIMARY KEY,
-    name       TEXT NOT NULL,
-    created_at INTEGER NOT NULL
+    id                INTEGER PRIMARY KEY,
+    name              TEXT NOT NULL,
+    weight            INTEGER NOT NULL,
+    max_in_flight     INTEGER, -- NULL in this and the next two means no limit
+    max_pending       INTEGER,
+    max_pending_bytes INTEGER,
+    created_at        INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE api_keys (
@@ -43,19 +47,30 @@ CREATE TABLE sources (
 ) STRICT;
 
 CREATE TABLE destinations (
-    id              INTEGER PRIMARY KEY,
-    account_id      INTEGER NOT NULL,
-    name            TEXT NOT NULL,
-    url             TEXT NOT NULL,
-    max_concurrency INTEGER NOT NULL,
-    timeout_seconds INTEGER NOT NULL,
-    retry_policy    TEXT,
-    active          INTEGER NOT NULL,
-    auth_header     TEXT, -- NULL with a value means a bearer token
-    auth_value      TEXT,
-    custom_headers  TEXT NOT NULL,
-    signing_secret  TEXT NOT NULL,
-    created_at      INTEGER NOT NULL
+    id                           INTEGER PRIMARY KEY,
+    account_id                   INTEGER NOT NULL,
+    name                         TEXT NOT NULL,
+    url                          TEXT NOT NULL,
+    max_concurrency              INTEGER NOT NULL,
+    timeout_seconds              INTEGER NOT NULL,
+    retry_policy                 TEXT,
+    rate_per_second              REAL, -- NULL means no limit
+    rate_burst                   INTEGER,
+    ordering                     TEXT NOT NULL,
+    ordering_key                 TEXT,
+    on_dead_letter               TEXT NOT NULL,
+    adaptive                     INTEGER NOT NULL,
+    circuit_threshold            INTEGER NOT NULL,
+    circuit_cooldown_seconds     INTEGER NOT NULL,
+    circuit_cooldown_max_seconds INTEGER NOT NULL,
+    paused                       INTEGER NOT NULL,
+    active                       INTEGER NOT NULL,
+    disabled_reason              TEXT,
+    auth_header                  TEXT, -- NULL with a value means a bearer token
+    auth_value                   TEXT,
+    custom_headers               TEXT NOT NULL,
+    signing_secret               TEXT NOT NULL,
+    created_at                   INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE routes (

@@ -6,15 +6,20 @@ use crate::Store;
 use crate::{
     Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
 };
+use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::destination::{
+    CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
+};
+use postrider_core::final_status::{FinalStatus, FinalStatuses};
 use postrider_core::id::{AccountId, ApiKeyId, RouteId, SourceId};
+use postrider_core::limits::PENDING_LIMIT_MAX;
 use postrider_core::pattern::EventPattern;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
 use std::time::Duration;
 
 pub(super) fn account() -> Account {
-    Account { id: ACCOUNT, name: "Ärzte & Söhne".into(), created_at: START }
+    Account::new(ACCOUNT, "Ärzte & Söhne".into(), START)
 }
 
 pub(super) fn api_key(id: u64) -> ApiKey {
@@ -43,20 +48,8 @@ pub(super) fn source(id: u64) -> Source {
 }
 
 pub(super) fn plain_destination(id: u64) -> Destination {
-    Destination {
-        id: destination(id),
-        account: ACCOUNT,
-        name: "billing".into(),
-        url: "https://example.com/hooks?a=b".into(),
-        max_concurrency: MaxConcurrency::default(),
-        timeout: TimeoutSeconds::default(),
-        retry_policy: None,
-        active: true,
-        auth: None,
-        custom_headers: Default::default(),
-        signing_secret: "whsec_c2VjcmV0".into(),
-        created_at: START,
-    }
+    let (name, url) = ("billing".into(), "https://example.com/hooks?a=b".into());
+    Destination::new(destination(id), ACCOUNT, name, url, "whsec_c2VjcmV0".into(), START)
 }
 
 pub(super) fn route(id: u64, from: Option<SourceId>, to: u64) -> Route {
@@ -99,18 +92,34 @@ fn destinations() -> [Destination; 3] {
         max_concurrency: MaxConcurrency::new(1000).unwrap(),
         timeout: TimeoutSeconds::new(120).unwrap(),
         retry_policy: Some(RetryPolicy::default()),
+        rate_limit: RateLimit::new(0.1, Some(100_000)).ok(),
+        ordering: Ordering::ByKey,
+        ordering_key: Some("payload.\"kunde\" ü".into()),
+        on_dead_letter: OnDeadLetter::Skip,
+        adaptive: false,
+        circuit: CircuitPolicy::new(Some(10_000), Some(1), Some(86_400)).unwrap(),
+        paused: true,
         active: false,
+        disabled_reason: Some("it answered 410".into()),
         auth: Some(DestinationAuth::Bearer { token: "bearer-token".into() }),
         custom_headers: [("X-B", "2"), ("X-A", "1"), ("X-B", "")].into_iter().collect(),
         ..plain_destination(41)
     };
-    let keyed = Destination { auth: Some(header), ..plain_destination(42) };
+    let keyed = Destination { auth: Some(header), ordering: Ordering::Strict, ..plain_destination(42) };
     [plain_destination(40), full, keyed]
 }
 
 pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Harness) {
     let store = harness.open().await;
-    let accounts = [account(), Account { id: AccountId::from_u64(9), ..account() }];
+    let limited = Account {
+        id: AccountId::from_u64(9),
+        weight: Weight::new(1000).unwrap(),
+        max_in_flight: Some(1),
+        max_pending: Some(PENDING_LIMIT_MAX),
+        max_pending_bytes: Some(1),
+        ..account()
+    };
+    let accounts = [account(), limited];
     let revoked = ApiKey { revoked_at: Some(START.after(seconds(9))), ..api_key(21) };
     let keys = [api_key(20), revoked];
     let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
@@ -245,11 +254,13 @@ pub async fn retry_policies_come_back_exactly(harness: &dyn Harness) {
         factor: 1.7,
         cap: Duration::from_millis(3_600_500),
     };
+    let finals = FinalStatuses::new([FinalStatus::Code(404), FinalStatus::Class3xx, FinalStatus::Code(429)]);
     let policies = [
         RetryPolicy::new(delays.clone(), None, None, Jitter::None),
         RetryPolicy::new(delays, Some(100), Some(seconds(3600)), Jitter::Full),
         RetryPolicy::new(exponential.clone(), None, None, Jitter::Full),
-        RetryPolicy::new(exponential, Some(1), Some(seconds(86_400)), Jitter::None),
+        RetryPolicy::new(exponential, Some(1), Some(seconds(86_400)), Jitter::None)
+            .map(|policy| policy.with_final_statuses(finals)),
     ];
     let with = |(id, policy): (u64, _)| Destination { retry_policy: policy, ..plain_destination(id) };
     let expected: Vec<Destination> = (40..).zip(policies.map(Result::ok)).map(with).collect();

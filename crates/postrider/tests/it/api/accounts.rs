@@ -11,7 +11,7 @@ fn an_account_is_made_without_a_key_and_brings_its_own() {
     let anyone = gateway.api().with_key("");
     let made = anyone.post("/v1/accounts", &json!({ "name": "Shop & Söhne" })).data(201);
     check_fields(&made, "account api_key");
-    check_fields(&made["account"], "id name plan email? retention_days? created_at");
+    check_fields(&made["account"], "id name plan email? retention_days? weight created_at");
     check_time(&made["account"]["created_at"]);
     assert_eq!(made["account"]["name"], "Shop & Söhne");
     assert!(made["account"]["id"].as_str().unwrap().starts_with("acc_"), "{made}");
@@ -21,6 +21,8 @@ fn an_account_is_made_without_a_key_and_brings_its_own() {
     let tenant = anyone.with_key(key);
     assert_eq!(tenant.get("/v1/destinations").data(200), json!([]));
     assert_eq!(tenant.get("/v1/accounts").data(200), json!([made["account"]]));
+    let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
+    assert_eq!(tenant.get(&path).data(200), made["account"]);
     let keys = tenant.get("/v1/api-keys").data(200);
     assert_eq!(keys[0]["account_id"], made["account"]["id"]);
 }
@@ -67,4 +69,46 @@ fn the_operator_acts_for_the_account_that_is_named() {
     let headers = [("postrider-account", other.as_str().unwrap())];
     let own = tenant.call("GET", "/v1/sources", &headers, b"").data(200);
     assert_eq!(own[0]["id"], source, "a tenant's key acts for the tenant whatever it says");
+}
+
+#[test]
+fn the_operator_sets_the_share_of_an_account_and_the_tenant_only_its_name() {
+    let site = Site::new();
+    let gateway = site.start();
+    let operator = gateway.api();
+    let made = operator.post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
+    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
+    let mut expected = made["account"].clone();
+    assert_eq!(expected["weight"], 1);
+    for (field, value) in [
+        ("weight", json!(1000)),
+        ("max_in_flight", json!(16_384)),
+        ("max_pending", json!(1_000_000)),
+        ("max_pending_bytes", json!(1_000_000_000_000_000_u64)),
+    ] {
+        let sentence = tenant.patch(&path, &json!({ field: value })).refusal(403);
+        assert!(sentence.contains(field), "{sentence}");
+        tenant.patch(&path, &json!({ field: null })).refusal(403);
+        expected[field] = value.clone();
+        assert_eq!(operator.patch(&path, &json!({ field: value })).data(200), expected, "{field}");
+    }
+    expected["name"] = json!("renamed");
+    assert_eq!(tenant.patch(&path, &json!({ "name": "renamed" })).data(200), expected);
+    gateway.kill();
+    let _gateway = site.start();
+    assert_eq!(operator.get(&path).data(200), expected);
+    let without =
+        json!({ "max_in_flight": null, "max_pending": null, "max_pending_bytes": null, "weight": null });
+    for limit in ["max_in_flight", "max_pending", "max_pending_bytes"] {
+        expected.as_object_mut().unwrap().remove(limit);
+    }
+    assert_eq!(operator.patch(&path, &without).data(200), expected, "a weight is always there");
+    for other in ["acc_0000000000000", "x"] {
+        operator.get(&format!("/v1/accounts/{other}")).refusal(404);
+    }
+    let first = operator.get("/v1/accounts").data(200)[0]["id"].clone();
+    let foreign = format!("/v1/accounts/{}", first.as_str().unwrap());
+    tenant.get(&foreign).refusal(404);
+    tenant.patch(&foreign, &json!({ "name": "mine" })).refusal(404);
 }

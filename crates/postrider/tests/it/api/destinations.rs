@@ -6,7 +6,8 @@ use serde_json::json;
 
 const FIELDS: &str =
     "id account_id name url timeout_seconds max_concurrency active auth_config? custom_headers? preset?
-    retry_policy? status in_flight pending created_at";
+    retry_policy? rate_limit? ordering ordering_key? on_dead_letter adaptive circuit status disabled_reason?
+    in_flight pending created_at";
 
 #[test]
 fn a_destination_is_made_shown_listed_and_deleted() {
@@ -58,7 +59,7 @@ fn each_field_can_be_changed_alone_and_the_change_survives_a_kill() {
     let without = api.patch(&path, &json!({ "retry_policy": null, "name": null })).data(200);
     assert_eq!(without, expected, "null takes an optional field away, and leaves one that must be there");
     expected["active"] = json!(false);
-    expected["status"] = json!("paused");
+    expected["status"] = json!("disabled");
     assert_eq!(api.patch(&path, &json!({ "active": false })).data(200), expected);
     assert_eq!(api.patch(&path, &json!({})).data(200), expected, "nothing asked, nothing changed");
     gateway.kill();

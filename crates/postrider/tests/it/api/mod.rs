@@ -7,6 +7,7 @@ mod health;
 mod keys;
 mod routes;
 mod secrets;
+mod settings;
 mod sources;
 mod tenants;
 

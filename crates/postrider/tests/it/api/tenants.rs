@@ -38,6 +38,8 @@ fn what_is_another_tenants_is_not_there() {
         ("GET", format!("/v1/destinations/{}", theirs.destination)),
         ("PATCH", format!("/v1/destinations/{}", theirs.destination)),
         ("DELETE", format!("/v1/destinations/{}", theirs.destination)),
+        ("POST", format!("/v1/destinations/{}/pause", theirs.destination)),
+        ("POST", format!("/v1/destinations/{}/resume", theirs.destination)),
         ("POST", format!("/v1/destinations/{}/rotate-secret", theirs.destination)),
         ("GET", format!("/v1/routes/{}", theirs.route)),
         ("DELETE", format!("/v1/routes/{}", theirs.route)),

@@ -53,7 +53,7 @@ fn bad_urls() -> Vec<Value> {
 }
 
 /// Numbers that no limit can be.
-fn bad_numbers() -> Vec<Value> {
+pub(super) fn bad_numbers() -> Vec<Value> {
     let texts = [
         "0",
         "-1",
@@ -70,7 +70,7 @@ fn bad_numbers() -> Vec<Value> {
     numbers
 }
 
-fn bad_switches() -> Vec<Value> {
+pub(super) fn bad_switches() -> Vec<Value> {
     vec![json!(0), json!("true"), json!([]), json!({})]
 }
 

@@ -7,6 +7,7 @@ mod heads;
 mod ids;
 mod json;
 mod parameters;
+mod settings;
 
 use crate::rig::{Answer, Api, Gateway};
 use serde_json::{Value, json};

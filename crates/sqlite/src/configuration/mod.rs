@@ -1,17 +1,18 @@
 //! Configuration in `live.db`: small tables, written whole, read whole at start.
 
+mod destination;
+
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, time, uint};
+use destination::{put_destination, read_destination};
+use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::retry::RetryPolicy;
 use postrider_store::codec::{policy_from_json, policy_to_json};
-use postrider_store::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Headers, Route, Source, SourceAuth,
-};
+use postrider_store::{Account, ApiKey, Change, Configuration, Route, Source, SourceAuth};
 use rusqlite::{Connection, Row, Transaction, params};
 
 pub(crate) fn write(live: &mut Connection, changes: &[Change]) -> rusqlite::Result<()> {
@@ -50,8 +51,16 @@ fn write_one(into: &Transaction<'_>, change: &Change) -> rusqlite::Result<u64> {
 
 fn put_account(into: &Transaction<'_>, account: &Account) -> rusqlite::Result<u64> {
     into.execute(
-        "INSERT OR REPLACE INTO accounts VALUES (?1, ?2, ?3)",
-        params![int(account.id.as_u64()), account.name, time(account.created_at)],
+        "INSERT OR REPLACE INTO accounts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            int(account.id.as_u64()),
+            account.name,
+            account.weight.get(),
+            account.max_in_flight,
+            account.max_pending.map(int),
+            account.max_pending_bytes.map(int),
+            time(account.created_at)
+        ],
     )?;
     Ok(account.id.as_u64())
 }
@@ -92,33 +101,6 @@ fn put_source(into: &Transaction<'_>, source: &Source) -> rusqlite::Result<u64> 
         ],
     )?;
     Ok(source.id.as_u64())
-}
-
-fn put_destination(into: &Transaction<'_>, destination: &Destination) -> rusqlite::Result<u64> {
-    let (auth_header, auth_value) = match &destination.auth {
-        None => (None, None),
-        Some(DestinationAuth::Bearer { token }) => (None, Some(token)),
-        Some(DestinationAuth::Header { header, value }) => (Some(header), Some(value)),
-    };
-    into.execute(
-        "INSERT OR REPLACE INTO destinations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-        params![
-            int(destination.id.as_u64()),
-            int(destination.account.as_u64()),
-            destination.name,
-            destination.url,
-            destination.max_concurrency.get(),
-            destination.timeout.get(),
-            destination.retry_policy.as_ref().map(policy_text),
-            destination.active,
-            auth_header,
-            auth_value,
-            destination.custom_headers.as_text(),
-            destination.signing_secret,
-            time(destination.created_at)
-        ],
-    )?;
-    Ok(destination.id.as_u64())
 }
 
 fn put_route(into: &Transaction<'_>, route: &Route) -> rusqlite::Result<u64> {
@@ -177,9 +159,14 @@ fn all<T>(
 }
 
 fn read_account(row: &Row<'_>) -> rusqlite::Result<Account> {
+    let limit = |column| row.get::<_, Option<i64>>(column).map(|limit| limit.map(uint));
     Ok(Account {
         id: AccountId::from_u64(uint(row.get("id")?)),
         name: row.get("name")?,
+        weight: Weight::new(uint(row.get("weight")?)).map_err(|_| corrupt("a weight"))?,
+        max_in_flight: row.get("max_in_flight")?,
+        max_pending: limit("max_pending")?,
+        max_pending_bytes: limit("max_pending_bytes")?,
         created_at: read_time(row.get("created_at")?),
     })
 }
@@ -210,30 +197,6 @@ fn read_source(row: &Row<'_>) -> rusqlite::Result<Source> {
         auth,
         provider: row.get("provider")?,
         active: row.get("active")?,
-        created_at: read_time(row.get("created_at")?),
-    })
-}
-
-fn read_destination(row: &Row<'_>) -> rusqlite::Result<Destination> {
-    let auth = match (row.get("auth_header")?, row.get("auth_value")?) {
-        (_, None) => None,
-        (None, Some(token)) => Some(DestinationAuth::Bearer { token }),
-        (Some(header), Some(value)) => Some(DestinationAuth::Header { header, value }),
-    };
-    let limit = |column| -> rusqlite::Result<u64> { row.get::<_, i64>(column).map(uint) };
-    Ok(Destination {
-        id: DestinationId::from_u64(uint(row.get("id")?)),
-        account: AccountId::from_u64(uint(row.get("account_id")?)),
-        name: row.get("name")?,
-        url: row.get("url")?,
-        max_concurrency: MaxConcurrency::new(limit("max_concurrency")?)
-            .map_err(|_| corrupt("max_concurrency"))?,
-        timeout: TimeoutSeconds::new(limit("timeout_seconds")?).map_err(|_| corrupt("timeout_seconds"))?,
-        retry_policy: read_policy(row)?,
-        active: row.get("active")?,
-        auth,
-        custom_headers: Headers::from_text(row.get("custom_headers")?),
-        signing_secret: row.get("signing_secret")?,
         created_at: read_time(row.get("created_at")?),
     })
 }

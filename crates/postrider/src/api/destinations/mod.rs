@@ -1,5 +1,8 @@
 //! `/v1/destinations`: where events go, with their limits.
 
+mod settings;
+
+use self::settings::settings;
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
@@ -41,20 +44,10 @@ pub(crate) async fn create(
     caller: Caller,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let blank = Destination {
-        id: DestinationId::from_u64(app.engine.next_id()),
-        account: caller.account,
-        name: required("name", fields.name("name")?)?,
-        url: required("url", url(&app, &mut fields)?)?,
-        max_concurrency: MaxConcurrency::default(),
-        timeout: TimeoutSeconds::default(),
-        retry_policy: None,
-        active: true,
-        auth: None,
-        custom_headers: Headers::default(),
-        signing_secret: new_secret(),
-        created_at: app.engine.clock().now(),
-    };
+    let id = DestinationId::from_u64(app.engine.next_id());
+    let name = required("name", fields.name("name")?)?;
+    let url = required("url", url(&app, &mut fields)?)?;
+    let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
     let made = apply(blank, &mut fields)?;
     fields.finish()?;
     let mut shown = view::destination(&made, None);
@@ -70,19 +63,14 @@ pub(crate) async fn update(
     Segment(id): Segment,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let id = parse(&id)?;
-    let decide = |catalog: &Catalog| {
-        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
-        let mut changed = (**found).clone();
-        changed.name = fields.name("name")?.unwrap_or(changed.name);
-        changed.url = url(&app, &mut fields)?.unwrap_or(changed.url);
-        let changed = apply(changed, &mut fields)?;
+    let update = |mut found: Destination| {
+        found.name = fields.name("name")?.unwrap_or(found.name);
+        found.url = url(&app, &mut fields)?.unwrap_or(found.url);
+        let changed = apply(found, &mut fields)?;
         fields.finish()?;
-        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], changed))
+        Ok(changed)
     };
-    let changed = app.engine.change(decide).await?;
-    let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::destination(&changed, activity.destinations.get(&id))))
+    change_one(&app, caller, &id, update).await
 }
 
 pub(crate) async fn delete(
@@ -94,6 +82,43 @@ pub(crate) async fn delete(
     let known = |catalog: &Catalog| catalog.destination(caller.account, id).is_some();
     change(&app, |catalog| known(catalog).then_some(Change::DeleteDestination(id)).ok_or_else(not_found))
         .await
+}
+
+/// Stops sending to it until it is resumed.
+pub(crate) async fn pause(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+) -> Result<Response, ApiError> {
+    let pause = |found| Ok(Destination { paused: true, ..found });
+    change_one(&app, caller, &id, pause).await
+}
+
+/// Sends to it again, whether an operator or the gateway itself had stopped it.
+pub(crate) async fn resume(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+) -> Result<Response, ApiError> {
+    let resume = |found| Ok(Destination { paused: false, active: true, disabled_reason: None, ..found });
+    change_one(&app, caller, &id, resume).await
+}
+
+async fn change_one(
+    app: &App,
+    caller: Caller,
+    id: &str,
+    change: impl FnOnce(Destination) -> Result<Destination, ApiError>,
+) -> Result<Response, ApiError> {
+    let id = parse(id)?;
+    let decide = |catalog: &Catalog| {
+        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
+        let changed = change((**found).clone())?;
+        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], changed))
+    };
+    let changed = app.engine.change(decide).await?;
+    let activity = app.engine.activity().await;
+    Ok(view::data(StatusCode::OK, &view::destination(&changed, activity.destinations.get(&id))))
 }
 
 pub(crate) async fn rotate_secret(
@@ -118,6 +143,9 @@ fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiE
         fields.number("max_concurrency", MaxConcurrency::new)?.unwrap_or(into.max_concurrency);
     into.timeout = fields.number("timeout_seconds", TimeoutSeconds::new)?.unwrap_or(into.timeout);
     into.active = fields.switch("active")?.unwrap_or(into.active);
+    if into.active {
+        into.disabled_reason = None;
+    }
     if fields.mentions("retry_policy") {
         into.retry_policy = policy(fields)?;
     }
@@ -131,7 +159,7 @@ fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiE
         SigningSecret::parse(&secret).map_err(|allowed| ApiError::field("signing_secret", allowed))?;
         into.signing_secret = secret;
     }
-    Ok(into)
+    settings(into, fields)
 }
 
 /// A URL that names a closed address is refused here already; names are checked when they are dialled.

@@ -1,60 +1,9 @@
-//! The text forms that stores and the API share: fan-out lists, retry policies, what follows.
+//! Retry policies in the form the API speaks, which is also how stores keep them.
 
-use crate::batch::NewDelivery;
-use postrider_core::delivery::Priority;
-use postrider_core::id::{DeliveryId, DestinationId, RouteId};
-use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::final_status::{FinalStatus, FinalStatuses};
 use postrider_core::retry::{BadField, Jitter, RetryPolicy, Schedule};
-use postrider_core::time::Timestamp;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 use std::time::Duration;
-
-/// A fan-out as `[[delivery, destination, route, priority], …]`, so that SQL can look into it.
-pub fn deliveries_to_text(deliveries: &[NewDelivery]) -> String {
-    let mut text = String::with_capacity(2 + deliveries.len() * 64);
-    text.push('[');
-    for (index, owed) in deliveries.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let (id, destination, route) = (owed.id.as_u64(), owed.destination.as_u64(), owed.route.as_u64());
-        let _ = write!(text, "{comma}[{id},{destination},{route},{}]", owed.priority.number());
-    }
-    text.push(']');
-    text
-}
-
-/// A fan-out from its text, without what it was ordered by; `None` when it is none.
-pub fn deliveries_from_text(text: &str) -> Option<Vec<NewDelivery>> {
-    let rows: Vec<(u64, u64, u64, u64)> = serde_json::from_str(text).ok()?;
-    let delivery = |(id, destination, route, priority)| {
-        Some(NewDelivery {
-            id: DeliveryId::from_u64(id),
-            destination: DestinationId::from_u64(destination),
-            route: RouteId::from_u64(route),
-            priority: Priority::from_number(priority)?,
-            order: None,
-        })
-    };
-    rows.into_iter().map(delivery).collect()
-}
-
-/// What follows an attempt, as a word and a time.
-pub fn next_to_words(next: Next) -> (&'static str, Option<Timestamp>) {
-    match next {
-        Next::Delivered => ("delivered", None),
-        Next::Retry { due } => ("retry", Some(due)),
-        Next::Dead(reason) => (reason.as_str(), None),
-    }
-}
-
-/// What follows an attempt, from its word and time.
-pub fn next_from_words(word: &str, due: Option<Timestamp>) -> Option<Next> {
-    match (word, due) {
-        ("delivered", _) => Some(Next::Delivered),
-        ("retry", Some(due)) => Some(Next::Retry { due }),
-        _ => DeathReason::from_word(word).map(Next::Dead),
-    }
-}
 
 /// A retry policy in the form the API speaks.
 pub fn policy_to_json(policy: &RetryPolicy) -> Value {
@@ -78,10 +27,14 @@ pub fn policy_to_json(policy: &RetryPolicy) -> Value {
         Jitter::Full => "full".into(),
         Jitter::None => "none".into(),
     };
+    let finals = policy.final_statuses().named();
+    if !finals.is_empty() {
+        object["final_statuses"] = finals.iter().map(final_to_json).collect();
+    }
     object
 }
 
-const POLICY_FIELDS: [&str; 9] = [
+const POLICY_FIELDS: [&str; 10] = [
     "preset",
     "delays_seconds",
     "backoff",
@@ -91,6 +44,7 @@ const POLICY_FIELDS: [&str; 9] = [
     "max_attempts",
     "max_age_seconds",
     "jitter",
+    "final_statuses",
 ];
 
 /// A retry policy from the form the API speaks. Everything in it is checked.
@@ -113,7 +67,8 @@ pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadField> {
         Some(Some("none")) => Jitter::None,
         Some(_) => return Err(bad("jitter", "must be \"full\" or \"none\"")),
     };
-    RetryPolicy::new(schedule, max_attempts, max_age, jitter)
+    let finals = finals_from_json(object.get("final_statuses"))?;
+    Ok(RetryPolicy::new(schedule, max_attempts, max_age, jitter)?.with_final_statuses(finals))
 }
 
 /// The schedule, and the attempts that a preset brings with it.
@@ -182,6 +137,25 @@ fn exponential_from_json(object: &Map<String, Value>) -> Result<Schedule, BadFie
     })
 }
 
+fn finals_from_json(value: Option<&Value>) -> Result<FinalStatuses, BadField> {
+    let Some(value) = value else { return Ok(FinalStatuses::default()) };
+    let one = |named: &Value| match named {
+        Value::String(word) => FinalStatus::from_word(word),
+        number => number.as_u64().and_then(FinalStatus::from_code),
+    };
+    let all = value.as_array().and_then(|named| named.iter().map(one).collect::<Option<Vec<_>>>());
+    let allowed = "must be a list of statuses from 300 to 499, \"3xx\" and \"4xx\"";
+    all.map(FinalStatuses::new).ok_or_else(|| bad("final_statuses", allowed))
+}
+
+fn final_to_json(status: &FinalStatus) -> Value {
+    match status {
+        FinalStatus::Code(code) => (*code).into(),
+        FinalStatus::Class3xx => "3xx".into(),
+        FinalStatus::Class4xx => "4xx".into(),
+    }
+}
+
 fn seconds_from_json(field: &'static str, value: &Value) -> Result<Duration, BadField> {
     value
         .as_f64()
@@ -206,6 +180,7 @@ mod tests {
         for text in [
             r#"{"delays_seconds":[1,2.5],"max_attempts":3,"jitter":"none"}"#,
             r#"{"backoff":"exponential","base_seconds":1,"factor":2.0,"cap_seconds":300,"max_attempts":4,"max_age_seconds":60,"jitter":"full"}"#,
+            r#"{"delays_seconds":[1],"max_attempts":2,"jitter":"full","final_statuses":[400,"3xx",404,"4xx",429]}"#,
         ] {
             let value: Value = serde_json::from_str(text).unwrap();
             assert_eq!(policy_to_json(&policy_from_json(&value).unwrap()), value);
@@ -233,6 +208,13 @@ mod tests {
             (json!({"max_attempts": 1.5}), "max_attempts"),
             (json!({"max_age_seconds": 0}), "max_age_seconds"),
             (json!({"jitter": "some"}), "jitter"),
+            (json!({"final_statuses": 404}), "final_statuses"),
+            (json!({"final_statuses": "4xx"}), "final_statuses"),
+            (json!({"final_statuses": [500]}), "final_statuses"),
+            (json!({"final_statuses": [404, "5xx"]}), "final_statuses"),
+            (json!({"final_statuses": [404.5]}), "final_statuses"),
+            (json!({"final_statuses": [-1]}), "final_statuses"),
+            (json!({"final_statuses": [null]}), "final_statuses"),
         ] {
             assert_eq!(policy_from_json(&value).unwrap_err().field, field, "{value}");
         }

@@ -1,0 +1,58 @@
+//! The text forms that stores and the API share: fan-out lists, what follows, retry policies.
+
+mod policy;
+
+pub use policy::{policy_from_json, policy_to_json};
+
+use crate::batch::NewDelivery;
+use postrider_core::delivery::Priority;
+use postrider_core::id::{DeliveryId, DestinationId, RouteId};
+use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::time::Timestamp;
+use std::fmt::Write;
+
+/// A fan-out as `[[delivery, destination, route, priority], …]`, so that SQL can look into it.
+pub fn deliveries_to_text(deliveries: &[NewDelivery]) -> String {
+    let mut text = String::with_capacity(2 + deliveries.len() * 64);
+    text.push('[');
+    for (index, owed) in deliveries.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let (id, destination, route) = (owed.id.as_u64(), owed.destination.as_u64(), owed.route.as_u64());
+        let _ = write!(text, "{comma}[{id},{destination},{route},{}]", owed.priority.number());
+    }
+    text.push(']');
+    text
+}
+
+/// A fan-out from its text, without what it was ordered by; `None` when it is none.
+pub fn deliveries_from_text(text: &str) -> Option<Vec<NewDelivery>> {
+    let rows: Vec<(u64, u64, u64, u64)> = serde_json::from_str(text).ok()?;
+    let delivery = |(id, destination, route, priority)| {
+        Some(NewDelivery {
+            id: DeliveryId::from_u64(id),
+            destination: DestinationId::from_u64(destination),
+            route: RouteId::from_u64(route),
+            priority: Priority::from_number(priority)?,
+            order: None,
+        })
+    };
+    rows.into_iter().map(delivery).collect()
+}
+
+/// What follows an attempt, as a word and a time.
+pub fn next_to_words(next: Next) -> (&'static str, Option<Timestamp>) {
+    match next {
+        Next::Delivered => ("delivered", None),
+        Next::Retry { due } => ("retry", Some(due)),
+        Next::Dead(reason) => (reason.as_str(), None),
+    }
+}
+
+/// What follows an attempt, from its word and time.
+pub fn next_from_words(word: &str, due: Option<Timestamp>) -> Option<Next> {
+    match (word, due) {
+        ("delivered", _) => Some(Next::Delivered),
+        ("retry", Some(due)) => Some(Next::Retry { due }),
+        _ => DeathReason::from_word(word).map(Next::Dead),
+    }
+}
