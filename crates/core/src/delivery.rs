@@ -18,6 +18,23 @@ pub enum Priority {
 }
 
 impl Priority {
+    /// How many there are.
+    pub const COUNT: usize = 4;
+    /// All of them, the most urgent first.
+    pub const ALL: [Priority; Priority::COUNT] =
+        [Priority::Critical, Priority::High, Priority::Normal, Priority::Bulk];
+
+    /// Its place in an array of all.
+    pub const fn index(self) -> usize {
+        self as usize - 1
+    }
+
+    /// So many bands more urgent, at most critical.
+    pub fn raised(self, bands: u64) -> Self {
+        let number = u64::from(self.number()).saturating_sub(bands).max(1);
+        Priority::from_number(number).unwrap_or(Priority::Critical)
+    }
+
     /// From its number.
     pub const fn from_number(number: u64) -> Option<Self> {
         match number {
@@ -144,9 +161,17 @@ pub struct Ticket {
 impl Ticket {
     /// Its place in its line: due first, then in the order of acceptance; in an ordered line in that order alone.
     pub fn place(&self) -> (Timestamp, DeliveryId) {
+        match self.order_key() {
+            Some(_) => (Timestamp::ZERO, self.delivery),
+            None => (self.due, self.delivery),
+        }
+    }
+
+    /// What it is ordered by, if it is.
+    pub const fn order_key(&self) -> Option<OrderKey> {
         match self.line.lane {
-            Lane::Ordered(_) => (Timestamp::ZERO, self.delivery),
-            Lane::Fresh | Lane::Retry | Lane::Replay => (self.due, self.delivery),
+            Lane::Ordered(key) => Some(key),
+            Lane::Fresh | Lane::Retry | Lane::Replay => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! replays from its inputs.
 
 pub mod account;
+pub mod breaker;
 pub mod delivery;
 pub mod destination;
 pub mod event;

@@ -83,6 +83,20 @@ pub const WINDOW_TOTAL_MAX: usize = 500_000;
 /// Below this many a window asks the store for its next page.
 pub const WINDOW_LOW: usize = 32;
 
+/// Keys of one ordered destination kept in memory; the rest waits in the store.
+pub const KEYS_MAX: usize = 4096;
+/// The same once [`WINDOW_TOTAL_MAX`] is reached.
+pub const KEYS_CROWDED_MAX: usize = 512;
+/// Deliveries of one key kept in memory.
+pub const KEY_WINDOW_MAX: usize = 16;
+/// Rows asked for at once when looking for keys.
+pub const KEYS_PAGE: usize = 256;
+
+/// Longest that a receiver's Retry-After holds its whole destination, and not only the delivery it answered.
+pub const DESTINATION_HOLD_MAX: Duration = Duration::from_secs(3600);
+/// Waiting for a slot for so long makes a delivery one band more urgent, unless configured.
+pub const PROMOTION_AGE_DEFAULT: Duration = Duration::from_secs(30 * 60);
+
 /// Most events in one commit: past some hundreds a larger batch only adds latency.
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.
@@ -92,6 +106,8 @@ pub const INGEST_WAITING_MAX: usize = 8192;
 
 const _: () = assert!(WINDOW_LOW < WINDOW_MAX && WINDOW_CROWDED_MAX <= WINDOW_LOW);
 const _: () = assert!(WINDOW_MAX < WINDOW_TOTAL_MAX);
+const _: () = assert!(KEYS_PAGE < KEYS_CROWDED_MAX && KEYS_CROWDED_MAX < KEYS_MAX);
+const _: () = assert!(KEY_WINDOW_MAX <= WINDOW_MAX && KEY_WINDOW_MAX * WINDOW_LOW >= WINDOW_MAX);
 const _: () = assert!(MAX_CONCURRENCY_DEFAULT <= MAX_CONCURRENCY_MAX && MAX_CONCURRENCY_MAX <= SLOTS_MAX);
 const _: () = assert!(SLOTS_DEFAULT <= SLOTS_MAX);
 const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);

@@ -58,6 +58,40 @@ impl Outcome {
     }
 }
 
+/// What an attempt says about its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It took the event.
+    Good,
+    /// It answered, and refused this event: that says nothing about the next.
+    Neutral,
+    /// It asks for less: 429.
+    Throttled,
+    /// It or what stands before it is overwhelmed: 502, 503, 504.
+    Overloaded,
+    /// It did not answer in time.
+    TimedOut,
+    /// It is broken or away.
+    Failed,
+    /// Our side gave up, so nothing was learned.
+    Unknown,
+}
+
+impl Health {
+    /// By how an attempt ended and the status, if there was a whole answer.
+    pub const fn of(outcome: Outcome, status: Option<u16>) -> Self {
+        match (outcome, status) {
+            (Outcome::Success, _) => Health::Good,
+            (Outcome::Cancelled, _) => Health::Unknown,
+            (Outcome::Timeout, _) => Health::TimedOut,
+            (_, Some(429)) => Health::Throttled,
+            (_, Some(502..=504)) => Health::Overloaded,
+            (Outcome::Http4xx, _) => Health::Neutral,
+            (Outcome::Http5xx | Outcome::NetworkError, _) => Health::Failed,
+        }
+    }
+}
+
 /// Why a delivery was given up on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeathReason {

@@ -123,6 +123,11 @@ impl Catalog {
         self.accounts.get(&id)
     }
 
+    /// The weights of all accounts together.
+    pub(crate) fn total_weight(&self) -> u64 {
+        self.accounts.values().map(|account| u64::from(account.weight.get())).sum()
+    }
+
     /// All accounts, oldest first.
     pub fn accounts(&self) -> Vec<Account> {
         let mut accounts: Vec<_> = self.accounts.values().cloned().collect();
@@ -154,6 +159,11 @@ impl Catalog {
         let mut found: Vec<_> = all.filter(|found| found.account == account).cloned().collect();
         found.sort_by_key(|destination| destination.id);
         found
+    }
+
+    /// A destination of any account.
+    pub(crate) fn any_destination(&self, id: DestinationId) -> Option<&Arc<Destination>> {
+        self.destinations.get(&id).map(|(found, _)| found)
     }
 
     pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {

@@ -1,5 +1,6 @@
 //! Takes an event in: binds its key to its body, finds who is owed it, and waits until all of it is on disk.
 
+use crate::admission::{Limit, Refusal};
 use crate::send::here;
 use bytes::Bytes;
 use postrider_core::event::EventType;
@@ -44,6 +45,12 @@ pub enum IngestError {
     /// Too many events are waiting to be written.
     #[error("too many events are waiting to be written")]
     Overloaded,
+    /// Its account has more waiting than its share.
+    #[error("the account has more waiting than its share")]
+    OverShare(Limit),
+    /// There is too much waiting to take more from anyone.
+    #[error("too much is waiting to take more")]
+    Shed(Limit),
     /// No room on the disk.
     #[error("the disk is full")]
     DiskFull,
@@ -53,6 +60,15 @@ pub enum IngestError {
     /// The gateway is stopping.
     #[error("the gateway is stopping")]
     Stopping,
+}
+
+impl From<Refusal> for IngestError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Account(limit) => IngestError::OverShare(limit),
+            Refusal::All(limit) => IngestError::Shed(limit),
+        }
+    }
 }
 
 /// An event on its way to its commit, without the ids that it gets there.

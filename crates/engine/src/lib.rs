@@ -2,6 +2,7 @@
 //!
 //! It names no database: everything durable goes through the `Store` trait, and everything decided through core.
 
+mod admission;
 mod catalog;
 mod clock;
 mod content_cache;
@@ -11,6 +12,7 @@ mod ingest;
 mod maintenance;
 pub mod send;
 
+pub use admission::{BacklogLimits, Limit};
 pub use catalog::Catalog;
 pub use clock::Clock;
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};

@@ -45,6 +45,24 @@ pub(crate) struct ServeArgs {
     /// Threads that serve and send [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) workers: Option<String>,
+    /// Slots that each priority may always have, critical first [default: a tenth each, bulk a twentieth]
+    #[arg(long, value_name = "N,N,N,N")]
+    pub(crate) priority_floors: Option<String>,
+    /// Waiting so long for a slot makes a delivery one priority more urgent; 0 for never [default: 1800]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) promotion_age_seconds: Option<String>,
+    /// Deliveries owed at which events are refused [default: 10000000]
+    #[arg(long, value_name = "N")]
+    pub(crate) backlog_max_rows: Option<String>,
+    /// Body bytes owed at which events are refused [default: 64GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) backlog_max_bytes: Option<String>,
+    /// Waiting for a slot at which events are refused [default: 21600]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) backlog_max_age: Option<String>,
+    /// Time to write at which events are refused [default: 2000]
+    #[arg(long, value_name = "MS")]
+    pub(crate) commit_max_ms: Option<String>,
     /// How long attempts in flight may take when stopping [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) grace_seconds: Option<String>,

@@ -51,8 +51,13 @@ pub(crate) struct Sending {
 impl Gateway {
     pub(crate) fn settings(&self, destination: &Destination) -> Settings {
         Settings {
+            account: destination.account,
             max_concurrency: destination.max_concurrency,
-            paused: !destination.active,
+            adaptive: destination.adaptive,
+            rate_limit: destination.rate_limit,
+            ordering: destination.ordering,
+            circuit: destination.circuit,
+            paused: !destination.active || destination.paused,
             hold_until: self.holds.get(&destination.id).copied().unwrap_or(Timestamp::ZERO),
         }
     }
@@ -101,6 +106,7 @@ impl World {
             match action {
                 Action::Send(ticket) => self.send(ticket)?,
                 Action::Load { line, limit } => self.ask_for_page(line, limit),
+                Action::LoadKeys { .. } | Action::Keep(..) => {}
             }
         }
         Ok(())

@@ -8,9 +8,9 @@ use crate::setup::ACCOUNT;
 use crate::world::{Happening, World, block_on};
 use bytes::Bytes;
 use postrider_core::id::{DeliveryId, DestinationId};
-use postrider_core::outcome::{Finding, Next, next};
+use postrider_core::outcome::{Finding, Health, Next, next};
 use postrider_core::retry::Chance;
-use postrider_core::scheduler::Input;
+use postrider_core::scheduler::{After, Input, Verdict};
 use postrider_store::{Acceptance, Attempt, Batch, Finished, NewEvent, Store, StoreError, Timing};
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,16 +104,16 @@ impl World {
             }
         }
         for Finished { ticket, attempt, .. } in finished {
-            let due_again = match attempt.next {
-                Next::Retry { .. } if self.strikes(Bug::RetryLost) => None,
-                Next::Retry { .. } if self.strikes(Bug::RetryEarly) => Some(self.now),
-                Next::Retry { due } => Some(due),
-                Next::Delivered | Next::Dead(_) => None,
+            let after = match attempt.next {
+                Next::Retry { .. } if self.strikes(Bug::RetryLost) => After::Gone,
+                Next::Retry { .. } if self.strikes(Bug::RetryEarly) => After::DueAgain(self.now),
+                Next::Retry { due } => After::DueAgain(due),
+                Next::Delivered | Next::Dead(_) => After::Gone,
             };
-            self.tell_later(
-                Input::Finished { delivery: ticket.delivery, due_again },
-                ticket.line.destination,
-            );
+            let health = Health::of(attempt.outcome, attempt.status);
+            let verdict = Verdict { health, latency: attempt.timing.total, hold_until: None };
+            let news = Input::Finished { delivery: ticket.delivery, after, verdict };
+            self.tell_later(news, ticket.line.destination);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::gateway::Gateway;
 use crate::options::Bug;
 use crate::world::{Happening, World, block_on};
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::scheduler::{Input, Scheduler};
+use postrider_core::scheduler::{Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Configuration, LineDepth, Store};
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ impl World {
             .filter(|to| configuration.unclean_stop && !forgets && to.max_concurrency.get() == 1);
         let holds = held.map(|to| (to.id, self.now.after(to.timeout.duration()))).collect();
         Gateway {
-            scheduler: Scheduler::new(self.slots),
+            scheduler: Scheduler::new(SchedulerOptions::of_slots(self.slots)),
             ids: IdGenerator::new(0, configuration.id_floor),
             destinations: configuration.destinations.into_iter().map(|to| (to.id, to)).collect(),
             routes: configuration.routes,
@@ -67,13 +67,13 @@ impl World {
     }
 
     fn find_what_is_stored(&mut self, lines: &[LineDepth]) -> Result<(), Breach> {
-        for LineDepth { line, rows, .. } in lines.iter().copied() {
+        for LineDepth { line, rows, bytes } in lines.iter().copied() {
             let known = self.receivers.contains_key(&line.destination);
             if !known {
                 let life = self.life;
                 self.plan(Duration::from_millis(1), Happening::Bury(life, line.destination));
             } else if !self.strikes(Bug::LineForgotten) {
-                self.hear(Input::Stored { line, rows })?;
+                self.hear(Input::Stored { line, depth: Depth { rows, bytes } })?;
             }
         }
         Ok(())

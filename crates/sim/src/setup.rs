@@ -5,6 +5,7 @@ use crate::random::Random;
 use crate::receiver::Health;
 use crate::world::{World, block_on};
 use postrider_core::delivery::Priority;
+use postrider_core::destination::CircuitPolicy;
 use postrider_core::destination::TimeoutSeconds;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
@@ -40,6 +41,8 @@ fn destination(number: u64, world: &mut World) -> Destination {
         max_concurrency: concurrency(if random.one_in(3) { 1 } else { random.between(1, 6) }),
         timeout: TimeoutSeconds::new(random.between(1, 30)).expect("half a minute is legal"),
         retry_policy: policy(random),
+        adaptive: false,
+        circuit: CircuitPolicy::new(Some(10_000), None, None).expect("the most is legal"),
         ..Destination::new(id, ACCOUNT, blank(), blank(), blank(), world.now)
     }
 }

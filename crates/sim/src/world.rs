@@ -185,7 +185,7 @@ impl World {
             let detail = detail.expect("the store in memory forgets nothing");
             self.ledger.audit_end(&detail, &mut self.report)?;
         }
-        let pending = self.gateway.as_ref().map_or(0, |gateway| gateway.scheduler.pending());
+        let pending = self.gateway.as_ref().map_or(0, |gateway| gateway.scheduler.pending().rows);
         if pending == 0 { Ok(()) } else { Err(Breach::WrongPending(pending)) }
     }
 

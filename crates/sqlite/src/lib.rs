@@ -5,6 +5,7 @@
 //! good, so a commit is one transaction of one file and nothing needs repair after a crash.
 
 mod checkpoint;
+mod circuits;
 mod commit;
 mod configuration;
 mod error;
@@ -22,8 +23,10 @@ pub use open::SqliteOptions;
 
 use async_trait::async_trait;
 use lock::DirectoryLock;
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Page, Receipt,
@@ -94,6 +97,14 @@ impl Store for SqliteStore {
     async fn configuration(&self) -> Result<Configuration, StoreError> {
         let unclean_stop = self.unclean_stop;
         self.readers.run(move |reader| configuration::read(reader, unclean_stop)).await
+    }
+
+    async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError> {
+        self.write(|writer| writer.keep_circuits(&circuits))
+    }
+
+    async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
+        self.write(|writer| writer.release(destination))
     }
 
     async fn bury(

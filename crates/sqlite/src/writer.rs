@@ -4,8 +4,10 @@ use crate::checkpoint::Checkpointer;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
-use crate::{commit, configuration};
+use crate::{circuits, commit, configuration};
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::DestinationId;
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, Change, Receipt};
 use rusqlite::Connection;
@@ -37,6 +39,17 @@ impl Writer {
 
     pub(crate) fn configure(&mut self, changes: &[Change]) -> rusqlite::Result<()> {
         configuration::write(&mut self.live, changes)
+    }
+
+    pub(crate) fn keep_circuits(
+        &mut self,
+        circuits: &[(DestinationId, CircuitRecord)],
+    ) -> rusqlite::Result<()> {
+        circuits::write(&mut self.live, circuits)
+    }
+
+    pub(crate) fn release(&mut self, destination: DestinationId) -> rusqlite::Result<Depth> {
+        circuits::release(&mut self.segments, destination)
     }
 
     pub(crate) fn bury(

@@ -2,6 +2,7 @@
 
 use crate::headers::Headers;
 use postrider_core::account::Weight;
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Priority;
 use postrider_core::destination::{
     CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
@@ -254,6 +255,8 @@ pub struct Configuration {
     pub destinations: Vec<Destination>,
     /// Routes.
     pub routes: Vec<Route>,
+    /// Where circuits stand that are not closed.
+    pub circuits: Vec<(DestinationId, CircuitRecord)>,
     /// New ids must be greater than this.
     pub id_floor: u64,
     /// The last run did not stop in order, so requests of it may still run at receivers.

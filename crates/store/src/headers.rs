@@ -42,6 +42,11 @@ impl Headers {
         self.0.lines().filter_map(|line| line.split_once(": "))
     }
 
+    /// The first value of a name, in whatever case it was written.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
     /// The text.
     pub fn as_text(&self) -> &str {
         &self.0

@@ -24,8 +24,10 @@ pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 
 use async_trait::async_trait;
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use std::sync::Arc;
 
@@ -62,6 +64,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// The whole configuration.
     async fn configuration(&self) -> Result<Configuration, StoreError>;
+
+    /// Notes where circuits stand for the next run. It outlives the process; a power cut may lose the last moments.
+    async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError>;
+
+    /// Takes the heads that block ordered lines of a destination out of the queue; gives how much that was.
+    async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError>;
 
     /// Turns up to `limit` of what a deleted destination was owed into dead letters; gives how many.
     async fn bury(

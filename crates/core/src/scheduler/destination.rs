@@ -1,51 +1,70 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
+use super::lanes::{LaneTurns, Rank};
+use super::limiter::{LimitReason, Limiter, Sample};
+use super::ordered::Ordered;
+use super::paging::Rooms;
+use super::rate_gate::RateGate;
 use super::window::Window;
-use crate::delivery::{Lane, Line, Ticket};
-use crate::destination::MaxConcurrency;
+use super::{Action, Depth, DestinationView, Settings, Verdict, Why};
+use crate::breaker::{Breaker, Circuit, CircuitOrder, Gate, Moved};
+use crate::delivery::{Line, Priority, Ticket};
+use crate::destination::Ordering;
+use crate::id::DestinationId;
+use crate::limits::WINDOW_MAX;
 use crate::time::Timestamp;
-
-/// What the operator has set for a destination, as far as scheduling goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Attempts in flight at once.
-    pub max_concurrency: MaxConcurrency,
-    /// A paused destination keeps what it is owed and sends nothing.
-    pub paused: bool,
-    /// Nothing is sent before this: after an unclean stop an old request may still run at the receiver.
-    pub hold_until: Timestamp,
-}
-
-/// Of this many sends in a row to a destination that has both waiting, one is a retry.
-const RETRY_SHARE: u8 = 4;
+use std::time::Duration;
 
 #[derive(Debug)]
 pub(super) struct Destination {
     pub(super) settings: Settings,
     pub(super) in_flight: u32,
     /// Owed in all, in memory or not, in flight or not.
-    pub(super) pending: u64,
-    /// Whether it stands in the ring of those that may send.
-    pub(super) in_ring: bool,
+    pub(super) pending: Depth,
+    /// In which bands it stands in the queue of those that may send.
+    pub(super) queued: [bool; Priority::COUNT],
     pub(super) timer: Option<Timestamp>,
     /// Ordered by line: the most urgent first, fresh before retry.
     windows: Vec<Window>,
+    ordered: Option<Box<Ordered>>,
     /// Finished while a page was on its way, which may still list them.
     departed: Vec<Ticket>,
-    fresh_in_a_row: u8,
+    /// By band: turns shared over bands could always fall to the same one.
+    turns: [LaneTurns; Priority::COUNT],
+    breaker: Breaker,
+    limiter: Limiter,
+    rate: RateGate,
+    /// The receiver asked to be left alone until then.
+    throttled_until: Timestamp,
+    /// Since when nothing but limits keeps it from sending: what waited before does not count as waiting.
+    open_since: Timestamp,
+    shut: bool,
 }
 
-/// Why a destination sends nothing now.
+/// Whether a destination may send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It may send.
+    /// It may.
     Eligible,
-    /// Something is due, but all its concurrency is in use. Woken by an attempt that finishes.
-    Full,
-    /// Nothing is due before this. Woken by a timer.
-    Until(Timestamp),
-    /// Nothing waits in memory, or it is paused. Woken by an arrival, a page or the operator.
-    Idle,
+    /// Not before this. Woken by a timer.
+    Until(Timestamp, Why),
+    /// Not before something happens: an arrival, a page, a finished attempt, the operator.
+    Idle(Why),
+}
+
+/// The first of a line.
+#[derive(Clone, Copy)]
+struct Head {
+    lane: HeadLane,
+    rank: Rank,
+    priority: Priority,
+    due: Timestamp,
+}
+
+#[derive(Clone, Copy)]
+enum HeadLane {
+    Window(usize),
+    Ordered,
 }
 
 impl Destination {
@@ -53,12 +72,19 @@ impl Destination {
         Destination {
             settings,
             in_flight: 0,
-            pending: 0,
-            in_ring: false,
+            pending: Depth::default(),
+            queued: [false; Priority::COUNT],
             timer: None,
             windows: Vec::new(),
+            ordered: None,
             departed: Vec::new(),
-            fresh_in_a_row: 0,
+            turns: Default::default(),
+            breaker: Breaker::default(),
+            limiter: Limiter::new(settings.max_concurrency.get(), settings.adaptive),
+            rate: RateGate::default(),
+            throttled_until: Timestamp::ZERO,
+            open_since: Timestamp::ZERO,
+            shut: false,
         }
     }
 
@@ -66,40 +92,186 @@ impl Destination {
     pub(super) fn change(&mut self, settings: Settings) {
         let hold_until = self.settings.hold_until.max(settings.hold_until);
         self.settings = Settings { hold_until, ..settings };
+        self.limiter.configure(settings.max_concurrency.get(), settings.adaptive);
+    }
+
+    pub(super) fn restore(&mut self, breaker: Breaker) {
+        self.breaker = breaker;
+    }
+
+    /// An operator's word about the circuit.
+    pub(super) fn order(&mut self, order: CircuitOrder) -> Moved {
+        if order != CircuitOrder::Open {
+            self.throttled_until = Timestamp::ZERO;
+        }
+        let moved = self.breaker.order(order);
+        if moved == Moved::Closed {
+            self.limiter.recover();
+        }
+        moved
+    }
+
+    pub(super) fn breaker(&self) -> &Breaker {
+        &self.breaker
+    }
+
+    pub(super) fn limit(&self) -> u32 {
+        match self.settings.ordering {
+            Ordering::Strict => 1,
+            Ordering::None | Ordering::ByKey => self.limiter.current(),
+        }
     }
 
     pub(super) fn standing(&self, now: Timestamp) -> Standing {
         if self.settings.paused {
-            return Standing::Idle;
+            return Standing::Idle(Why::Paused);
         }
-        let Some(first_due) = self.windows.iter().filter_map(Window::first_due).min() else {
-            return Standing::Idle;
+        let Some(first_due) = self.heads().map(|head| head.due).min() else {
+            return Standing::Idle(self.why_nothing());
         };
-        let from = first_due.max(self.settings.hold_until);
-        if from > now {
-            Standing::Until(from)
-        } else if self.in_flight >= self.settings.max_concurrency.get() {
-            Standing::Full
-        } else {
-            Standing::Eligible
+        if first_due > now {
+            return Standing::Until(first_due, Why::NotDue);
+        }
+        if let Some(shut) = self.shut(now) {
+            return shut;
+        }
+        if self.in_flight >= self.limit() {
+            return Standing::Idle(Why::Full);
+        }
+        match self.settings.rate_limit.map(|limit| self.rate.open_at(limit)) {
+            Some(open_at) if open_at > now => Standing::Until(open_at, Why::Rate),
+            _ => Standing::Eligible,
         }
     }
 
-    /// Takes the next due ticket: the most urgent priority; in it fresh before retry, but every
-    /// [`RETRY_SHARE`]th for a retry that waits, so that neither starves the other.
-    pub(super) fn take(&mut self, now: Timestamp) -> Option<Ticket> {
-        let due = |window: &Window| window.first_due().is_some_and(|first| first <= now);
-        let first = self.windows.iter().position(due)?;
-        let Line { priority, .. } = self.windows[first].line();
-        let retry = Line { priority, lane: Lane::Retry, ..self.windows[first].line() };
-        let retry_due = self.windows.iter().position(|window| window.line() == retry && due(window));
-        let chosen = match retry_due {
-            Some(retry) if self.fresh_in_a_row + 1 >= RETRY_SHARE => retry,
-            _ => first,
+    fn why_nothing(&self) -> Why {
+        let blocked = self.ordered.as_ref().is_some_and(|ordered| ordered.blocked_keys() > 0);
+        if blocked && self.in_flight == 0 { Why::Blocked } else { Why::Nothing }
+    }
+
+    /// What keeps it from sending that is no matter of limits.
+    fn shut(&self, now: Timestamp) -> Option<Standing> {
+        if self.settings.hold_until > now {
+            return Some(Standing::Until(self.settings.hold_until, Why::Held));
+        }
+        if self.throttled_until > now {
+            return Some(Standing::Until(self.throttled_until, Why::Throttled));
+        }
+        match self.breaker.gate(now) {
+            Gate::Pass => None,
+            Gate::Until(at) => Some(Standing::Until(at, Why::Circuit)),
+            Gate::Shut => Some(Standing::Idle(Why::Circuit)),
+        }
+    }
+
+    /// Notes whether it is shut, so that a time of being shut does not count as waiting for a slot.
+    pub(super) fn note_shut(&mut self, now: Timestamp) {
+        let open_circuit = self.breaker.circuit() != Circuit::Closed;
+        let shut = self.settings.paused || open_circuit || self.shut(now).is_some();
+        if self.shut && !shut {
+            self.open_since = now;
+        }
+        self.shut = shut;
+    }
+
+    fn heads(&self) -> impl Iterator<Item = Head> + '_ {
+        let of_window = |(index, window): (usize, &Window)| {
+            let Line { priority, lane, .. } = window.line();
+            let due = window.first_due()?;
+            Some(Head { lane: HeadLane::Window(index), rank: Rank::of(lane), priority, due })
         };
-        let took_fresh = self.windows[chosen].line().lane == Lane::Fresh;
-        self.fresh_in_a_row = if took_fresh { (self.fresh_in_a_row + 1).min(RETRY_SHARE) } else { 0 };
-        self.windows[chosen].take_due(now)
+        let of_ordered = |priority: Priority| {
+            let due = self.ordered.as_ref()?.first_due(priority)?;
+            Some(Head { lane: HeadLane::Ordered, rank: Rank::Fresh, priority, due })
+        };
+        let ordered =
+            Priority::ALL.into_iter().take(if self.ordered.is_some() { Priority::COUNT } else { 0 });
+        self.windows.iter().enumerate().filter_map(of_window).chain(ordered.filter_map(of_ordered))
+    }
+
+    /// The band of a head that is due: its priority, raised for each promotion age that it waited.
+    fn band(&self, head: Head, now: Timestamp, promotion_age: Option<Duration>) -> Priority {
+        let Some(age) = promotion_age else { return head.priority };
+        let waited = now.since(head.due.max(self.open_since));
+        if waited < age {
+            return head.priority;
+        }
+        head.priority.raised(u64::try_from(waited.as_millis() / age.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// The bands in which something is due.
+    pub(super) fn due_bands(
+        &self,
+        now: Timestamp,
+        promotion_age: Option<Duration>,
+    ) -> [bool; Priority::COUNT] {
+        let mut bands = [false; Priority::COUNT];
+        for head in self.heads().filter(|head| head.due <= now) {
+            bands[self.band(head, now, promotion_age).index()] = true;
+        }
+        bands
+    }
+
+    /// When a further head is due or one that is due gets more urgent.
+    pub(super) fn next_change(&self, now: Timestamp, promotion_age: Option<Duration>) -> Option<Timestamp> {
+        let change = |head: Head| {
+            if head.due > now {
+                return Some(head.due);
+            }
+            let age = promotion_age.filter(|_| head.priority != Priority::Critical)?;
+            let since = head.due.max(self.open_since);
+            let ages = u32::try_from(now.since(since).as_millis() / age.as_millis()).unwrap_or(u32::MAX);
+            Some(since.after(age.saturating_mul(ages.saturating_add(1))))
+        };
+        self.heads().filter_map(change).min()
+    }
+
+    /// Takes the next due ticket of a band; if none is left in it, of the most urgent that has one.
+    /// Gives by how many bands it had been raised.
+    pub(super) fn take(
+        &mut self,
+        band: Priority,
+        now: Timestamp,
+        promotion_age: Option<Duration>,
+    ) -> Option<(Ticket, u8)> {
+        let due = || {
+            let due = self.heads().filter(|head| head.due <= now);
+            due.map(|head| (self.band(head, now, promotion_age), head))
+        };
+        let band = if due().any(|(of, _)| of == band) { band } else { due().map(|(of, _)| of).min()? };
+        let of_band = || due().filter(|(of, _)| *of == band).map(|(_, head)| head);
+        let mut turns = self.turns[band.index()];
+        let rank = turns.choose(|rank| of_band().any(|head| head.rank == rank))?;
+        let chosen = of_band().filter(|head| head.rank == rank).min_by_key(|head| head.due)?;
+        self.turns[band.index()] = turns;
+        let ticket = match chosen.lane {
+            HeadLane::Window(index) => self.windows[index].take_due(now)?,
+            HeadLane::Ordered => self.ordered.as_mut()?.take(chosen.priority, now)?,
+        };
+        Some((ticket, ticket.priority.number() - band.number()))
+    }
+
+    /// An attempt begins.
+    pub(super) fn begin(&mut self, ticket: &Ticket, now: Timestamp) {
+        self.in_flight += 1;
+        self.breaker.begin(ticket.delivery);
+        if let Some(limit) = self.settings.rate_limit {
+            self.rate.pass(limit, now);
+        }
+    }
+
+    /// An attempt ended: what the limits learn from it.
+    pub(super) fn learn(&mut self, ticket: &Ticket, verdict: Verdict, now: Timestamp) -> Moved {
+        let full = self.in_flight >= self.limiter.current();
+        // A destination that was removed and configured anew while this was in flight does not count it.
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
+        self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
+        let moved = self.breaker.end(self.settings.circuit, ticket.delivery, verdict.health, now);
+        if moved == Moved::Closed {
+            self.limiter.recover();
+        }
+        moved
     }
 
     pub(super) fn window(&mut self, line: Line) -> &mut Window {
@@ -113,17 +285,37 @@ impl Destination {
         &mut self.windows[index]
     }
 
-    pub(super) fn windows_mut(&mut self) -> impl Iterator<Item = &mut Window> {
-        self.windows.iter_mut()
+    pub(super) fn ordered(&mut self, id: DestinationId) -> &mut Ordered {
+        self.ordered.get_or_insert_with(|| Box::new(Ordered::new(id)))
+    }
+
+    /// Asks the store for what is missing in memory.
+    pub(super) fn ask(&mut self, rooms: Rooms, actions: &mut Vec<Action>) {
+        let in_flight = self.in_flight as usize;
+        for window in self.windows.iter_mut().filter(|window| window.wants_page(rooms.line)) {
+            // What is held or in flight is still in the store and comes first in the page.
+            let limit = window.len() + in_flight + WINDOW_MAX;
+            window.page_asked();
+            actions.push(Action::Load { line: window.line(), limit });
+        }
+        if let Some(ordered) = &mut self.ordered {
+            ordered.ask(rooms.keys, actions);
+        }
     }
 
     /// Tickets in memory.
     pub(super) fn waiting(&self) -> usize {
-        self.windows.iter().map(Window::len).sum()
+        let ordered = self.ordered.as_ref().map_or(0, |ordered| ordered.waiting());
+        self.windows.iter().map(Window::len).sum::<usize>() + ordered
+    }
+
+    fn is_loading(&self) -> bool {
+        self.windows.iter().any(Window::is_loading)
+            || self.ordered.as_ref().is_some_and(|ordered| ordered.is_loading())
     }
 
     pub(super) fn depart(&mut self, ticket: Ticket) {
-        if self.windows.iter().any(Window::is_loading) {
+        if self.is_loading() {
             self.departed.push(ticket);
         }
     }
@@ -134,8 +326,41 @@ impl Destination {
 
     /// Once no page is on its way, nobody can list the departed any more.
     pub(super) fn forget_departed(&mut self) {
-        if !self.windows.iter().any(Window::is_loading) {
+        if !self.is_loading() {
             self.departed.clear();
         }
+    }
+
+    /// What can be seen of it.
+    pub(super) fn view(&self, now: Timestamp) -> DestinationView {
+        let (why, until) = match self.standing(now) {
+            Standing::Eligible => (Why::Slots, None),
+            Standing::Until(at, why) => (why, Some(at)),
+            Standing::Idle(why) => (why, None),
+        };
+        DestinationView {
+            in_flight: self.in_flight,
+            pending: self.pending,
+            limit: self.limit(),
+            limit_reason: self.limiter.reason(),
+            circuit: self.breaker.circuit(),
+            failures_in_a_row: self.breaker.failures_in_a_row(),
+            blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),
+            why,
+            until,
+        }
+    }
+
+    /// Since when the first of what is due waits for nothing but a slot.
+    pub(super) fn waits_since(&self, now: Timestamp) -> Option<Timestamp> {
+        self.heads().map(|head| head.due).min().filter(|due| *due <= now).map(|due| due.max(self.open_since))
+    }
+
+    /// Whether there is anything to see.
+    pub(super) fn is_notable(&self) -> bool {
+        self.pending.rows > 0
+            || self.in_flight > 0
+            || self.breaker.circuit() != Circuit::Closed
+            || self.limiter.reason() != LimitReason::Configured
     }
 }

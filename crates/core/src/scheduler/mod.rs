@@ -7,131 +7,108 @@
 //! [`Action::Load`] when the window runs low.
 
 mod destination;
+mod fair_queue;
+mod input;
+mod lanes;
+mod limiter;
+mod ordered;
+mod paging;
+mod rate_gate;
+mod slots;
 #[cfg(test)]
 mod tests;
+mod view;
 mod window;
 
-use crate::delivery::{Line, Ticket};
-use crate::id::{DeliveryId, DestinationId};
-use crate::limits::{WINDOW_CROWDED_MAX, WINDOW_MAX, WINDOW_TOTAL_MAX};
+use crate::breaker::Breaker;
+use crate::delivery::{Lane, Priority, Ticket};
+use crate::id::{AccountId, DeliveryId, DestinationId};
+use crate::limits::PROMOTION_AGE_DEFAULT;
 use crate::map::IdMap;
 use crate::time::Timestamp;
-pub use destination::Settings;
-use destination::{Destination, Standing};
-use std::collections::{BTreeSet, VecDeque};
+use destination::Destination;
+use fair_queue::FairQueue;
+pub use fair_queue::Floors;
+pub use input::{Action, After, Depth, Input, Settings, Share, Verdict};
+pub use limiter::LimitReason;
+use std::collections::BTreeSet;
 use std::time::Duration;
-
-/// Something that happened.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A destination exists or its settings changed.
-    Configure(DestinationId, Settings),
-    /// A destination is gone; what it was owed is the store's business.
-    Remove(DestinationId),
-    /// The store holds so many rows of this line from an earlier run.
-    Stored {
-        /// Which line.
-        line: Line,
-        /// How many deliveries.
-        rows: u64,
-    },
-    /// A delivery was committed.
-    Owed(Ticket),
-    /// The store's first rows of a line, as asked by [`Action::Load`].
-    Page {
-        /// Which line.
-        line: Line,
-        /// In order of their place.
-        tickets: Vec<Ticket>,
-        /// There were no more.
-        end: bool,
-    },
-    /// The store could not answer an [`Action::Load`].
-    PageFailed(Line),
-    /// An attempt ended and its outcome is on disk.
-    Finished {
-        /// Of which delivery.
-        delivery: DeliveryId,
-        /// Owed again from then, or no longer owed.
-        due_again: Option<Timestamp>,
-    },
-    /// Time passed.
-    Tick,
-    /// Send nothing more.
-    Drain,
-}
-
-/// Something to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Make an attempt. Its slot is taken until [`Input::Finished`].
-    Send(Ticket),
-    /// Read the first `limit` rows of this line and answer with [`Input::Page`].
-    Load {
-        /// Which line.
-        line: Line,
-        /// How many rows.
-        limit: usize,
-    },
-}
-
-/// What can be seen of a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DestinationView {
-    /// Attempts in flight.
-    pub in_flight: u32,
-    /// Deliveries owed, those in flight included.
-    pub pending: u64,
-}
-
-/// Counts since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Attempts started.
-    pub sent: u64,
-    /// Times something was due and its destination had no concurrency left.
-    pub concurrency_slot_denied: u64,
-}
+pub use view::{Counters, DestinationView, Why};
 
 /// A page the store could not give is asked for again after this.
 const PAGE_RETRY: Duration = Duration::from_secs(1);
+
+/// What a scheduler is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerOptions {
+    /// Attempts in flight at most.
+    pub slots: u32,
+    /// Slots that each band may always have.
+    pub floors: Floors,
+    /// Waiting for a slot for so long makes a delivery one band more urgent, again and again.
+    pub promotion_age: Option<Duration>,
+}
+
+impl SchedulerOptions {
+    /// The defaults for so many slots.
+    pub fn of_slots(slots: u32) -> Self {
+        let promotion_age = Some(PROMOTION_AGE_DEFAULT);
+        SchedulerOptions { slots, floors: Floors::of_slots(slots), promotion_age }
+    }
+}
 
 /// The state machine.
 #[derive(Debug)]
 pub struct Scheduler {
     slots: usize,
+    promotion_age: Option<Duration>,
     draining: bool,
     destinations: IdMap<DestinationId, Destination>,
-    /// Those that may send now, served in turn.
-    ring: VecDeque<DestinationId>,
-    in_flight: IdMap<DeliveryId, Ticket>,
+    /// Those that may send now.
+    queue: FairQueue,
+    in_flight: IdMap<DeliveryId, Flight>,
     timers: BTreeSet<(Timestamp, DestinationId)>,
     /// Tickets in all windows.
     waiting: usize,
-    pending: u64,
+    pending: Depth,
+    pending_by_account: IdMap<AccountId, Depth>,
     counters: Counters,
+}
+
+/// An attempt under way.
+#[derive(Debug)]
+struct Flight {
+    ticket: Ticket,
+    account: AccountId,
+    /// The band whose slot it has.
+    band: Priority,
 }
 
 impl Scheduler {
     /// With so many attempts in flight at most.
-    pub fn new(slots: u32) -> Self {
-        assert!(slots > 0, "a scheduler without slots would never send");
+    pub fn new(options: SchedulerOptions) -> Self {
+        assert!(options.slots > 0, "a scheduler without slots would never send");
+        assert!(options.promotion_age.is_none_or(|age| age >= Duration::from_millis(1)), "an age takes time");
+        // A quarter of the slots is out of reach of any one account while there are others.
+        let cap_among_others = (options.slots - options.slots / 4).max(1);
         Scheduler {
-            slots: slots as usize,
+            slots: options.slots as usize,
+            promotion_age: options.promotion_age,
             draining: false,
             destinations: IdMap::default(),
-            ring: VecDeque::new(),
+            queue: FairQueue::new(options.floors, cap_among_others),
             in_flight: IdMap::default(),
             timers: BTreeSet::new(),
             waiting: 0,
-            pending: 0,
+            pending: Depth::default(),
+            pending_by_account: IdMap::default(),
             counters: Counters::default(),
         }
     }
 
     /// Takes one input and appends what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input, actions: &mut Vec<Action>) {
-        if let Some(touched) = self.apply(now, input) {
+        if let Some(touched) = self.apply(now, input, actions) {
             self.refresh(touched, now, actions);
         }
         self.fire_timers(now, actions);
@@ -146,12 +123,27 @@ impl Scheduler {
 
     /// What is in flight.
     pub fn in_flight(&self) -> impl ExactSizeIterator<Item = &Ticket> {
-        self.in_flight.values()
+        self.in_flight.values().map(|flight| &flight.ticket)
     }
 
-    /// Deliveries owed in all.
-    pub fn pending(&self) -> u64 {
+    /// Owed in all.
+    pub fn pending(&self) -> Depth {
         self.pending
+    }
+
+    /// Owed by account.
+    pub fn pending_by_account(&self) -> impl Iterator<Item = (AccountId, Depth)> + '_ {
+        self.pending_by_account.iter().map(|(account, depth)| (*account, *depth))
+    }
+
+    /// Owed to the destinations of an account.
+    pub fn pending_of(&self, account: AccountId) -> Depth {
+        self.pending_by_account.get(&account).copied().unwrap_or_default()
+    }
+
+    /// Attempts of an account in flight.
+    pub fn in_flight_of(&self, account: AccountId) -> u32 {
+        self.queue.in_flight(account)
     }
 
     /// Tickets held in memory.
@@ -164,21 +156,36 @@ impl Scheduler {
         self.counters
     }
 
-    /// What can be seen of each destination that is owed something.
-    pub fn views(&self) -> impl Iterator<Item = (DestinationId, DestinationView)> + '_ {
-        let busy = self.destinations.iter().filter(|(_, found)| found.pending > 0 || found.in_flight > 0);
-        busy.map(|(id, found)| (*id, DestinationView { in_flight: found.in_flight, pending: found.pending }))
+    /// How long the longest has waited for nothing but a slot.
+    pub fn longest_wait(&self, now: Timestamp) -> Duration {
+        let queued = self.destinations.values().filter(|found| found.queued.contains(&true));
+        queued
+            .filter_map(|found| found.waits_since(now))
+            .map(|since| now.since(since))
+            .max()
+            .unwrap_or_default()
+    }
+
+    /// What can be seen of each destination that is owed something or does not stand as usual.
+    pub fn views(&self, now: Timestamp) -> impl Iterator<Item = (DestinationId, DestinationView)> + '_ {
+        self.destinations
+            .iter()
+            .filter(|(_, found)| found.is_notable())
+            .map(move |(id, found)| (*id, found.view(now)))
     }
 
     /// What can be seen of a destination.
-    pub fn view(&self, destination: DestinationId) -> Option<DestinationView> {
-        let found = self.destinations.get(&destination)?;
-        Some(DestinationView { in_flight: found.in_flight, pending: found.pending })
+    pub fn view(&self, destination: DestinationId, now: Timestamp) -> Option<DestinationView> {
+        self.destinations.get(&destination).map(|found| found.view(now))
     }
 
     /// Changes the state; gives the destination whose standing may have changed.
-    fn apply(&mut self, now: Timestamp, input: Input) -> Option<DestinationId> {
+    fn apply(&mut self, now: Timestamp, input: Input, actions: &mut Vec<Action>) -> Option<DestinationId> {
         match input {
+            Input::Share(account, share) => {
+                self.queue.share(account, share);
+                None
+            }
             Input::Configure(id, settings) => {
                 self.destinations
                     .entry(id)
@@ -186,176 +193,39 @@ impl Scheduler {
                     .or_insert_with(|| Destination::new(settings));
                 Some(id)
             }
-            Input::Remove(id) => {
-                self.remove(id);
-                None
+            Input::Remove(id) => self.remove(id),
+            Input::Restore(id, record) => {
+                self.destinations.get_mut(&id)?.restore(Breaker::restore(record));
+                Some(id)
             }
-            Input::Stored { line, rows } => {
-                let destination = self.destinations.get_mut(&line.destination)?;
-                destination.pending += rows;
-                destination.window(line).mark_beyond();
-                self.pending += rows;
-                Some(line.destination)
+            Input::Circuit(id, order) => {
+                let moved = self.destinations.get_mut(&id)?.order(order);
+                self.circuit_moved(id, moved, actions);
+                Some(id)
             }
-            Input::Owed(ticket) => {
-                self.pending_grows(ticket.line.destination)?;
-                // A page read after the commit may have brought it already.
-                if !self.in_flight.contains_key(&ticket.delivery) {
-                    self.arrive(&ticket);
-                }
-                Some(ticket.line.destination)
+            Input::Stored { line, depth } => self.stored(line, depth),
+            Input::Owed(ticket) => self.owed(&ticket),
+            Input::Unblocked { line, gone } => {
+                self.pending_shrinks(line.destination, gone);
+                let Lane::Ordered(key) = line.lane else { return None };
+                self.change(line.destination, |found, _| found.ordered(line.destination).unblock(key))
+            }
+            Input::UnblockedAll { destination, gone } => {
+                self.pending_shrinks(destination, gone);
+                self.change(destination, |found, _| found.ordered(destination).unblock_all())
             }
             Input::Page { line, tickets, end } => self.take_page(line, tickets, end),
-            Input::PageFailed(line) => {
-                let destination = self.destinations.get_mut(&line.destination)?;
-                destination.window(line).page_failed();
-                destination.forget_departed();
-                let (again, timer) = (now.after(PAGE_RETRY), destination.timer);
-                self.set_timer(line.destination, Some(timer.map_or(again, |timer| timer.min(again))));
-                None
+            Input::PageFailed(line) => self.page_failed(line, now),
+            Input::Keys { destination, tickets, end } => self.take_keys(destination, tickets, end),
+            Input::KeysFailed(id) => self.keys_failed(id, now),
+            Input::Finished { delivery, after, verdict } => {
+                self.finish(now, delivery, after, verdict, actions)
             }
-            Input::Finished { delivery, due_again } => self.finish(delivery, due_again),
             Input::Tick => None,
             Input::Drain => {
                 self.draining = true;
                 None
             }
         }
-    }
-
-    fn remove(&mut self, id: DestinationId) {
-        let Some(gone) = self.destinations.remove(&id) else { return };
-        self.waiting -= gone.waiting();
-        self.pending -= gone.pending;
-        if let Some(at) = gone.timer {
-            self.timers.remove(&(at, id));
-        }
-        // Its place in the ring is skipped when its turn comes.
-    }
-
-    fn pending_grows(&mut self, id: DestinationId) -> Option<()> {
-        self.destinations.get_mut(&id)?.pending += 1;
-        self.pending += 1;
-        Some(())
-    }
-
-    fn arrive(&mut self, ticket: &Ticket) {
-        let room = self.window_room();
-        let Some(destination) = self.destinations.get_mut(&ticket.line.destination) else { return };
-        let window = destination.window(ticket.line);
-        let before = window.len();
-        window.arrive(ticket, room);
-        self.waiting = self.waiting + window.len() - before;
-    }
-
-    fn take_page(&mut self, line: Line, tickets: Vec<Ticket>, end: bool) -> Option<DestinationId> {
-        let room = self.window_room();
-        let destination = self.destinations.get_mut(&line.destination)?;
-        let unknown: Vec<Ticket> = tickets
-            .into_iter()
-            .filter(|row| !self.in_flight.contains_key(&row.delivery) && !destination.has_departed(row))
-            .collect();
-        let window = destination.window(line);
-        let before = window.len();
-        window.page(unknown.into_iter(), end, room);
-        self.waiting = self.waiting + window.len() - before;
-        destination.forget_departed();
-        Some(line.destination)
-    }
-
-    fn finish(&mut self, delivery: DeliveryId, due_again: Option<Timestamp>) -> Option<DestinationId> {
-        let ticket = self.in_flight.remove(&delivery).expect("only what is in flight can finish");
-        let id = ticket.line.destination;
-        let destination = self.destinations.get_mut(&id)?;
-        // A destination that was removed and configured anew while this was in flight does not count it.
-        destination.in_flight = destination.in_flight.saturating_sub(1);
-        destination.depart(ticket);
-        match due_again {
-            Some(due) => {
-                self.arrive(&ticket.due_again(due));
-            }
-            None => {
-                destination.pending = destination.pending.saturating_sub(1);
-                self.pending = self.pending.saturating_sub(1);
-            }
-        }
-        Some(id)
-    }
-
-    /// Brings a destination's place in the ring, its timer and its pages in line with its state.
-    fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
-        let room = self.window_room();
-        let Some(destination) = self.destinations.get_mut(&id) else { return };
-        ask_for_pages(destination, room, actions);
-        let standing = destination.standing(now);
-        if standing == Standing::Eligible && !destination.in_ring {
-            destination.in_ring = true;
-            self.ring.push_back(id);
-        }
-        if standing == Standing::Full {
-            self.counters.concurrency_slot_denied += 1;
-        }
-        let timer = match standing {
-            Standing::Until(at) => Some(at),
-            _ => None,
-        };
-        self.set_timer(id, timer);
-    }
-
-    fn set_timer(&mut self, id: DestinationId, at: Option<Timestamp>) {
-        let Some(destination) = self.destinations.get_mut(&id) else { return };
-        if destination.timer == at {
-            return;
-        }
-        if let Some(old) = destination.timer.take() {
-            self.timers.remove(&(old, id));
-        }
-        if let Some(at) = at {
-            self.timers.insert((at, id));
-        }
-        destination.timer = at;
-    }
-
-    fn fire_timers(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        while let Some((at, id)) = self.timers.first().copied() {
-            if at > now {
-                return;
-            }
-            self.set_timer(id, None);
-            self.refresh(id, now, actions);
-        }
-    }
-
-    /// Gives every free slot to the next destination in turn.
-    fn fill_slots(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
-        while !self.draining && self.in_flight.len() < self.slots {
-            let Some(id) = self.ring.pop_front() else { return };
-            let Some(destination) = self.destinations.get_mut(&id) else { continue };
-            destination.in_ring = false;
-            if destination.standing(now) == Standing::Eligible {
-                let ticket = destination.take(now).expect("an eligible destination has something due");
-                destination.in_flight += 1;
-                self.waiting -= 1;
-                self.counters.sent += 1;
-                let twice = self.in_flight.insert(ticket.delivery, ticket);
-                assert!(twice.is_none(), "a delivery is in flight once");
-                actions.push(Action::Send(ticket));
-            }
-            self.refresh(id, now, actions);
-        }
-    }
-
-    fn window_room(&self) -> usize {
-        if self.waiting < WINDOW_TOTAL_MAX { WINDOW_MAX } else { WINDOW_CROWDED_MAX }
-    }
-}
-
-fn ask_for_pages(destination: &mut Destination, room: usize, actions: &mut Vec<Action>) {
-    let in_flight = destination.in_flight as usize;
-    for window in destination.windows_mut().filter(|window| window.wants_page(room)) {
-        // What is held or in flight is still in the store and comes first in the page.
-        let limit = window.len() + in_flight + WINDOW_MAX;
-        window.page_asked();
-        actions.push(Action::Load { line: window.line(), limit });
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: what the store holds of this line and the window does not (and is not in flight) has a place
 //! behind the window's last. `beyond` says whether there may be any of it.
 
-use crate::delivery::{Line, Priority, Ticket};
+use crate::delivery::{Lane, Line, Priority, Ticket};
 use crate::id::{DeliveryId, EventId, RouteId};
 use crate::limits::{WINDOW_LOW, WINDOW_MAX};
 use crate::time::Timestamp;
@@ -22,8 +22,37 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn place(&self) -> (Timestamp, DeliveryId) {
-        (self.due, self.delivery)
+    fn new(ticket: &Ticket) -> Self {
+        Waiting {
+            due: ticket.due,
+            delivery: ticket.delivery,
+            event: ticket.event,
+            route: ticket.route,
+            attempts: ticket.attempts,
+            bytes: ticket.bytes,
+            priority: ticket.priority,
+        }
+    }
+
+    fn ticket(&self, line: Line) -> Ticket {
+        Ticket {
+            delivery: self.delivery,
+            event: self.event,
+            route: self.route,
+            line,
+            priority: self.priority,
+            due: self.due,
+            attempts: self.attempts,
+            bytes: self.bytes,
+        }
+    }
+
+    /// As [`Ticket::place`].
+    fn place(&self, line: Line) -> (Timestamp, DeliveryId) {
+        match line.lane {
+            Lane::Ordered(_) => (Timestamp::ZERO, self.delivery),
+            Lane::Fresh | Lane::Retry | Lane::Replay => (self.due, self.delivery),
+        }
     }
 }
 
@@ -62,14 +91,34 @@ impl Window {
         self.waiting.front().map(|first| first.due)
     }
 
+    /// How urgent the first of the line is, and when it is due.
+    pub(super) fn head(&self) -> Option<(Priority, Timestamp)> {
+        self.waiting.front().map(|first| (first.priority, first.due))
+    }
+
+    /// Nothing is here, and nothing can come from the store.
+    pub(super) fn is_spent(&self) -> bool {
+        self.waiting.is_empty() && !self.beyond && self.loading == Loading::No
+    }
+
+    /// Leaves all of it to the store.
+    pub(super) fn clear(&mut self) {
+        self.waiting = VecDeque::new();
+        self.beyond = true;
+    }
+
     /// The store holds some of this line that we have not seen.
     pub(super) fn mark_beyond(&mut self) {
         self.beyond = true;
+        if let Loading::Asked { missed } = &mut self.loading {
+            // A page on its way may not have seen it, wherever it is.
+            *missed = Some((Timestamp::ZERO, DeliveryId::from_u64(0)));
+        }
     }
 
     /// A delivery was committed to this line. It is kept here if it belongs before what the store keeps.
     pub(super) fn arrive(&mut self, ticket: &Ticket, room: usize) {
-        let before_last = self.waiting.back().is_some_and(|last| ticket.place() < last.place());
+        let before_last = self.waiting.back().is_some_and(|last| ticket.place() < last.place(self.line));
         if self.beyond && !before_last {
             if let Loading::Asked { missed } = &mut self.loading {
                 *missed = Some(missed.map_or(ticket.place(), |first| first.min(ticket.place())));
@@ -85,17 +134,7 @@ impl Window {
         if self.first_due()? > now {
             return None;
         }
-        let first = self.waiting.pop_front()?;
-        Some(Ticket {
-            delivery: first.delivery,
-            event: first.event,
-            route: first.route,
-            line: self.line,
-            due: first.due,
-            attempts: first.attempts,
-            bytes: first.bytes,
-            priority: first.priority,
-        })
+        self.waiting.pop_front().map(|first| first.ticket(self.line))
     }
 
     /// Whether the store should be asked for a page now.
@@ -130,7 +169,8 @@ impl Window {
         }
         self.beyond = !end;
         if let Some(first) = missed {
-            self.waiting.truncate(self.waiting.partition_point(|known| known.place() < first));
+            let line = self.line;
+            self.waiting.truncate(self.waiting.partition_point(|known| known.place(line) < first));
             self.beyond = true;
         }
         self.shrink_to(room);
@@ -139,18 +179,10 @@ impl Window {
     /// Puts a ticket at its place. One that is here already stays as it is.
     fn insert(&mut self, ticket: &Ticket) {
         assert_eq!(ticket.line, self.line, "a ticket waits in its own line");
-        let waiting = Waiting {
-            due: ticket.due,
-            delivery: ticket.delivery,
-            event: ticket.event,
-            route: ticket.route,
-            attempts: ticket.attempts,
-            bytes: ticket.bytes,
-            priority: ticket.priority,
-        };
+        let (line, place, waiting) = (self.line, ticket.place(), Waiting::new(ticket));
         match self.waiting.back() {
-            Some(last) if last.place() >= waiting.place() => {
-                if let Err(index) = self.waiting.binary_search_by_key(&waiting.place(), Waiting::place) {
+            Some(last) if last.place(line) >= place => {
+                if let Err(index) = self.waiting.binary_search_by_key(&place, |known| known.place(line)) {
                     self.waiting.insert(index, waiting);
                 }
             }

@@ -5,7 +5,7 @@ use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use postrider_core::id::{DeliveryId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
-use postrider_core::scheduler::Input;
+use postrider_core::scheduler::{After, Input};
 use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +69,7 @@ impl Dispatcher {
         let (events, replies) = drafts.into_iter().map(|draft| self.number(draft)).unzip();
         let batch = Arc::new(Batch { events, finished: std::mem::take(&mut self.commits.finished) });
         self.commits.replies = Some(replies);
+        self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
             let result = store.commit(Arc::clone(&batch)).await;
@@ -101,6 +102,7 @@ impl Dispatcher {
 
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
+        self.admission.commit_ended();
         match result {
             Ok(receipt) => {
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
@@ -135,11 +137,17 @@ impl Dispatcher {
     }
 
     fn settled(&mut self, finished: &Finished) {
-        let due_again = match finished.attempt.next {
-            Next::Retry { due } => Some(due),
-            Next::Delivered | Next::Dead(_) => None,
+        let after = match finished.attempt.next {
+            Next::Retry { due } => After::DueAgain(due),
+            Next::Dead(_) if finished.blocks_line => After::Blocks,
+            Next::Delivered | Next::Dead(_) => After::Gone,
         };
-        self.step(Input::Finished { delivery: finished.ticket.delivery, due_again });
+        let verdict = self.verdict(&finished.attempt);
+        self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
+        if finished.attempt.status == Some(410) {
+            // With no room for it, the next 410 of the same receiver will tell.
+            let _ = self.gone.try_send(finished.ticket.line.destination);
+        }
     }
 
     /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.

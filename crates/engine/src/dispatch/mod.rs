@@ -7,6 +7,7 @@ mod commits;
 mod outcomes;
 mod sends;
 
+use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::content_cache::ContentCache;
@@ -20,7 +21,7 @@ use futures_util::stream::FuturesUnordered;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::COMMIT_EVENTS_MAX;
-use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
+use postrider_core::scheduler::{Action, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, EventContent, Page, Receipt, Store, StoreError};
 use std::sync::{Arc, RwLock};
@@ -35,9 +36,8 @@ const REPORTS_MAX: usize = 256;
 
 /// What the engine tells the dispatcher.
 pub(crate) enum Control {
-    Configure(DestinationId, Settings),
-    Remove(DestinationId),
-    Stored(Line, u64),
+    /// Something for the scheduler.
+    Input(Input),
     Look(oneshot::Sender<Activity>),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
@@ -48,7 +48,9 @@ enum Done {
     Committed(Arc<Batch>, Result<Receipt, StoreError>),
     Paused,
     Page(Line, Result<Page, StoreError>),
+    Keys(DestinationId, Result<Page, StoreError>),
     Content(Ticket, Result<Option<EventContent>, StoreError>),
+    Kept(Result<(), StoreError>),
 }
 
 /// What a turn of the loop brought.
@@ -79,6 +81,10 @@ pub(crate) struct Dispatcher {
     commits: Commits,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
     drained: Option<oneshot::Sender<()>>,
+    /// Where ingest looks up whether there is room.
+    admission: Arc<Admission>,
+    /// Destinations whose receiver answered 410, to be disabled.
+    gone: mpsc::Sender<DestinationId>,
     fault: FaultSender,
 }
 
@@ -88,8 +94,10 @@ impl Dispatcher {
         catalog: Arc<RwLock<Catalog>>,
         clock: Clock,
         ids: Ids,
-        slots: u32,
+        options: SchedulerOptions,
         workers: Vec<WorkerHandle>,
+        admission: Arc<Admission>,
+        gone: mpsc::Sender<DestinationId>,
         fault: FaultSender,
     ) -> Self {
         Dispatcher {
@@ -98,13 +106,15 @@ impl Dispatcher {
             clock,
             now: clock.now(),
             ids,
-            scheduler: Scheduler::new(slots),
+            scheduler: Scheduler::new(options),
             actions: Vec::new(),
             workers,
             cache: ContentCache::new(CACHE_BYTES),
             commits: Commits::default(),
             work: FuturesUnordered::new(),
             drained: None,
+            admission,
+            gone,
             fault,
         }
     }
@@ -115,7 +125,8 @@ impl Dispatcher {
         let mut drafts = Vec::new();
         let mut reports = Vec::new();
         while !self.is_over() {
-            let wake = self.scheduler.next_wake();
+            let wake =
+                [self.scheduler.next_wake(), self.admission.look_again_at()].into_iter().flatten().min();
             let timer = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(self.clock.instant(at).into()).await,
@@ -162,6 +173,7 @@ impl Dispatcher {
             }
             self.start_commit();
             self.perform_actions();
+            self.admission.observe(&self.scheduler, &self.catalog, self.now);
             if !self.workers.iter_mut().all(WorkerHandle::flush) {
                 self.fault.tell("a thread that sends has ended");
             }
@@ -180,16 +192,28 @@ impl Dispatcher {
                 tracing::warn!(%error, "a page of the queue could not be read");
                 self.step(Input::PageFailed(line));
             }
+            Done::Keys(destination, Ok(page)) => {
+                self.step(Input::Keys { destination, tickets: page.tickets, end: page.end });
+            }
+            Done::Keys(destination, Err(error)) => {
+                self.fault.note(&error);
+                tracing::warn!(%error, "a page of ordering keys could not be read");
+                self.step(Input::KeysFailed(destination));
+            }
             Done::Content(ticket, result) => self.content_loaded(ticket, result),
+            Done::Kept(result) => {
+                if let Err(error) = result {
+                    self.fault.note(&error);
+                    tracing::warn!(%error, "where circuits stand could not be noted for the next run");
+                }
+            }
         }
     }
 
     fn control(&mut self, control: Control) {
         match control {
-            Control::Configure(destination, settings) => self.step(Input::Configure(destination, settings)),
-            Control::Remove(destination) => self.step(Input::Remove(destination)),
-            Control::Stored(line, rows) => self.step(Input::Stored { line, rows }),
-            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler))),
+            Control::Input(input) => self.step(input),
+            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);
                 self.step(Input::Drain);

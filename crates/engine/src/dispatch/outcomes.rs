@@ -2,9 +2,15 @@
 
 use super::Dispatcher;
 use crate::send::AttemptReport;
+use postrider_core::delivery::Ticket;
+use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::AttemptId;
-use postrider_core::outcome::{self, Finding, Next, Outcome};
+use postrider_core::limits::DESTINATION_HOLD_MAX;
+use postrider_core::outcome::{self, Finding, Health, Next, Outcome};
 use postrider_core::retry::Chance;
+use postrider_core::retry_after;
+use postrider_core::scheduler::Verdict;
+use postrider_core::time::Timestamp;
 use postrider_store::{Attempt, Finished};
 use std::sync::PoisonError;
 
@@ -34,7 +40,34 @@ impl Dispatcher {
             timing: trace.timing,
             next,
         };
-        Finished { account: report.content.account, ticket, attempt, blocks_line: false }
+        let blocks_line = matches!(next, Next::Dead(_)) && self.blocks_when_dead(&ticket);
+        Finished { account: report.content.account, ticket, attempt, blocks_line }
+    }
+
+    /// Whether the rest of an ordered line waits for this one even when it is given up on.
+    fn blocks_when_dead(&self, ticket: &Ticket) -> bool {
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = catalog.any_destination(ticket.line.destination).is_some_and(|destination| {
+            destination.ordering != Ordering::None && destination.on_dead_letter == OnDeadLetter::Block
+        });
+        blocks && ticket.order_key().is_some()
+    }
+
+    /// What an attempt says about its receiver.
+    pub(super) fn verdict(&self, attempt: &Attempt) -> Verdict {
+        let health = Health::of(attempt.outcome, attempt.status);
+        let hold_until = match health {
+            Health::Throttled | Health::Overloaded => self.asked_hold(attempt),
+            _ => None,
+        };
+        Verdict { health, latency: attempt.timing.total, hold_until }
+    }
+
+    /// `Retry-After` holds the whole destination, within its cap.
+    fn asked_hold(&self, attempt: &Attempt) -> Option<Timestamp> {
+        let value = attempt.response_headers.get("retry-after")?;
+        let wait = retry_after::parse(value.as_bytes(), self.clock.wall())?;
+        Some(self.now.after(wait.min(DESTINATION_HOLD_MAX)))
     }
 
     fn what_follows(&self, report: &AttemptReport) -> Next {

@@ -2,10 +2,11 @@
 
 use super::{Dispatcher, Done};
 use crate::send::{AttemptReport, Job};
-use postrider_core::delivery::{Line, Ticket};
-use postrider_core::id::AccountId;
-use postrider_core::outcome::Outcome;
-use postrider_core::scheduler::{Action, Input};
+use postrider_core::breaker::CircuitRecord;
+use postrider_core::delivery::{Line, OrderKey, Ticket};
+use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::outcome::{Health, Outcome};
+use postrider_core::scheduler::{Action, After, Input, Verdict};
 use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -16,14 +17,31 @@ const CONTENT_RETRY: Duration = Duration::from_secs(1);
 impl Dispatcher {
     pub(super) fn perform_actions(&mut self) {
         // Performing an action can bring new ones, when a send turns out to have no target.
+        let mut circuits = Vec::new();
         while !self.actions.is_empty() {
             for action in std::mem::take(&mut self.actions) {
                 match action {
                     Action::Send(ticket) => self.send(ticket),
                     Action::Load { line, limit } => self.load_page(line, limit),
+                    Action::LoadKeys { destination, after, limit } => {
+                        self.load_keys(destination, after, limit)
+                    }
+                    Action::Keep(destination, record) => circuits.push((destination, record)),
                 }
             }
         }
+        self.keep_circuits(circuits);
+    }
+
+    fn keep_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
+        if circuits.is_empty() {
+            return;
+        }
+        for (destination, record) in &circuits {
+            tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
+        }
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move { Done::Kept(store.keep_circuits(circuits).await) }));
     }
 
     fn send(&mut self, ticket: Ticket) {
@@ -39,7 +57,8 @@ impl Dispatcher {
         drop(catalog);
         let Some(target) = target else {
             // Deleted a moment ago: its row waits to be buried, and the slot comes back at once.
-            return self.step(Input::Finished { delivery: ticket.delivery, due_again: None });
+            let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
+            return self.step(Input::Finished { delivery: ticket.delivery, after: After::Gone, verdict });
         };
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
@@ -49,6 +68,13 @@ impl Dispatcher {
     fn load_page(&mut self, line: Line, limit: usize) {
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move { Done::Page(line, store.load(line, limit).await) }));
+    }
+
+    fn load_keys(&mut self, destination: DestinationId, after: Option<OrderKey>, limit: usize) {
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move {
+            Done::Keys(destination, store.load_keys(destination, after, limit).await)
+        }));
     }
 
     fn load_content(&mut self, ticket: Ticket, delay: Duration) {

@@ -2,7 +2,9 @@
 
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
-use postrider_core::scheduler::{Counters, DestinationView, Scheduler};
+use postrider_core::scheduler::{Counters, Depth, DestinationView, Scheduler};
+use postrider_core::time::Timestamp;
+use std::time::Duration;
 
 /// What is going on right now.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +13,10 @@ pub struct Activity {
     pub in_flight: IdSet<DeliveryId>,
     /// Their events.
     pub in_flight_events: IdSet<EventId>,
-    /// Deliveries owed in all.
-    pub pending: u64,
+    /// Owed in all.
+    pub pending: Depth,
+    /// How long the longest has waited for nothing but a slot.
+    pub longest_wait: Duration,
     /// Counts since the start.
     pub counters: Counters,
     /// Of each destination that has something going on.
@@ -20,13 +24,14 @@ pub struct Activity {
 }
 
 impl Activity {
-    pub(crate) fn of(scheduler: &Scheduler) -> Self {
+    pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
         Activity {
             in_flight: scheduler.in_flight().map(|ticket| ticket.delivery).collect(),
             in_flight_events: scheduler.in_flight().map(|ticket| ticket.event).collect(),
             pending: scheduler.pending(),
+            longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
-            destinations: scheduler.views().collect(),
+            destinations: scheduler.views(now).collect(),
         }
     }
 }

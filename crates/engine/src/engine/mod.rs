@@ -1,24 +1,25 @@
 //! The engine as the rest of the program sees it.
 
 mod activity;
+mod changes;
 mod fault;
 mod reading;
+mod start;
 
+use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
 use crate::clock::Clock;
-use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
+use crate::dispatch::Control;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
-use crate::maintenance;
-use crate::send::{Connector, SendWorker};
+use crate::send::Connector;
 pub use activity::Activity;
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, DestinationId, EventId, IdGenerator};
-use postrider_core::limits::{INGEST_WAITING_MAX, SLOTS_DEFAULT};
-use postrider_core::map::{IdMap, IdSet};
-use postrider_core::scheduler::Settings;
+use postrider_core::id::{AccountId, EventId, IdGenerator};
+use postrider_core::limits::SLOTS_DEFAULT;
+use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, LineDepth, Source, Store, StoreError};
+use postrider_store::{Source, Store, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -31,11 +32,25 @@ pub struct EngineOptions {
     pub slots: u32,
     /// Threads that send.
     pub workers: usize,
+    /// Slots that each band of priority may always have.
+    pub floors: Floors,
+    /// Waiting for a slot for so long makes a delivery one band more urgent.
+    pub promotion_age: Option<Duration>,
+    /// Above which no further event is taken.
+    pub backlog: BacklogLimits,
+}
+
+impl EngineOptions {
+    /// The defaults for so many slots and threads.
+    pub fn new(slots: u32, workers: usize) -> Self {
+        let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
+        EngineOptions { slots, workers, floors, promotion_age, backlog: BacklogLimits::default() }
+    }
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { slots: SLOTS_DEFAULT, workers: 1 }
+        EngineOptions::new(SLOTS_DEFAULT, 1)
     }
 }
 
@@ -81,98 +96,13 @@ pub struct Engine {
     held_until: Timestamp,
     fault: FaultSender,
     connector: Arc<Connector>,
+    admission: Arc<Admission>,
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
 }
 
 impl Engine {
-    /// Starts an engine on a store. The workers are for the caller to run, each on a thread's runtime.
-    pub async fn start(
-        store: Arc<dyn Store>,
-        connector: Arc<Connector>,
-        options: EngineOptions,
-    ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
-        let clock = Clock::start();
-        let configuration = store.configuration().await?;
-        let lines = store.lines().await?;
-        let unclean_stop = configuration.unclean_stop;
-        let ids = Ids(Arc::new(Mutex::new(IdGenerator::new(0, configuration.id_floor))));
-        let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
-
-        let slots = options.slots as usize;
-        let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
-        let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
-        let (reports, reports_inbox) = mpsc::channel(slots);
-        let fault = FaultSender::default();
-        let (handles, workers) = (0..options.workers.max(1))
-            .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
-            .unzip();
-        let dispatcher = Dispatcher::new(
-            Arc::clone(&store),
-            Arc::clone(&catalog),
-            clock,
-            ids.clone(),
-            options.slots,
-            handles,
-            fault.clone(),
-        );
-        let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
-        let disk_full = Arc::new(AtomicBool::new(false));
-        let runtime = spawn_dispatcher(
-            dispatcher,
-            inboxes,
-            Arc::clone(&store),
-            Arc::clone(&disk_full),
-            clock,
-            fault.clone(),
-        );
-        let destinations: Vec<Arc<Destination>> = read(&catalog).all_destinations().cloned().collect();
-        let holds: IdMap<DestinationId, Timestamp> = destinations
-            .iter()
-            .map(|found| (found.id, hold_after_stop(found, unclean_stop, clock)))
-            .collect();
-        let engine = Engine {
-            store,
-            catalog,
-            clock,
-            ids,
-            drafts,
-            control,
-            disk_full,
-            stopping: AtomicBool::new(false),
-            held_until: holds.values().copied().max().unwrap_or_default(),
-            fault,
-            connector,
-            changing: Arc::default(),
-            runtime,
-        };
-        engine.resume(lines, &destinations, &holds).await;
-        Ok((Arc::new(engine), workers))
-    }
-
-    /// Tells the scheduler of all destinations and of what an earlier run still owes.
-    async fn resume(
-        &self,
-        lines: Vec<LineDepth>,
-        destinations: &[Arc<Destination>],
-        holds: &IdMap<DestinationId, Timestamp>,
-    ) {
-        for destination in destinations {
-            let settings = settings(destination, holds[&destination.id]);
-            self.tell(Control::Configure(destination.id, settings)).await;
-        }
-        let known: IdSet<DestinationId> = destinations.iter().map(|destination| destination.id).collect();
-        let mut orphans = IdSet::default();
-        for LineDepth { line, rows, .. } in lines {
-            if known.contains(&line.destination) {
-                self.tell(Control::Stored(line, rows)).await;
-            } else if orphans.insert(line.destination) {
-                self.bury(line.destination);
-            }
-        }
-    }
-
     /// The configuration. Not to be held over an await.
     pub fn catalog(&self) -> RwLockReadGuard<'_, Catalog> {
         read(&self.catalog)
@@ -209,6 +139,12 @@ impl Engine {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether an event of this account may come in now; why not, when not.
+    pub fn admit(&self, account: AccountId) -> Result<(), IngestError> {
+        self.ready()?;
+        Ok(self.admission.admit(account, self.clock.now())?)
     }
 
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
@@ -250,63 +186,12 @@ impl Engine {
     }
 
     async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
-        self.ready()?;
+        self.admit(draft.content.account)?;
         self.drafts.try_send(draft).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
             mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
         })?;
         answer.await.unwrap_or(Err(IngestError::Unavailable))
-    }
-
-    /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
-    /// also when the caller goes away meanwhile.
-    pub async fn change<T, E>(
-        self: &Arc<Self>,
-        decide: impl FnOnce(&Catalog) -> Result<(Vec<Change>, T), E>,
-    ) -> Result<T, ChangeError<E>> {
-        let turn = Arc::clone(&self.changing).lock_owned().await;
-        let (changes, value) = decide(&self.catalog()).map_err(ChangeError::Refused)?;
-        let engine = Arc::clone(self);
-        let made = self.runtime.spawn(async move {
-            let made = engine.make(changes).await;
-            drop(turn);
-            made
-        });
-        let lost = |_| StoreError::Unavailable("the engine has stopped".into());
-        made.await.map_err(lost).and_then(|made| made).map_err(ChangeError::Store)?;
-        Ok(value)
-    }
-
-    async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        let configured = self.store.configure(changes.clone()).await;
-        configured.inspect_err(|error| self.fault.note(error))?;
-        for change in changes {
-            let told = match &change {
-                Change::PutDestination(destination) => {
-                    Some(Control::Configure(destination.id, settings(destination, Timestamp::ZERO)))
-                }
-                Change::DeleteDestination(id) => Some(Control::Remove(*id)),
-                _ => None,
-            };
-            let deleted = if let Change::DeleteDestination(id) = &change { Some(*id) } else { None };
-            self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
-            if let Some(told) = told {
-                self.tell(told).await;
-            }
-            if let Some(id) = deleted {
-                self.bury(id);
-            }
-        }
-        Ok(())
-    }
-
-    fn bury(&self, destination: DestinationId) {
-        self.runtime.spawn(maintenance::bury(
-            Arc::clone(&self.store),
-            self.clock,
-            destination,
-            self.fault.clone(),
-        ));
     }
 
     /// A dispatcher that is gone needs to be told nothing.
@@ -338,48 +223,4 @@ impl Engine {
 
 fn read(catalog: &RwLock<Catalog>) -> RwLockReadGuard<'_, Catalog> {
     catalog.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// With one attempt at a time allowed, an attempt of a run that was cut off may still be going on at the
-/// receiver until its timeout.
-fn hold_after_stop(destination: &Destination, unclean_stop: bool, clock: Clock) -> Timestamp {
-    let one_at_a_time = destination.max_concurrency.get() == 1;
-    if unclean_stop && one_at_a_time {
-        clock.now().after(destination.timeout.duration())
-    } else {
-        Timestamp::ZERO
-    }
-}
-
-fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
-    let paused = destination.paused || !destination.active;
-    Settings { max_concurrency: destination.max_concurrency, paused, hold_until }
-}
-
-/// The dispatcher has a thread of its own, so that no request handler ever delays a decision.
-fn spawn_dispatcher(
-    dispatcher: Dispatcher,
-    inboxes: Inboxes,
-    store: Arc<dyn Store>,
-    disk_full: Arc<AtomicBool>,
-    clock: Clock,
-    fault: FaultSender,
-) -> tokio::runtime::Handle {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.expect("a runtime can be made at start-up");
-    let handle = runtime.handle().clone();
-    let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
-        let fault_of_house = fault.clone();
-        let run = async move {
-            tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
-            tokio::spawn(maintenance::keep_house(store, clock, fault_of_house));
-            dispatcher.run(inboxes).await;
-        };
-        let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));
-        if std::panic::catch_unwind(run).is_err() {
-            fault.tell("the dispatcher broke; the log has the cause");
-        }
-    });
-    thread.expect("a thread can be started at start-up");
-    handle
 }

@@ -50,7 +50,7 @@ impl Counting {
 
 async fn until_owed(gateway: &Gateway, pending: u64) {
     wait_until(&format!("{pending} are owed"), async || {
-        (gateway.activity().await.pending == pending).then_some(())
+        (gateway.activity().await.pending.rows == pending).then_some(())
     })
     .await;
 }
@@ -65,7 +65,7 @@ async fn accept_many(gateway: &Gateway, count: usize) {
 async fn two_hundred_events_never_exceed_max_concurrency() {
     for limit in [1, 3] {
         let sink = Counting::start().await;
-        let options = EngineOptions { slots: 64, workers: 3 };
+        let options = EngineOptions::new(64, 3);
         let gateway = Setup { options, ..Setup::default() }.start().await;
         let mut destination = gateway.destination(&sink.receiver.url());
         destination.max_concurrency = MaxConcurrency::new(limit).unwrap();

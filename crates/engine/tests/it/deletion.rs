@@ -38,7 +38,7 @@ async fn what_a_deleted_destination_was_owed_is_buried() {
     for event in events {
         is_buried(&gateway, event).await;
     }
-    assert_eq!((gateway.activity().await.pending, receiver.connections()), (0, 0));
+    assert_eq!((gateway.activity().await.pending.rows, receiver.connections()), (0, 0));
 
     let later = gateway.accept_typed("a").await;
     assert_eq!(gateway.detail(later).await.deliveries, [], "its routes are gone with it");
@@ -62,7 +62,7 @@ async fn what_is_under_way_to_a_deleted_destination_ends_and_is_not_tried_again(
     gateway.attempted(event, 1).await;
     is_buried(&gateway, event).await;
     let activity = gateway.activity().await;
-    assert_eq!((activity.pending, activity.in_flight.len(), receiver.requests().len()), (0, 0, 1));
+    assert_eq!((activity.pending.rows, activity.in_flight.len(), receiver.requests().len()), (0, 0, 1));
     assert_eq!(store.lines().await.unwrap(), [], "the queue is empty");
 }
 

@@ -28,7 +28,7 @@ async fn the_same_key_a_hundred_times_at_once_is_one_event() {
     assert!(accepted.iter().all(|accepted| accepted.id == first));
     gateway.delivered_at_once(first).await;
     let activity = gateway.activity().await;
-    assert_eq!((activity.pending, activity.counters.sent, receiver.requests().len()), (0, 1, 1));
+    assert_eq!((activity.pending.rows, activity.counters.sent, receiver.requests().len()), (0, 1, 1));
 }
 
 #[tokio::test]

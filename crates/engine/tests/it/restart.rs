@@ -54,10 +54,11 @@ async fn what_an_earlier_run_owed_is_delivered() {
     drop(gateway);
 
     let gateway = start_on(&store).await;
-    assert_eq!(gateway.activity().await.pending, 300);
+    assert_eq!(gateway.activity().await.pending.rows, 300);
     destination.active = true;
     gateway.put(&destination).await;
-    wait_until("all are delivered", async || (gateway.activity().await.pending == 0).then_some(())).await;
+    wait_until("all are delivered", async || (gateway.activity().await.pending.rows == 0).then_some(()))
+        .await;
     assert_eq!((receiver.requests().len(), receiver.repeated().len()), (300, 0));
 }
 
@@ -81,7 +82,8 @@ async fn a_store_that_cannot_be_read_for_a_while_delays_and_loses_nothing() {
     gateway.put(&destination).await;
     wait_until("a page is refused", async || (store.unread() > 0).then_some(())).await;
     store.reads.send_replace(Switch::Works);
-    wait_until("all are delivered", async || (gateway.activity().await.pending == 0).then_some(())).await;
+    wait_until("all are delivered", async || (gateway.activity().await.pending.rows == 0).then_some(()))
+        .await;
     assert_eq!((receiver.requests().len(), receiver.repeated().len()), (10, 0));
 }
 

@@ -25,7 +25,7 @@ async fn ten_with_two_in_hand(gateway: &Gateway, receiver: &Receiver) {
 }
 
 async fn until_nothing_is_owed(gateway: &Gateway) {
-    wait_until("nothing is owed", async || (gateway.activity().await.pending == 0).then_some(())).await;
+    wait_until("nothing is owed", async || (gateway.activity().await.pending.rows == 0).then_some(())).await;
 }
 
 #[tokio::test]

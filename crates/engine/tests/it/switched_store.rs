@@ -1,9 +1,11 @@
 //! A store in memory whose faults are switched on and off by the test, and that notes what it was asked.
 
 use async_trait::async_trait;
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::outcome::Next;
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, Finished, LineDepth,
@@ -144,6 +146,14 @@ impl Store for SwitchedStore {
 
     async fn configuration(&self) -> Result<Configuration, StoreError> {
         self.inner.configuration().await
+    }
+
+    async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError> {
+        self.inner.keep_circuits(circuits).await
+    }
+
+    async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
+        self.inner.release(destination).await
     }
 
     async fn bury(

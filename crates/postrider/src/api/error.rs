@@ -4,7 +4,7 @@ use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use postrider_engine::{ChangeError, IngestError};
+use postrider_engine::{ChangeError, IngestError, Limit};
 use postrider_store::StoreError;
 use serde_json::json;
 
@@ -15,6 +15,8 @@ pub(crate) struct ApiError {
     field: Option<String>,
     sentence: String,
     retry_after_seconds: Option<u32>,
+    /// The limit that was reached.
+    limit: Option<Limit>,
 }
 
 /// A full disk or a busy store may be better again after this.
@@ -23,11 +25,23 @@ const RETRY_LATER_SECONDS: u32 = 10;
 
 impl ApiError {
     fn new(status: StatusCode, code: &'static str, sentence: impl Into<String>) -> Self {
-        ApiError { status, code, field: None, sentence: sentence.into(), retry_after_seconds: None }
+        ApiError {
+            status,
+            code,
+            field: None,
+            sentence: sentence.into(),
+            retry_after_seconds: None,
+            limit: None,
+        }
     }
 
     fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    fn limit(mut self, limit: Limit) -> Self {
+        self.limit = Some(limit);
         self
     }
 
@@ -87,11 +101,34 @@ impl ApiError {
     }
 }
 
+/// A limit as a person would say it.
+const fn noun(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Rows => "deliveries",
+        Limit::Bytes => "bytes",
+        Limit::Age => "waiting time",
+        Limit::Commit => "time to write",
+    }
+}
+
+/// A limit as the settings name it.
+const fn setting(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Rows => "backlog_max_rows",
+        Limit::Bytes => "backlog_max_bytes",
+        Limit::Age => "backlog_max_age",
+        Limit::Commit => "commit_max_ms",
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut body = json!({ "error": self.sentence, "code": self.code });
         if let Some(field) = &self.field {
             body["field"] = field.as_str().into();
+        }
+        if let Some(limit) = self.limit {
+            body["limit"] = setting(limit).into();
         }
         let mut response = view::json_text(self.status, body.to_string());
         let headers = response.headers_mut();
@@ -120,6 +157,20 @@ impl From<IngestError> for ApiError {
                 "Too many events are waiting to be written; send it again.",
             )
             .retry_after(RETRY_SOON_SECONDS),
+            IngestError::OverShare(limit) => {
+                let sentence =
+                    format!("This account has its share of {} waiting; send it again later.", noun(limit));
+                ApiError::new(StatusCode::TOO_MANY_REQUESTS, "account_over_limit", sentence)
+                    .limit(limit)
+                    .retry_after(RETRY_LATER_SECONDS)
+            }
+            IngestError::Shed(limit) => {
+                let sentence =
+                    format!("The gateway has reached its limit of {}; send it again later.", noun(limit));
+                ApiError::new(unavailable, "overloaded", sentence)
+                    .limit(limit)
+                    .retry_after(RETRY_LATER_SECONDS)
+            }
             IngestError::DiskFull => {
                 ApiError::new(unavailable, "disk_full", "The gateway's disk is full; send it again later.")
                     .retry_after(RETRY_LATER_SECONDS)

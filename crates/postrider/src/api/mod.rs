@@ -78,6 +78,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             "/v1/destinations/{id}",
             get(destinations::get).patch(destinations::update).delete(destinations::delete),
         )
+        .route("/v1/destinations/{id}/circuit", post(destinations::circuit))
         .route("/v1/destinations/{id}/pause", post(destinations::pause))
         .route("/v1/destinations/{id}/resume", post(destinations::resume))
         .route("/v1/destinations/{id}/rotate-secret", post(destinations::rotate_secret))

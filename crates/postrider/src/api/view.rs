@@ -5,8 +5,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
-use postrider_core::scheduler::DestinationView;
+use postrider_core::scheduler::{DestinationView, LimitReason};
 use postrider_store::codec::policy_to_json;
 use postrider_store::{
     Account, ApiKey, Attempt, DeliveryState, Destination, DestinationAuth, EventDetail, EventStatus, Headers,
@@ -105,9 +106,21 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         "active": destination.active,
         "status": destination_status(destination),
         "in_flight": seen.map_or(0, |seen| seen.in_flight),
-        "pending": seen.map_or(0, |seen| seen.pending),
+        "pending": seen.map_or(0, |seen| seen.pending.rows),
+        "pending_bytes": seen.map_or(0, |seen| seen.pending.bytes),
+        "circuit_state": seen.map_or(Circuit::Closed, |seen| seen.circuit).as_str(),
         "created_at": destination.created_at.to_string(),
     });
+    object["concurrency"] = concurrency(destination, seen);
+    if let Some(seen) = seen {
+        object["waiting_for"] = seen.why.as_str().into();
+        if let Some(until) = seen.until {
+            object["waiting_until"] = until.to_string().into();
+        }
+        if seen.blocked_keys > 0 {
+            object["blocked_keys"] = seen.blocked_keys.into();
+        }
+    }
     if let Some(policy) = &destination.retry_policy {
         object["retry_policy"] = policy_to_json(policy);
     }
@@ -133,6 +146,13 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         object["custom_headers"] = Value::Object(names.collect());
     }
     object
+}
+
+/// How many attempts at once are allowed now, and why no more.
+fn concurrency(destination: &Destination, seen: Option<&DestinationView>) -> Value {
+    let limit = seen.map_or(destination.max_concurrency.get(), |seen| seen.limit);
+    let reason = seen.map_or(LimitReason::Configured, |seen| seen.limit_reason);
+    json!({ "limit": limit, "reason": reason.as_str() })
 }
 
 fn destination_status(destination: &Destination) -> &'static str {

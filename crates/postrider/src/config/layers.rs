@@ -5,12 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 20] = [
     "listen",
     "data_dir",
     "egress_allow",
     "slots",
     "workers",
+    "priority_floors",
+    "promotion_age_seconds",
+    "backlog_max_rows",
+    "backlog_max_bytes",
+    "backlog_max_age",
+    "commit_max_ms",
     "grace_seconds",
     "public_url",
     "retention_days",
@@ -95,11 +101,17 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 11] = [
+        let flags: [(&'static str, &str, &Option<String>); 17] = [
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
             ("workers", "--workers", &args.workers),
+            ("priority_floors", "--priority-floors", &args.priority_floors),
+            ("promotion_age_seconds", "--promotion-age-seconds", &args.promotion_age_seconds),
+            ("backlog_max_rows", "--backlog-max-rows", &args.backlog_max_rows),
+            ("backlog_max_bytes", "--backlog-max-bytes", &args.backlog_max_bytes),
+            ("backlog_max_age", "--backlog-max-age", &args.backlog_max_age),
+            ("commit_max_ms", "--commit-max-ms", &args.commit_max_ms),
             ("grace_seconds", "--grace-seconds", &args.grace_seconds),
             ("public_url", "--public-url", &args.public_url),
             ("retention_days", "--retention-days", &args.retention_days),

@@ -10,6 +10,9 @@ use crate::cli::ServeArgs;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
+use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
+use postrider_core::scheduler::Floors;
+use postrider_engine::BacklogLimits;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -25,6 +28,11 @@ pub(crate) struct Config {
     pub(crate) egress_allow: Vec<IpNet>,
     pub(crate) slots: u32,
     pub(crate) workers: usize,
+    /// Slots that each band of priority may always have.
+    pub(crate) floors: Option<Floors>,
+    /// Waiting for a slot for so long makes a delivery one band more urgent.
+    pub(crate) promotion_age: Option<Duration>,
+    pub(crate) backlog: BacklogLimits,
     pub(crate) grace: Duration,
     pub(crate) public_url: Option<String>,
     pub(crate) retention: Duration,
@@ -75,11 +83,18 @@ impl Config {
         let mut layers = Layers::gather(args, environment);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let retention_days = layers.one("retention_days", |v| number(v, 1, 3650)).unwrap_or(7);
+        let slots =
+            layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(SLOTS_DEFAULT);
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
             data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
             egress_allow: layers.many("egress_allow", values::range),
-            slots: layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(512),
+            slots,
+            floors: layers.one("priority_floors", |v| values::floors(v, slots)),
+            promotion_age: layers
+                .one("promotion_age_seconds", |v| number(v, 0, 30 * DAY_SECONDS))
+                .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
+            backlog: backlog(&mut layers),
             workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
@@ -93,5 +108,19 @@ impl Config {
         };
         let mistakes = layers.into_mistakes();
         if mistakes.is_empty() { Ok(config) } else { Err(Mistakes(mistakes)) }
+    }
+}
+
+fn backlog(layers: &mut Layers) -> BacklogLimits {
+    let defaults = BacklogLimits::default();
+    BacklogLimits {
+        rows: layers.one("backlog_max_rows", |v| number(v, 1, u64::MAX)).unwrap_or(defaults.rows),
+        bytes: layers.one("backlog_max_bytes", |v| size(v, 1)).unwrap_or(defaults.bytes),
+        age: layers
+            .one("backlog_max_age", |v| number(v, 1, 30 * DAY_SECONDS))
+            .map_or(defaults.age, Duration::from_secs),
+        commit: layers
+            .one("commit_max_ms", |v| number(v, 10, 600_000))
+            .map_or(defaults.commit, Duration::from_millis),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::LogFormat;
 use ipnet::IpNet;
+use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing_subscriber::EnvFilter;
@@ -27,6 +28,19 @@ pub(super) fn number(value: &str, least: u64, most: u64) -> Result<u64, String> 
 
 pub(super) fn count(value: &str, most: u32) -> Result<u32, String> {
     number(value, 1, most.into()).map(|number| u32::try_from(number).unwrap_or(most))
+}
+
+/// Four numbers of slots, the most urgent band first.
+pub(super) fn floors(value: &str, slots: u32) -> Result<Floors, String> {
+    let numbers: Option<Vec<u32>> = value.split(',').map(|part| part.trim().parse().ok()).collect();
+    let four: Option<[u32; 4]> = numbers.and_then(|numbers| numbers.try_into().ok());
+    let four = four.ok_or_else(|| {
+        format!("must be four numbers of slots, critical first, such as 50,50,50,25, not {value:?}")
+    })?;
+    Floors::new(four, slots).ok_or_else(|| {
+        let sum: u64 = four.iter().copied().map(u64::from).sum();
+        format!("must not be more than the {slots} slots together, not {sum}")
+    })
 }
 
 pub(super) fn size(value: &str, least: u64) -> Result<u64, String> {

@@ -39,6 +39,16 @@ fn environment() -> HashMap<String, String> {
     std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
 
+fn engine_options(config: &Config) -> EngineOptions {
+    let defaults = EngineOptions::new(config.slots, config.workers);
+    EngineOptions {
+        floors: config.floors.unwrap_or(defaults.floors),
+        promotion_age: config.promotion_age,
+        backlog: config.backlog,
+        ..defaults
+    }
+}
+
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let listener = listen(&config)?;
@@ -46,7 +56,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let store = SqliteStore::open(&config.data_dir, sqlite_options(&config))?;
     let key = AdminKey::find_or_make(&config)?;
     let guard = AddressGuard::new(config.egress_allow.clone());
-    let options = EngineOptions { slots: config.slots, workers: config.workers };
+    let options = engine_options(&config);
     let connector = Arc::new(Connector::new(guard, tls_config()));
     let (engine, senders) = Engine::start(Arc::new(store), connector, options).await?;
     let first = bootstrap::first_things(&engine, &config.destinations).await?;

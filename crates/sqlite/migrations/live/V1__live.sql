@@ -73,6 +73,13 @@ CREATE TABLE destinations (
     created_at                   INTEGER NOT NULL
 ) STRICT;
 
+-- Circuits that are not closed.
+CREATE TABLE circuits (
+    destination_id INTEGER PRIMARY KEY,
+    open_until     INTEGER, -- NULL: a probe may be made
+    trips          INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE routes (
     id             INTEGER PRIMARY KEY,
     account_id     INTEGER NOT NULL,

@@ -2,6 +2,7 @@
 
 mod destination;
 
+use crate::circuits;
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, time, uint};
@@ -39,6 +40,7 @@ fn write_one(into: &Transaction<'_>, change: &Change) -> rusqlite::Result<u64> {
         }
         Change::DeleteDestination(id) => {
             into.execute("DELETE FROM routes WHERE destination_id = ?1", [int(id.as_u64())])?;
+            into.execute("DELETE FROM circuits WHERE destination_id = ?1", [int(id.as_u64())])?;
             into.execute("DELETE FROM destinations WHERE id = ?1", [int(id.as_u64())])?;
             Ok(id.as_u64())
         }
@@ -130,6 +132,7 @@ pub(crate) fn read(reader: &mut Reader, unclean_stop: bool) -> rusqlite::Result<
         sources: all(live, "sources", read_source)?,
         destinations: all(live, "destinations", read_destination)?,
         routes: all(live, "routes", read_route)?,
+        circuits: circuits::read(live)?,
         id_floor,
         unclean_stop,
     })

@@ -103,6 +103,7 @@ macro_rules! conformance_suite {
             restart {
                 what_was_committed_outlives_a_crash
                 what_was_configured_outlives_a_crash
+                open_circuits_outlive_a_crash
                 a_run_that_was_not_closed_is_an_unclean_stop
                 the_id_floor_is_the_greatest_id_of_any_kind
             }

@@ -6,6 +6,7 @@ use crate::{Batch, NewDelivery, NewEvent, Store};
 use postrider_core::delivery::{DeliveryStatus, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::EventId;
 use postrider_core::outcome::Next;
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use std::sync::Arc;
 
@@ -62,4 +63,8 @@ pub async fn a_head_given_up_on_blocks_its_key_if_it_is_to(harness: &dyn Harness
     assert_eq!(waiting(&*store, line(7)).await, [Ticket { due: Timestamp::MAX, attempts: 1, ..head }, next]);
     let state = &detail(&*store, EventId::from_u64(100)).await.deliveries[0];
     assert_eq!(state.status, DeliveryStatus::DeadLetter);
+    let other = super::sample::destination(11);
+    assert_eq!(store.release(other).await.unwrap(), Depth::default());
+    assert_eq!(store.release(head.line.destination).await.unwrap(), Depth::of(&head));
+    assert_eq!(waiting(&*store, line(7)).await, [next], "released, the rest goes on");
 }

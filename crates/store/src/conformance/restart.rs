@@ -5,8 +5,9 @@ use super::configuration::{account, api_key, configuration, plain_destination, r
 use super::sample::{
     DEAD, START, accept, accept_one, detail, event, finish, fresh, owed, retry, seconds, waiting,
 };
-use crate::{Change, EventContent, Store};
-use postrider_core::id::{AccountId, EventId};
+use crate::{Change, Configuration, EventContent, Store};
+use postrider_core::breaker::{Circuit, CircuitRecord};
+use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::outcome::Next;
 
 pub async fn what_was_committed_outlives_a_crash(harness: &dyn Harness) {
@@ -58,6 +59,25 @@ pub async fn what_was_configured_outlives_a_crash(harness: &dyn Harness) {
 }
 
 /// A run begins when the configuration is read.
+pub async fn open_circuits_outlive_a_crash(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let ids: Vec<DestinationId> = (1..=4).map(DestinationId::from_u64).collect();
+    let put = |id: &DestinationId| Change::PutDestination(Box::new(plain_destination(id.as_u64())));
+    store.configure(ids[..3].iter().map(put).collect()).await.unwrap();
+    let open = CircuitRecord { circuit: Circuit::Open { until: START }, trips: 3 };
+    let probing = CircuitRecord { circuit: Circuit::HalfOpen, trips: 1 };
+    let kept = vec![(ids[0], open), (ids[1], probing), (ids[2], open), (ids[3], open)];
+    store.keep_circuits(kept).await.unwrap();
+    store.keep_circuits(vec![(ids[2], CircuitRecord::default())]).await.unwrap();
+    drop(store);
+    let store = harness.open().await;
+    let circuits = |configuration: Configuration| configuration.circuits;
+    let found = circuits(store.configuration().await.unwrap());
+    assert_eq!(found, [(ids[0], open), (ids[1], probing)], "one that closed or is unknown is not kept");
+    store.configure(vec![Change::DeleteDestination(ids[0])]).await.unwrap();
+    assert_eq!(circuits(store.configuration().await.unwrap()), [(ids[1], probing)]);
+}
+
 pub async fn a_run_that_was_not_closed_is_an_unclean_stop(harness: &dyn Harness) {
     let mut id = 100;
     // How each run ends, and what the next one must be told.

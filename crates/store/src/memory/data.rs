@@ -8,6 +8,7 @@ use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::limits::{IDEMPOTENCY_WINDOW, LIST_BODY_BYTES_MAX};
 use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -153,6 +154,20 @@ impl Data {
             }
         }
         lines
+    }
+
+    pub(super) fn release(&mut self, destination: DestinationId) -> Depth {
+        let mut gone = Depth::default();
+        self.queue.retain(|_, owed| {
+            let ticket = owed.ticket;
+            let blocks = ticket.order_key().is_some() && ticket.due == Timestamp::MAX;
+            let released = blocks && ticket.line.destination == destination;
+            if released {
+                gone = Depth { rows: gone.rows + 1, bytes: gone.bytes + u64::from(ticket.bytes) };
+            }
+            !released
+        });
+        gone
     }
 
     pub(super) fn bury(&mut self, destination: DestinationId, limit: usize) -> usize {

@@ -16,8 +16,10 @@ use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use async_trait::async_trait;
 use data::Data;
+use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use settings::Settings;
 use std::collections::VecDeque;
@@ -100,6 +102,16 @@ impl Store for MemoryStore {
         let unclean_stop = std::mem::replace(&mut state.running, true);
         let id_floor = state.data.greatest_id().max(state.settings.greatest_id());
         Ok(Configuration { id_floor, unclean_stop, ..state.settings.all() })
+    }
+
+    async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        circuits.into_iter().for_each(|(id, record)| state.settings.keep_circuit(id, record));
+        Ok(())
+    }
+
+    async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
+        Ok(self.state().data.release(destination))
     }
 
     async fn bury(

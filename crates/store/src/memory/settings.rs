@@ -1,6 +1,7 @@
 //! The configuration as the store in memory keeps it: one map for each noun.
 
 use crate::configuration::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use postrider_core::breaker::{Circuit, CircuitRecord};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ pub(super) struct Settings {
     sources: BTreeMap<SourceId, Source>,
     destinations: BTreeMap<DestinationId, Destination>,
     routes: BTreeMap<RouteId, Route>,
+    circuits: BTreeMap<DestinationId, CircuitRecord>,
     greatest_id: u64,
 }
 
@@ -43,6 +45,7 @@ impl Settings {
             }
             Change::DeleteDestination(id) => {
                 self.destinations.remove(&id);
+                self.circuits.remove(&id);
                 self.routes.retain(|_, route| route.destination != id);
             }
             Change::DeleteRoute(id) => {
@@ -59,7 +62,16 @@ impl Settings {
             sources: self.sources.values().cloned().collect(),
             destinations: self.destinations.values().cloned().collect(),
             routes: self.routes.values().cloned().collect(),
+            circuits: self.circuits.iter().map(|(id, record)| (*id, *record)).collect(),
             ..Configuration::default()
+        }
+    }
+
+    pub(super) fn keep_circuit(&mut self, destination: DestinationId, record: CircuitRecord) {
+        if record.circuit == Circuit::Closed {
+            self.circuits.remove(&destination);
+        } else if self.destinations.contains_key(&destination) {
+            self.circuits.insert(destination, record);
         }
     }
 

@@ -10,6 +10,7 @@ use super::{App, Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode};
+use postrider_core::breaker::CircuitOrder;
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::CUSTOM_HEADERS_MAX;
@@ -135,6 +136,23 @@ pub(crate) async fn rotate_secret(
     };
     app.engine.change(decide).await?;
     Ok(view::data(StatusCode::OK, &json!({ "signing_secret": secret })))
+}
+
+pub(crate) async fn circuit(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
+    let state = required("state", fields.text("state")?)?;
+    let allowed = || ApiError::field("state", "must be \"open\", \"half_open\" or \"closed\"");
+    let order = CircuitOrder::from_word(&state).ok_or_else(allowed)?;
+    fields.finish()?;
+    app.engine.order_circuit(id, order).await;
+    let activity = app.engine.activity().await;
+    Ok(view::data(StatusCode::OK, &view::destination(&found, activity.destinations.get(&id))))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.

@@ -52,6 +52,7 @@ fn each_field_can_be_changed_alone_and_the_change_survives_a_kill() {
         ("retry_policy", policy),
     ] {
         expected[field] = value.clone();
+        expected["concurrency"]["limit"] = expected["max_concurrency"].clone();
         let changed = api.patch(&path, &json!({ field: value })).data(200);
         assert_eq!(changed, expected, "{field}");
     }

@@ -1,0 +1,188 @@
+//! Whose turn it is: bands by priority with reserved floors, in a band the accounts by weight, in an account its
+//! destinations in turn.
+//!
+//! Only those that may send stand here. Who turns out not to be able to when its turn comes is left out, and comes
+//! back when something has changed. So a turn costs the same whatever is configured and whatever waits.
+
+use super::Share;
+use crate::delivery::Priority;
+use crate::id::{AccountId, DestinationId};
+use crate::map::IdMap;
+use std::collections::VecDeque;
+
+/// Slots that a band may always have when it has something to send, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floors([u32; Priority::COUNT]);
+
+impl Floors {
+    /// Checks that they fit into the slots together.
+    pub fn new(floors: [u32; Priority::COUNT], slots: u32) -> Option<Self> {
+        let sum: u64 = floors.iter().copied().map(u64::from).sum();
+        (sum <= u64::from(slots)).then_some(Floors(floors))
+    }
+
+    /// A tenth for each, and for bulk half of that; at least one each as far as they go.
+    pub fn of_slots(slots: u32) -> Self {
+        let share = |part: u32| (slots / part).max(u32::from(slots >= 4));
+        Floors([share(10), share(10), share(10), share(20)])
+    }
+
+    /// Of a band.
+    pub const fn of(self, band: Priority) -> u32 {
+        self.0[band.index()]
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct FairQueue {
+    floors: Floors,
+    /// What an account without a cap of its own may have in flight while there are others.
+    cap_among_others: u32,
+    bands: [Band; Priority::COUNT],
+    accounts: IdMap<AccountId, Account>,
+}
+
+#[derive(Debug, Default)]
+struct Band {
+    /// Accounts with something to send, in turn.
+    ring: VecDeque<AccountId>,
+    in_flight: u32,
+}
+
+#[derive(Debug, Default)]
+struct Account {
+    share: Share,
+    in_flight: u32,
+    turns: [Turn; Priority::COUNT],
+}
+
+/// An account's destinations in one band.
+#[derive(Debug, Default)]
+struct Turn {
+    ring: VecDeque<DestinationId>,
+    /// Sends left before the next account has its turn.
+    credit: u32,
+    /// Stands in the band's ring.
+    in_ring: bool,
+}
+
+impl FairQueue {
+    pub(super) fn new(floors: Floors, cap_among_others: u32) -> Self {
+        FairQueue { floors, cap_among_others, bands: Default::default(), accounts: IdMap::default() }
+    }
+
+    /// An account exists or its share changed.
+    pub(super) fn share(&mut self, account: AccountId, share: Share) {
+        self.accounts.entry(account).or_default().share = share;
+        self.admit(account);
+        if self.is_full(account) {
+            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+        }
+    }
+
+    /// A destination may send in this band. The caller sees to it that it stands there once.
+    pub(super) fn push(&mut self, band: Priority, account: AccountId, destination: DestinationId) {
+        let found = self.accounts.entry(account).or_default();
+        found.turns[band.index()].ring.push_back(destination);
+        self.admit(account);
+    }
+
+    /// Whose turn it is. The destination leaves the queue; [`FairQueue::push`] puts it back.
+    pub(super) fn pop(&mut self) -> Option<(Priority, DestinationId)> {
+        loop {
+            let band = self.next_band()?;
+            let account = *self.bands[band.index()].ring.front()?;
+            let turn = &mut self.accounts.get_mut(&account)?.turns[band.index()];
+            match turn.ring.pop_front() {
+                Some(destination) => return Some((band, destination)),
+                // It keeps its turn until now, so that one with a single destination is not cut short.
+                None => {
+                    turn.credit = 0;
+                    self.dismiss(band, account);
+                }
+            }
+        }
+    }
+
+    /// A band under its floor, the most urgent first; else the most urgent.
+    fn next_band(&self) -> Option<Priority> {
+        let waits = |band: &Priority| !self.bands[band.index()].ring.is_empty();
+        let under_floor = |band: &Priority| self.bands[band.index()].in_flight < self.floors.of(*band);
+        let mut waiting = Priority::ALL.into_iter().filter(waits);
+        waiting.clone().find(under_floor).or_else(|| waiting.next())
+    }
+
+    /// What [`FairQueue::pop`] gave was sent.
+    pub(super) fn sent(&mut self, band: Priority, account: AccountId) {
+        self.bands[band.index()].in_flight += 1;
+        let Some(found) = self.accounts.get_mut(&account) else { return };
+        found.in_flight += 1;
+        let weight = found.share.weight.get();
+        let turn = &mut found.turns[band.index()];
+        if turn.in_ring {
+            let credit = if turn.credit == 0 { weight } else { turn.credit };
+            turn.credit = credit - 1;
+            if turn.credit == 0 {
+                self.bands[band.index()].ring.rotate_left(1);
+            }
+        }
+        if self.is_full(account) {
+            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+        }
+    }
+
+    /// An attempt ended.
+    pub(super) fn ended(&mut self, band: Priority, account: AccountId) {
+        self.bands[band.index()].in_flight -= 1;
+        if let Some(found) = self.accounts.get_mut(&account) {
+            found.in_flight -= 1;
+            self.admit(account);
+        }
+    }
+
+    /// Attempts of an account in flight.
+    pub(super) fn in_flight(&self, account: AccountId) -> u32 {
+        self.accounts.get(&account).map_or(0, |found| found.in_flight)
+    }
+
+    /// Takes an account into the rings of the bands in which it has something to send, unless it is full.
+    fn admit(&mut self, account: AccountId) {
+        if self.is_full(account) {
+            return;
+        }
+        let Some(found) = self.accounts.get_mut(&account) else { return };
+        for (turn, band) in found.turns.iter_mut().zip(&mut self.bands) {
+            if !turn.ring.is_empty() && !turn.in_ring {
+                turn.in_ring = true;
+                match turn.credit {
+                    0 => band.ring.push_back(account),
+                    // It was full in the middle of its turn.
+                    _ => band.ring.push_front(account),
+                }
+            }
+        }
+    }
+
+    /// Takes an account out of a band's ring. Its destinations keep their order for when it comes back.
+    fn dismiss(&mut self, band: Priority, account: AccountId) {
+        let Some(found) = self.accounts.get_mut(&account) else { return };
+        let turn = &mut found.turns[band.index()];
+        if !turn.in_ring {
+            return;
+        }
+        turn.in_ring = false;
+        let ring = &mut self.bands[band.index()].ring;
+        // It had the turn, so it is at the front, or at the back when its turn just ended; rarely elsewhere.
+        if ring.front() == Some(&account) {
+            ring.pop_front();
+        } else {
+            ring.retain(|known| *known != account);
+        }
+    }
+
+    fn is_full(&self, account: AccountId) -> bool {
+        let among_others = (self.accounts.len() > 1).then_some(self.cap_among_others);
+        let Some(found) = self.accounts.get(&account) else { return false };
+        found.share.max_in_flight.or(among_others).is_some_and(|most| found.in_flight >= most)
+    }
+}

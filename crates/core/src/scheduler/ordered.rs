@@ -1,0 +1,268 @@
+//! The lane of an ordered destination: each key is a line of its own with at most one attempt at a time.
+//!
+//! Only so many keys are in memory. The rest is found by going through the store's keys in their order, again and
+//! again while something was left to it. A key that is here has all of its rows here or behind its own window.
+
+use super::Action;
+use super::window::Window;
+use crate::delivery::{Line, OrderKey, Priority, Ticket};
+use crate::id::DestinationId;
+use crate::limits::KEYS_PAGE;
+use crate::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How much of an ordered lane may be in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) keys: usize,
+    /// Of each key.
+    pub(super) tickets: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Ordered {
+    destination: DestinationId,
+    keys: BTreeMap<OrderKey, KeyLine>,
+    /// Heads before which nothing of their key is in flight, by the head's priority and when it is due.
+    ready: [BTreeSet<(Timestamp, OrderKey)>; Priority::COUNT],
+    /// Keys whose head was given up on and blocks the rest.
+    blocked: BTreeSet<OrderKey>,
+    /// Keys whose window may want a page.
+    low: BTreeSet<OrderKey>,
+    /// Pages of single keys that are on their way.
+    loading: usize,
+    /// Tickets in memory.
+    held: usize,
+    scan: Scan,
+}
+
+#[derive(Debug)]
+struct KeyLine {
+    window: Window,
+    busy: bool,
+    /// Where its head stands in `ready`.
+    ready_at: Option<(Priority, Timestamp)>,
+}
+
+/// Going through the store's keys.
+#[derive(Debug, Default)]
+struct Scan {
+    /// The store may hold keys that are not here.
+    beyond: bool,
+    asked: bool,
+    /// The last key that was looked at.
+    after: Option<OrderKey>,
+    /// Since the scan began at the first key, something was left to the store.
+    left_out: bool,
+    /// Keys of which something was left to the store while a page was on its way.
+    missed: BTreeSet<OrderKey>,
+}
+
+impl Ordered {
+    pub(super) fn new(destination: DestinationId) -> Self {
+        Ordered {
+            destination,
+            keys: BTreeMap::new(),
+            ready: Default::default(),
+            blocked: BTreeSet::new(),
+            low: BTreeSet::new(),
+            loading: 0,
+            held: 0,
+            scan: Scan::default(),
+        }
+    }
+
+    /// Tickets in memory.
+    pub(super) fn waiting(&self) -> usize {
+        self.held
+    }
+
+    pub(super) fn blocked_keys(&self) -> usize {
+        self.blocked.len()
+    }
+
+    pub(super) fn is_loading(&self) -> bool {
+        self.scan.asked || self.loading > 0
+    }
+
+    /// When the first head of a priority is due.
+    pub(super) fn first_due(&self, priority: Priority) -> Option<Timestamp> {
+        self.ready[priority.index()].first().map(|(due, _)| *due)
+    }
+
+    /// The store holds some of this lane that we have not seen.
+    pub(super) fn mark_beyond(&mut self) {
+        self.scan.beyond = true;
+    }
+
+    /// A delivery was committed, or is due again.
+    pub(super) fn arrive(&mut self, key: OrderKey, ticket: &Ticket, room: Room) {
+        if self.blocked.contains(&key) {
+            return;
+        }
+        if !self.keys.contains_key(&key) {
+            if self.scan.beyond || self.keys.len() >= room.keys {
+                return self.leave_to_store(key);
+            }
+            self.insert_key(key);
+        }
+        self.change(key, |line| line.window.arrive(ticket, room.tickets));
+    }
+
+    fn leave_to_store(&mut self, key: OrderKey) {
+        self.scan.beyond = true;
+        self.scan.left_out = true;
+        if self.scan.asked {
+            self.scan.missed.insert(key);
+        }
+    }
+
+    /// Takes the first due head of a priority.
+    pub(super) fn take(&mut self, priority: Priority, now: Timestamp) -> Option<Ticket> {
+        let (_, key) = *self.ready[priority.index()].first().filter(|(due, _)| *due <= now)?;
+        self.change(key, |line| {
+            line.busy = true;
+            line.window.take_due(now)
+        })?
+    }
+
+    /// An attempt of a key ended.
+    pub(super) fn ended(&mut self, key: OrderKey) {
+        self.change(key, |line| line.busy = false);
+    }
+
+    /// The head of a key was given up on and blocks the rest.
+    pub(super) fn block(&mut self, key: OrderKey) {
+        self.blocked.insert(key);
+        self.change(key, |line| {
+            line.busy = false;
+            line.window.clear();
+        });
+    }
+
+    /// What blocked a key is no longer in its way: look what the store has of it.
+    pub(super) fn unblock(&mut self, key: OrderKey) {
+        if self.blocked.remove(&key) {
+            self.insert_key(key);
+            self.change(key, |line| line.window.mark_beyond());
+        }
+    }
+
+    /// Nothing is blocked any more.
+    pub(super) fn unblock_all(&mut self) {
+        while let Some(key) = self.blocked.pop_first() {
+            self.insert_key(key);
+            self.change(key, |line| line.window.mark_beyond());
+        }
+    }
+
+    /// The first rows of one key.
+    pub(super) fn page(&mut self, key: OrderKey, tickets: Vec<Ticket>, end: bool, room: Room) {
+        self.loading = self.loading.saturating_sub(1);
+        self.change(key, |line| line.window.page(tickets.into_iter(), end, room.tickets));
+    }
+
+    pub(super) fn page_failed(&mut self, key: OrderKey) {
+        self.loading = self.loading.saturating_sub(1);
+        self.change(key, |line| line.window.page_failed());
+    }
+
+    /// Rows of several keys, as asked by a scan.
+    pub(super) fn keys_page(&mut self, tickets: &[Ticket], end: bool, room: Room) {
+        self.scan.asked = false;
+        let missed = std::mem::take(&mut self.scan.missed);
+        let mut rest = tickets;
+        while let Some(key) = rest.first().and_then(Ticket::order_key) {
+            let count = rest.iter().take_while(|ticket| ticket.order_key() == Some(key)).count();
+            let (of_key, further) = rest.split_at(count);
+            rest = further;
+            let cut = rest.is_empty() && !end;
+            self.find_key(key, of_key, !cut && !missed.contains(&key), room);
+            self.scan.after = Some(key);
+        }
+        if end {
+            self.scan.after = None;
+            self.scan.beyond = std::mem::take(&mut self.scan.left_out);
+        }
+    }
+
+    pub(super) fn keys_page_failed(&mut self) {
+        self.scan.asked = false;
+        self.scan.missed.clear();
+    }
+
+    /// A key that the store has. `whole` when these are all of its rows.
+    fn find_key(&mut self, key: OrderKey, tickets: &[Ticket], whole: bool, room: Room) {
+        if self.keys.contains_key(&key) || self.blocked.contains(&key) {
+            return;
+        }
+        if self.keys.len() >= room.keys {
+            self.scan.left_out = true;
+            return;
+        }
+        self.insert_key(key);
+        self.change(key, |line| line.window.page(tickets.iter().copied(), whole, room.tickets));
+    }
+
+    /// Asks the store for what is missing.
+    pub(super) fn ask(&mut self, room: Room, actions: &mut Vec<Action>) {
+        while let Some(key) = self.low.pop_first() {
+            let Some(line) = self.keys.get_mut(&key) else { continue };
+            if line.window.wants_page(room.tickets) {
+                line.window.page_asked();
+                self.loading += 1;
+                // What is held or in flight is still in the store and comes first in the page.
+                let limit = line.window.len() + 1 + room.tickets;
+                actions.push(Action::Load { line: line.window.line(), limit });
+            }
+        }
+        if self.scan.beyond && !self.scan.asked && self.keys.len() + KEYS_PAGE <= room.keys {
+            self.scan.asked = true;
+            let (destination, after) = (self.destination, self.scan.after);
+            actions.push(Action::LoadKeys { destination, after, limit: KEYS_PAGE });
+        }
+    }
+
+    fn insert_key(&mut self, key: OrderKey) {
+        let line = Line::first(self.destination, Priority::Normal, Some(key));
+        self.keys.entry(key).or_insert_with(|| KeyLine::new(line));
+    }
+
+    /// Changes a key's line and brings all that depends on it in line: its place among the ready, whether its head
+    /// blocks it, and whether it need be here at all.
+    fn change<T>(&mut self, key: OrderKey, change: impl FnOnce(&mut KeyLine) -> T) -> Option<T> {
+        let line = self.keys.get_mut(&key)?;
+        let before = line.window.len();
+        let changed = change(line);
+        if !line.busy && line.window.head().is_some_and(|(_, due)| due == Timestamp::MAX) {
+            self.blocked.insert(key);
+        }
+        if self.blocked.contains(&key) {
+            line.window.clear();
+        }
+        self.held = self.held + line.window.len() - before;
+        let head = if line.busy { None } else { line.window.head() };
+        if head != line.ready_at {
+            if let Some((priority, due)) = line.ready_at {
+                self.ready[priority.index()].remove(&(due, key));
+            }
+            if let Some((priority, due)) = head {
+                self.ready[priority.index()].insert((due, key));
+            }
+            line.ready_at = head;
+        }
+        let gone = line.window.is_spent() || (self.blocked.contains(&key) && !line.window.is_loading());
+        if gone && !line.busy {
+            self.keys.remove(&key);
+        } else if !self.blocked.contains(&key) {
+            self.low.insert(key);
+        }
+        Some(changed)
+    }
+}
+
+impl KeyLine {
+    fn new(line: Line) -> Self {
+        KeyLine { window: Window::new(line), busy: false, ready_at: None }
+    }
+}

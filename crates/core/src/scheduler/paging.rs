@@ -1,0 +1,175 @@
+//! What is in memory and what is left to the store: arrivals, pages, and the counts of all that is owed.
+
+use super::destination::Destination;
+use super::ordered::Room;
+use super::{Depth, PAGE_RETRY, Scheduler};
+use crate::delivery::{Lane, Line, Ticket};
+use crate::destination::Ordering;
+use crate::id::DestinationId;
+use crate::limits::{
+    KEY_WINDOW_MAX, KEYS_CROWDED_MAX, KEYS_MAX, WINDOW_CROWDED_MAX, WINDOW_MAX, WINDOW_TOTAL_MAX,
+};
+use crate::time::Timestamp;
+
+/// How much of a destination may be in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rooms {
+    /// Of each line.
+    pub(super) line: usize,
+    /// Of the ordered lane.
+    pub(super) keys: Room,
+}
+
+impl Rooms {
+    fn of(destination: &Destination, waiting: usize) -> Self {
+        let (line, keys) = match waiting < WINDOW_TOTAL_MAX {
+            true => (WINDOW_MAX, KEYS_MAX),
+            false => (WINDOW_CROWDED_MAX, KEYS_CROWDED_MAX),
+        };
+        let tickets = match destination.settings.ordering {
+            Ordering::ByKey => KEY_WINDOW_MAX.min(line),
+            // One key has it all.
+            Ordering::None | Ordering::Strict => line,
+        };
+        Rooms { line, keys: Room { keys, tickets } }
+    }
+}
+
+impl Scheduler {
+    /// Changes a destination's lines, keeping count of what is in memory. Gives the destination back.
+    pub(super) fn change(
+        &mut self,
+        id: DestinationId,
+        change: impl FnOnce(&mut Destination, Rooms),
+    ) -> Option<DestinationId> {
+        let destination = self.destinations.get_mut(&id)?;
+        let rooms = Rooms::of(destination, self.waiting);
+        let before = destination.waiting();
+        change(destination, rooms);
+        self.waiting = self.waiting + destination.waiting() - before;
+        Some(id)
+    }
+
+    pub(super) fn rooms(&self, id: DestinationId) -> Option<Rooms> {
+        self.destinations.get(&id).map(|found| Rooms::of(found, self.waiting))
+    }
+
+    pub(super) fn remove(&mut self, id: DestinationId) -> Option<DestinationId> {
+        let pending = self.destinations.get(&id)?.pending;
+        self.pending_shrinks(id, pending);
+        let gone = self.destinations.remove(&id)?;
+        self.waiting -= gone.waiting();
+        if let Some(at) = gone.timer {
+            self.timers.remove(&(at, id));
+        }
+        // Its places among those that may send are skipped when their turn comes.
+        None
+    }
+
+    pub(super) fn stored(&mut self, line: Line, depth: Depth) -> Option<DestinationId> {
+        self.pending_grows(line.destination, depth)?;
+        let destination = self.destinations.get_mut(&line.destination)?;
+        match line.lane {
+            Lane::Ordered(_) => destination.ordered(line.destination).mark_beyond(),
+            Lane::Fresh | Lane::Retry | Lane::Replay => destination.window(line).mark_beyond(),
+        }
+        Some(line.destination)
+    }
+
+    pub(super) fn owed(&mut self, ticket: &Ticket) -> Option<DestinationId> {
+        self.pending_grows(ticket.line.destination, Depth::of(ticket))?;
+        // A page read after the commit may have brought it already.
+        if !self.in_flight.contains_key(&ticket.delivery) {
+            self.arrive(ticket);
+        }
+        Some(ticket.line.destination)
+    }
+
+    pub(super) fn arrive(&mut self, ticket: &Ticket) {
+        let id = ticket.line.destination;
+        self.change(id, |found, rooms| match ticket.order_key() {
+            Some(key) => found.ordered(id).arrive(key, ticket, rooms.keys),
+            None => found.window(ticket.line).arrive(ticket, rooms.line),
+        });
+    }
+
+    pub(super) fn take_page(&mut self, line: Line, tickets: Vec<Ticket>, end: bool) -> Option<DestinationId> {
+        let id = line.destination;
+        let tickets = self.unknown(id, tickets)?;
+        self.change(id, |found, rooms| {
+            match line.lane {
+                Lane::Ordered(key) => found.ordered(id).page(key, tickets, end, rooms.keys),
+                _ => found.window(line).page(tickets.into_iter(), end, rooms.line),
+            }
+            found.forget_departed();
+        })
+    }
+
+    pub(super) fn take_keys(
+        &mut self,
+        id: DestinationId,
+        tickets: Vec<Ticket>,
+        end: bool,
+    ) -> Option<DestinationId> {
+        let tickets = self.unknown(id, tickets)?;
+        self.change(id, |found, rooms| {
+            found.ordered(id).keys_page(&tickets, end, rooms.keys);
+            found.forget_departed();
+        })
+    }
+
+    /// Of a page's rows those that are neither in flight nor have departed since the page was asked for.
+    fn unknown(&self, id: DestinationId, mut tickets: Vec<Ticket>) -> Option<Vec<Ticket>> {
+        let destination = self.destinations.get(&id)?;
+        tickets.retain(|row| !self.in_flight.contains_key(&row.delivery) && !destination.has_departed(row));
+        Some(tickets)
+    }
+
+    /// The page is asked for again, but not at once.
+    pub(super) fn page_failed(&mut self, line: Line, now: Timestamp) -> Option<DestinationId> {
+        let id = line.destination;
+        self.change(id, |found, _| {
+            match line.lane {
+                Lane::Ordered(key) => found.ordered(id).page_failed(key),
+                _ => found.window(line).page_failed(),
+            }
+            found.forget_departed();
+        })?;
+        self.wake_at(id, now.after(PAGE_RETRY));
+        None
+    }
+
+    pub(super) fn keys_failed(&mut self, id: DestinationId, now: Timestamp) -> Option<DestinationId> {
+        self.change(id, |found, _| {
+            found.ordered(id).keys_page_failed();
+            found.forget_departed();
+        })?;
+        self.wake_at(id, now.after(PAGE_RETRY));
+        None
+    }
+
+    pub(super) fn pending_grows(&mut self, id: DestinationId, by: Depth) -> Option<()> {
+        let destination = self.destinations.get_mut(&id)?;
+        destination.pending.add(by);
+        self.pending.add(by);
+        self.pending_by_account.entry(destination.settings.account).or_default().add(by);
+        Some(())
+    }
+
+    pub(super) fn pending_shrinks(&mut self, id: DestinationId, by: Depth) {
+        let Some(destination) = self.destinations.get_mut(&id) else { return };
+        // What a destination that was removed and made anew had in flight is counted no more.
+        let by = Depth {
+            rows: by.rows.min(destination.pending.rows),
+            bytes: by.bytes.min(destination.pending.bytes),
+        };
+        destination.pending.subtract(by);
+        self.pending.subtract(by);
+        if let Some(of_account) = self.pending_by_account.get_mut(&destination.settings.account) {
+            of_account.subtract(by);
+            if of_account.rows == 0 {
+                self.pending_by_account.remove(&destination.settings.account);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Giving out slots: who may send, whose turn it is, and what happens when an attempt ends.
+
+use super::destination::Standing;
+use super::{Action, After, Depth, Flight, Scheduler, Verdict, Why};
+use crate::breaker::Moved;
+use crate::delivery::Priority;
+use crate::id::{DeliveryId, DestinationId};
+use crate::time::Timestamp;
+
+impl Scheduler {
+    /// Brings a destination's places among those that may send, its timer and its pages in line with its state.
+    pub(super) fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
+        let Some(rooms) = self.rooms(id) else { return };
+        let Some(destination) = self.destinations.get_mut(&id) else { return };
+        destination.ask(rooms, actions);
+        destination.note_shut(now);
+        let wake = match destination.standing(now) {
+            Standing::Eligible => {
+                let bands = destination.due_bands(now, self.promotion_age);
+                for band in Priority::ALL.into_iter().filter(|band| bands[band.index()]) {
+                    if !std::mem::replace(&mut destination.queued[band.index()], true) {
+                        self.queue.push(band, destination.settings.account, id);
+                    }
+                }
+                destination.next_change(now, self.promotion_age)
+            }
+            Standing::Until(at, _) => Some(at),
+            Standing::Idle(Why::Full) => {
+                self.counters.concurrency_slot_denied += 1;
+                None
+            }
+            Standing::Idle(_) => None,
+        };
+        if let Some(at) = wake {
+            self.wake_at(id, at);
+        }
+    }
+
+    /// Sees to it that a destination is looked at by then. One that is looked at too early is none the worse for it,
+    /// so a timer that stands is moved only when it would be late.
+    pub(super) fn wake_at(&mut self, id: DestinationId, at: Timestamp) {
+        let Some(destination) = self.destinations.get_mut(&id) else { return };
+        if destination.timer.is_some_and(|standing| standing <= at) {
+            return;
+        }
+        if let Some(late) = destination.timer.replace(at) {
+            self.timers.remove(&(late, id));
+        }
+        self.timers.insert((at, id));
+    }
+
+    pub(super) fn fire_timers(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
+        while let Some((_, id)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.pop_first();
+            if let Some(destination) = self.destinations.get_mut(&id) {
+                destination.timer = None;
+            }
+            self.refresh(id, now, actions);
+        }
+    }
+
+    /// Gives every free slot to whose turn it is.
+    pub(super) fn fill_slots(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
+        while !self.draining && self.in_flight.len() < self.slots {
+            let Some((band, id)) = self.queue.pop() else { return };
+            let Some(destination) = self.destinations.get_mut(&id) else { continue };
+            destination.queued[band.index()] = false;
+            if destination.standing(now) == Standing::Eligible {
+                self.send(band, id, now, actions);
+            }
+            self.refresh(id, now, actions);
+        }
+    }
+
+    fn send(&mut self, band: Priority, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
+        let Some(destination) = self.destinations.get_mut(&id) else { return };
+        let (ticket, raised) = destination
+            .take(band, now, self.promotion_age)
+            .expect("an eligible destination has something due");
+        destination.begin(&ticket, now);
+        let account = destination.settings.account;
+        self.waiting -= 1;
+        self.counters.sent += 1;
+        self.counters.promotions[ticket.priority.index()] += u64::from(raised);
+        self.queue.sent(band, account);
+        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band });
+        assert!(twice.is_none(), "a delivery is in flight once");
+        actions.push(Action::Send(ticket));
+    }
+
+    pub(super) fn finish(
+        &mut self,
+        now: Timestamp,
+        delivery: DeliveryId,
+        after: After,
+        verdict: Verdict,
+        actions: &mut Vec<Action>,
+    ) -> Option<DestinationId> {
+        let flight = self.in_flight.remove(&delivery).expect("only what is in flight can finish");
+        self.queue.ended(flight.band, flight.account);
+        let ticket = flight.ticket;
+        let id = ticket.line.destination;
+        let destination = self.destinations.get_mut(&id)?;
+        let moved = destination.learn(&ticket, verdict, now);
+        destination.depart(ticket);
+        self.circuit_moved(id, moved, actions);
+        if after == After::Gone {
+            self.pending_shrinks(id, Depth::of(&ticket));
+        }
+        if let After::DueAgain(due) = after {
+            self.arrive(&ticket.due_again(due));
+        }
+        if let Some(key) = ticket.order_key() {
+            self.change(id, |found, _| match after {
+                After::Blocks => found.ordered(id).block(key),
+                After::Gone | After::DueAgain(_) => found.ordered(id).ended(key),
+            });
+        }
+        Some(id)
+    }
+
+    pub(super) fn circuit_moved(&mut self, id: DestinationId, moved: Moved, actions: &mut Vec<Action>) {
+        if moved == Moved::No {
+            return;
+        }
+        self.counters.circuits_opened += u64::from(moved == Moved::Opened);
+        if let Some(destination) = self.destinations.get(&id) {
+            actions.push(Action::Keep(id, destination.breaker().record()));
+        }
+    }
+}

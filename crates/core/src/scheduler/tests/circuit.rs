@@ -1,0 +1,118 @@
+//! The circuit of a destination: open parks, one probe, then slowly again.
+
+use super::*;
+use crate::breaker::{Circuit, CircuitOrder, CircuitRecord};
+
+const COOLDOWN: Duration = Duration::from_secs(30);
+
+fn kept(actions: &[Action]) -> Vec<CircuitRecord> {
+    let kept = |action: &Action| match action {
+        Action::Keep(_, record) => Some(*record),
+        _ => None,
+    };
+    actions.iter().filter_map(kept).collect()
+}
+
+/// A destination with ten waiting whose circuit has just opened: five attempts failed in a row.
+fn opened() -> (Bench, CircuitRecord) {
+    let mut bench = Bench::new(100, 1, 5);
+    let running: Vec<_> = (0..30).flat_map(|_| bench.owe(0)).collect();
+    let due = bench.now.after(Duration::from_secs(3600));
+    let mut records = Vec::new();
+    for delivery in running {
+        records.extend(kept(&bench.end(delivery, After::DueAgain(due), Health::Failed)));
+    }
+    // What was sent in place of the first four was under way when the fifth failed.
+    let late: Vec<_> = bench.scheduler.in_flight().map(|ticket| ticket.delivery).collect();
+    for delivery in late {
+        assert!(bench.end(delivery, After::DueAgain(due), Health::Failed).is_empty(), "open sends nothing");
+    }
+    assert_eq!(records.len(), 1);
+    (bench, records[0])
+}
+
+#[test]
+fn an_open_circuit_parks_what_is_owed_and_burns_no_attempts() {
+    let (mut bench, record) = opened();
+    let until = bench.now.after(COOLDOWN);
+    assert_eq!(record, CircuitRecord { circuit: Circuit::Open { until }, trips: 1 });
+    assert_eq!((bench.view(0).why, bench.view(0).until), (Why::Circuit, Some(until)));
+    let attempts = bench.scheduler.counters().sent;
+    bench.owe(0);
+    assert!(bench.pass(COOLDOWN - Duration::from_millis(1)).is_empty());
+    assert_eq!(bench.scheduler.counters().sent, attempts);
+    assert_eq!(bench.view(0).pending.rows, 31);
+}
+
+#[test]
+fn one_probe_then_a_ramp_and_not_a_flood() {
+    let (mut bench, _) = opened();
+    let probe = bench.pass(COOLDOWN);
+    assert_eq!((probe.len(), bench.view(0).circuit), (1, Circuit::HalfOpen));
+    assert!(bench.owe(0).is_empty(), "nothing goes beside the probe");
+    let closed = bench.end(probe[0], After::Gone, Health::Good);
+    assert_eq!(kept(&closed), [CircuitRecord::default()]);
+    let mut running = sends(&closed);
+    let mut at_once = vec![running.len()];
+    for _ in 0..2 {
+        for delivery in std::mem::take(&mut running) {
+            running.extend(bench.finish(delivery, None));
+        }
+        at_once.push(bench.in_flight_to(0));
+    }
+    assert_eq!(at_once, [1, 2, 4]);
+}
+
+#[test]
+fn a_failed_probe_waits_longer() {
+    let (mut bench, _) = opened();
+    let probe = bench.pass(COOLDOWN)[0];
+    let failed = bench.end(probe, After::DueAgain(bench.now), Health::TimedOut);
+    let until = bench.now.after(2 * COOLDOWN);
+    assert_eq!(kept(&failed), [CircuitRecord { circuit: Circuit::Open { until }, trips: 2 }]);
+    assert!(bench.pass(2 * COOLDOWN - Duration::from_millis(1)).is_empty());
+    assert_eq!(bench.pass(Duration::from_millis(1)).len(), 1);
+}
+
+#[test]
+fn a_circuit_outlives_a_restart() {
+    let (before, record) = opened();
+    let mut bench = Bench::new(100, 1, 5);
+    bench.now = before.now;
+    bench.step(Input::Restore(destination(0), record));
+    assert!(bench.owe(0).is_empty());
+    assert!(bench.owe(0).is_empty());
+    assert_eq!(bench.pass(COOLDOWN).len(), 1, "one probe");
+}
+
+#[test]
+fn an_operator_opens_probes_and_closes() {
+    let mut bench = Bench::new(100, 1, 5);
+    let opened = bench.step(Input::Circuit(destination(0), CircuitOrder::Open));
+    assert_eq!(kept(&opened)[0].circuit, Circuit::Open { until: Timestamp::MAX });
+    (0..5).for_each(|_| assert!(bench.owe(0).is_empty()));
+    assert!(bench.pass(Duration::from_secs(86_400)).is_empty());
+    let probe = sends(&bench.step(Input::Circuit(destination(0), CircuitOrder::HalfOpen)));
+    assert_eq!(probe.len(), 1);
+    let closed = sends(&bench.step(Input::Circuit(destination(0), CircuitOrder::Close)));
+    assert!(closed.is_empty(), "the probe is the first of the ramp");
+    assert_eq!(bench.finish(probe[0], None).len(), 2);
+}
+
+#[test]
+fn a_flapping_receiver_is_not_flooded_between_its_failures() {
+    let (mut bench, _) = opened();
+    let before = bench.scheduler.counters().sent;
+    for _ in 0..10 {
+        let wake = bench.scheduler.next_wake().unwrap();
+        let probe = bench.pass(wake.since(bench.now));
+        let mut running = sends(&bench.end(probe[0], After::DueAgain(bench.now), Health::Good));
+        while let Some(delivery) = running.pop() {
+            running.extend(sends(&bench.end(delivery, After::DueAgain(bench.now), Health::Failed)));
+        }
+    }
+    assert!(
+        bench.scheduler.counters().sent - before <= 10 * 6,
+        "a probe and at most a threshold's worth each"
+    );
+}

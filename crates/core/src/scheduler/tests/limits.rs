@@ -1,0 +1,183 @@
+//! Concurrency, rate, holds, pauses, and what a removed destination leaves.
+
+use super::*;
+use crate::destination::RateLimit;
+
+#[test]
+fn a_destination_never_has_more_in_flight_than_its_concurrency() {
+    let mut bench = Bench::new(100, 1, 3);
+    let sent: Vec<_> = (0..10).flat_map(|_| bench.owe(0)).collect();
+    assert_eq!(sent.len(), 3);
+    assert!(bench.scheduler.counters().concurrency_slot_denied >= 7);
+    let next = bench.finish(sent[0], None);
+    assert_eq!(next.len(), 1, "a slot that comes back is used at once");
+    assert_eq!(bench.in_flight_to(0), 3);
+}
+
+#[test]
+fn a_full_destination_does_not_keep_others_waiting() {
+    let mut bench = Bench::new(10, 20, 5);
+    (0..180).for_each(|_| drop(bench.owe(0)));
+    let sent: Vec<_> = (1..20).flat_map(|to| bench.owe(to)).collect();
+    assert_eq!(bench.in_flight_to(0), 5);
+    assert_eq!(sent.len(), 5, "the other slots go to others at once");
+    let mut served = sent.len();
+    let mut running = sent;
+    while let Some(done) = running.pop() {
+        let more = bench.finish(done, None);
+        served += more.len();
+        running.extend(more);
+    }
+    assert_eq!(served, 19, "all others are served while the full one stands");
+}
+
+#[test]
+fn slots_go_round_robin_over_destinations() {
+    let mut bench = Bench::new(1, 3, 5);
+    let first = bench.owe(0);
+    for to in [0, 0, 1, 1, 2, 2] {
+        assert!(bench.owe(to).is_empty());
+    }
+    let mut order = Vec::new();
+    let mut current = first[0];
+    for _ in 0..6 {
+        current = bench.finish(current, None)[0];
+        let ticket = bench.scheduler.in_flight().next().unwrap();
+        order.push(ticket.line.destination.as_u64());
+    }
+    assert_eq!(order, [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn a_retry_waits_for_its_time_and_keeps_its_count() {
+    let mut bench = Bench::new(10, 1, 5);
+    let delivery = bench.owe(0)[0];
+    let due = START.after(Duration::from_secs(30));
+    assert!(bench.finish(delivery, Some(due)).is_empty());
+    assert_eq!(bench.scheduler.next_wake(), Some(due));
+    assert!(bench.pass(Duration::from_millis(29_999)).is_empty());
+    assert_eq!(bench.pass(Duration::from_millis(1)), [delivery]);
+    let ticket = bench.scheduler.in_flight().next().unwrap();
+    assert_eq!((ticket.attempts, ticket.line.lane), (1, Lane::Retry));
+}
+
+#[test]
+fn a_paused_destination_keeps_what_it_is_owed() {
+    let mut bench = Bench::new(10, 1, 5);
+    bench.step(Input::Configure(destination(0), Settings { paused: true, ..settings(5) }));
+    assert!(bench.owe(0).is_empty());
+    let view = bench.view(0);
+    assert_eq!((view.in_flight, view.pending.rows, view.why), (0, 1, Why::Paused));
+    let resumed = bench.step(Input::Configure(destination(0), settings(5)));
+    assert_eq!(sends(&resumed).len(), 1);
+}
+
+#[test]
+fn concurrency_changes_while_running() {
+    let mut bench = Bench::new(10, 1, 1);
+    (0..6).for_each(|_| drop(bench.owe(0)));
+    let raised = bench.step(Input::Configure(destination(0), settings(4)));
+    assert_eq!(sends(&raised).len(), 3);
+    bench.step(Input::Configure(destination(0), settings(1)));
+    let running: Vec<_> = bench.scheduler.in_flight().map(|ticket| ticket.delivery).collect();
+    assert!(
+        running[..3].iter().all(|done| bench.finish(*done, None).is_empty()),
+        "above the new limit nothing starts"
+    );
+    assert_eq!(bench.finish(running[3], None).len(), 1);
+}
+
+#[test]
+fn a_held_destination_sends_nothing_before_its_time() {
+    let mut bench = Bench::new(10, 1, 1);
+    let hold_until = START.after(Duration::from_secs(10));
+    bench.step(Input::Configure(destination(0), Settings { hold_until, ..settings(1) }));
+    assert!(bench.owe(0).is_empty());
+    assert!(
+        sends(&bench.step(Input::Configure(destination(0), settings(1)))).is_empty(),
+        "a change does not lift it"
+    );
+    assert_eq!(bench.pass(Duration::from_secs(10)).len(), 1);
+}
+
+#[test]
+fn draining_starts_nothing_and_lets_running_attempts_finish() {
+    let mut bench = Bench::new(10, 1, 1);
+    let running = bench.owe(0)[0];
+    bench.owe(0);
+    bench.step(Input::Drain);
+    assert!(bench.finish(running, None).is_empty());
+    assert_eq!(bench.scheduler.in_flight().len(), 0);
+}
+
+#[test]
+fn a_removed_destination_is_forgotten_and_its_slot_comes_back() {
+    let mut bench = Bench::new(1, 2, 5);
+    let running = bench.owe(0)[0];
+    bench.owe(0);
+    bench.owe(1);
+    bench.step(Input::Remove(destination(0)));
+    assert_eq!(bench.scheduler.pending(), Depth { rows: 1, bytes: 100 });
+    assert_eq!(bench.finish(running, None).len(), 1, "the slot goes to the other destination");
+    assert_eq!(bench.scheduler.waiting(), 0);
+}
+
+#[test]
+fn a_rate_limit_spreads_sends_evenly() {
+    let mut bench = Bench::new(10, 0, 5);
+    let rate_limit = Some(RateLimit::new(10.0, None).unwrap());
+    bench.step(Input::Configure(destination(0), Settings { rate_limit, ..settings(10) }));
+    let mut running: Vec<_> = (0..5).flat_map(|_| bench.owe(0)).collect();
+    assert_eq!(running.len(), 1);
+    assert_eq!((bench.view(0).why, bench.scheduler.next_wake()), (Why::Rate, Some(bench.now.after(ms(100)))));
+    for _ in 0..4 {
+        assert!(bench.pass(ms(99)).is_empty());
+        running.extend(bench.pass(ms(1)));
+    }
+    assert_eq!(running.len(), 5);
+}
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+#[test]
+fn a_receiver_that_asks_for_time_gets_it_for_all_its_deliveries() {
+    let mut bench = Bench::new(10, 1, 1);
+    let first = bench.owe(0)[0];
+    bench.owe(0);
+    let until = bench.now.after(ms(5000));
+    let verdict = Verdict { hold_until: Some(until), ..verdict(Health::Throttled) };
+    let after = After::DueAgain(until);
+    assert!(bench.step(Input::Finished { delivery: first, after, verdict }).is_empty());
+    assert_eq!((bench.view(0).why, bench.view(0).until), (Why::Throttled, Some(until)));
+    assert!(bench.pass(ms(4999)).is_empty());
+    assert_eq!(bench.pass(ms(1)).len(), 1);
+}
+
+#[test]
+fn the_limit_follows_the_receiver_and_says_why() {
+    let mut bench = Bench::new(100, 1, 8);
+    let running: Vec<_> = (0..20).flat_map(|_| bench.owe(0)).collect();
+    assert_eq!(running.len(), 8);
+    assert!(bench.end(running[0], After::Gone, Health::Throttled).is_empty());
+    assert_eq!((bench.view(0).limit, bench.view(0).limit_reason), (4, LimitReason::Throttled));
+    bench.step(Input::Configure(destination(0), Settings { adaptive: false, ..settings(8) }));
+    assert_eq!((bench.view(0).limit, bench.in_flight_to(0)), (8, 8));
+}
+
+#[test]
+fn what_is_owed_is_counted_by_account() {
+    let mut bench = Bench::new(1, 2, 5);
+    let other = AccountId::from_u64(2);
+    bench.step(Input::Configure(destination(1), Settings { account: other, ..settings(5) }));
+    let running = bench.owe(0)[0];
+    bench.owe(1);
+    bench.owe(1);
+    assert_eq!(bench.scheduler.pending_of(other), Depth { rows: 2, bytes: 200 });
+    assert_eq!(bench.scheduler.pending(), Depth { rows: 3, bytes: 300 });
+    bench.finish(running, None);
+    assert_eq!(bench.scheduler.pending_of(ACCOUNT), Depth::default());
+    bench.step(Input::Remove(destination(1)));
+    assert_eq!(bench.scheduler.pending_by_account().count(), 0);
+}

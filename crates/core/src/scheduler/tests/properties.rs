@@ -1,0 +1,314 @@
+//! What holds whatever happens: limits, order, no idle slot, no starvation, fair shares.
+
+use super::*;
+use crate::account::Weight;
+use crate::breaker::CircuitOrder;
+use crate::delivery::OrderKey;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, VecDeque};
+
+const DESTINATIONS: u64 = 5;
+const SLOTS: u32 = 6;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Owe { to: u64, priority: u8, key: u64 },
+    End { nth: usize, how: How },
+    Pass { ms: u64 },
+    Configure { to: u64, max_concurrency: u64, paused: bool },
+    Circuit { to: u64, order: CircuitOrder },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Delivered,
+    Failed { wait_ms: u64 },
+    Throttled { wait_ms: u64 },
+    GivenUpOn,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let how = prop_oneof![
+        4 => Just(How::Delivered),
+        3 => (0..100_000_u64).prop_map(|wait_ms| How::Failed { wait_ms }),
+        1 => (0..5000_u64).prop_map(|wait_ms| How::Throttled { wait_ms }),
+        1 => Just(How::GivenUpOn),
+    ];
+    let order =
+        prop_oneof![Just(CircuitOrder::Open), Just(CircuitOrder::HalfOpen), Just(CircuitOrder::Close)];
+    let op = prop_oneof![
+        8 => (0..DESTINATIONS, 1..=4_u8, 0..4_u64).prop_map(|(to, priority, key)| Op::Owe { to, priority, key }),
+        8 => (0..20_usize, how).prop_map(|(nth, how)| Op::End { nth, how }),
+        3 => (0..60_000_u64).prop_map(|ms| Op::Pass { ms }),
+        1 => (0..DESTINATIONS, 1..5_u64, proptest::bool::weighted(0.2))
+            .prop_map(|(to, max_concurrency, paused)| Op::Configure { to, max_concurrency, paused }),
+        1 => (0..DESTINATIONS, order).prop_map(|(to, order)| Op::Circuit { to, order }),
+    ];
+    proptest::collection::vec(op, 1..400)
+}
+
+/// A scheduler, the store it pages from, and what must hold of its sends.
+struct World {
+    bench: Bench,
+    /// By the order that pages have.
+    stored: BTreeMap<(Line, Timestamp, DeliveryId), Ticket>,
+    running: VecDeque<Ticket>,
+    max_concurrency: BTreeMap<u64, u64>,
+    gone: usize,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = World {
+            bench: Bench::with(SchedulerOptions::of_slots(SLOTS)),
+            stored: BTreeMap::new(),
+            running: VecDeque::new(),
+            max_concurrency: BTreeMap::new(),
+            gone: 0,
+        };
+        (0..DESTINATIONS).for_each(|to| world.configure(to, 3, false));
+        world
+    }
+
+    /// Destination 0 is strictly ordered, 1 by key, the others not; they belong to two accounts.
+    fn ordering(to: u64) -> Ordering {
+        [Ordering::Strict, Ordering::ByKey, Ordering::None][to.min(2) as usize]
+    }
+
+    fn configure(&mut self, to: u64, max_concurrency: u64, paused: bool) {
+        self.max_concurrency.insert(to, max_concurrency);
+        let account = AccountId::from_u64(1 + to % 2);
+        let ordering = World::ordering(to);
+        let settings = Settings { account, ordering, paused, ..settings(max_concurrency) };
+        self.input(Input::Configure(destination(to), settings));
+    }
+
+    fn perform(&mut self, op: &Op) {
+        match *op {
+            Op::Owe { to, priority, key } => self.owe(to, priority, key),
+            Op::End { nth, how } if nth < self.running.len() => self.end(nth, how),
+            Op::End { .. } => {}
+            Op::Pass { ms } => self.pass(ms),
+            Op::Configure { to, max_concurrency, paused } => self.configure(to, max_concurrency, paused),
+            Op::Circuit { to, order } => self.input(Input::Circuit(destination(to), order)),
+        }
+    }
+
+    fn owe(&mut self, to: u64, priority: u8, key: u64) {
+        let priority = Priority::from_number(u64::from(priority)).unwrap();
+        let order = match World::ordering(to) {
+            Ordering::None => None,
+            Ordering::Strict => Some(OrderKey::WHOLE),
+            Ordering::ByKey => Some(OrderKey::from_u64(key)),
+        };
+        let blank = self.bench.ticket(to, Lane::Fresh, self.bench.now);
+        let ticket = Ticket { line: Line::first(destination(to), priority, order), priority, ..blank };
+        self.store(ticket);
+        self.input(Input::Owed(ticket));
+    }
+
+    fn store(&mut self, ticket: Ticket) {
+        let (at, delivery) = ticket.place();
+        self.stored.insert((ticket.line, at, delivery), ticket);
+    }
+
+    fn end(&mut self, nth: usize, how: How) {
+        let ticket = self.running.remove(nth).unwrap();
+        let (at, delivery) = ticket.place();
+        self.stored.remove(&(ticket.line, at, delivery));
+        let ms = |wait_ms| self.bench.now.after(Duration::from_millis(wait_ms));
+        let (after, health, hold_until) = match how {
+            How::Delivered => (After::Gone, Health::Good, None),
+            How::GivenUpOn => (After::Gone, Health::Failed, None),
+            How::Failed { wait_ms } => (After::DueAgain(ms(wait_ms)), Health::Failed, None),
+            How::Throttled { wait_ms } => {
+                (After::DueAgain(ms(wait_ms)), Health::Throttled, Some(ms(wait_ms)))
+            }
+        };
+        match after {
+            After::DueAgain(due) => self.store(ticket.due_again(due)),
+            _ => self.gone += 1,
+        }
+        let verdict = Verdict { health, latency: Duration::from_millis(5), hold_until };
+        self.input(Input::Finished { delivery: ticket.delivery, after, verdict });
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.bench.now = self.bench.now.after(Duration::from_millis(ms));
+        self.input(Input::Tick);
+    }
+
+    fn input(&mut self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            for action in self.bench.step(input) {
+                match action {
+                    Action::Send(ticket) => self.sent(ticket),
+                    Action::Load { line, limit } => {
+                        let rows = self.stored.values().filter(|ticket| ticket.line == line).copied();
+                        let tickets: Vec<Ticket> = rows.take(limit).collect();
+                        inputs.push_back(Input::Page { line, end: tickets.len() < limit, tickets });
+                    }
+                    Action::LoadKeys { destination, after, limit } => {
+                        let past = |ticket: &&Ticket| {
+                            let past =
+                                ticket.order_key().is_some_and(|key| after.is_none_or(|after| key > after));
+                            past && ticket.line.destination == destination
+                        };
+                        let tickets: Vec<Ticket> =
+                            self.stored.values().filter(past).take(limit).copied().collect();
+                        inputs.push_back(Input::Keys { destination, end: tickets.len() < limit, tickets });
+                    }
+                    Action::Keep(..) => {}
+                }
+            }
+        }
+        self.check_no_idle_slot();
+    }
+
+    fn sent(&mut self, ticket: Ticket) {
+        let to = ticket.line.destination;
+        assert!(ticket.due <= self.bench.now, "{ticket:?} before its time");
+        if ticket.order_key().is_some() {
+            let earlier = |other: &&Ticket| other.line == ticket.line && other.delivery < ticket.delivery;
+            assert_eq!(self.stored.values().find(earlier), None, "out of order");
+        }
+        self.running.push_back(ticket);
+        let in_flight = self.running.iter().filter(|other| other.line.destination == to).count();
+        assert!(in_flight as u64 <= self.max_concurrency[&to.as_u64()], "above the concurrency of {to}");
+        assert!(self.running.len() <= SLOTS as usize);
+    }
+
+    /// No slot is free while a destination may send, unless its account has all it may have.
+    fn check_no_idle_slot(&self) {
+        if self.running.len() == SLOTS as usize {
+            return;
+        }
+        let cap = SLOTS - SLOTS / 4;
+        for (id, view) in self.bench.scheduler.views(self.bench.now) {
+            let account = AccountId::from_u64(1 + id.as_u64() % 2);
+            let at_cap = self.bench.scheduler.in_flight_of(account) >= cap;
+            assert!(view.why != Why::Slots || at_cap, "{id} waits for a slot while one is free");
+        }
+    }
+
+    /// With every receiver well, everything is delivered.
+    fn drain(&mut self) {
+        for to in 0..DESTINATIONS {
+            self.input(Input::Circuit(destination(to), CircuitOrder::Close));
+            self.configure(to, 3, false);
+        }
+        while !self.stored.is_empty() {
+            match self.running.is_empty() {
+                true => {
+                    let wake =
+                        self.bench.scheduler.next_wake().expect("something is owed, so something is due");
+                    self.pass(wake.since(self.bench.now).as_millis() as u64);
+                }
+                false => self.end(0, How::Delivered),
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn limits_order_and_work_hold_and_everything_ends(ops in ops()) {
+        let mut world = World::new();
+        for op in &ops {
+            world.perform(op);
+        }
+        world.drain();
+        let owed = ops.iter().filter(|op| matches!(op, Op::Owe { .. })).count();
+        prop_assert_eq!(world.gone, owed);
+        prop_assert_eq!(world.bench.scheduler.pending(), Depth::default());
+        prop_assert_eq!(world.bench.scheduler.waiting(), 0);
+    }
+
+    /// While all slots are in use, a delivery that may be sent is sent within this many sends: its turns (place in
+    /// its line × 9, a replay's share, × destinations of its account) ÷ its account's weight × all weights × slots ÷
+    /// its band's floor, and once round the slots.
+    #[test]
+    fn nobody_starves(
+        accounts in proptest::collection::vec((1..6_u64, 1..4_u64), 1..5),
+        slots in 4..40_u32,
+    ) {
+        let floors = Floors::of_slots(slots);
+        let mut bench = Bench::with(SchedulerOptions { promotion_age: None, ..SchedulerOptions::of_slots(slots) });
+        let weights: u64 = accounts.iter().map(|(weight, _)| weight).sum();
+        let mut bounds: BTreeMap<DeliveryId, u64> = BTreeMap::new();
+        for (number, (weight, destinations)) in (1..).zip(&accounts) {
+            let account = AccountId::from_u64(number);
+            bench.step(Input::Share(account, Share { weight: Weight::new(*weight).unwrap(), max_in_flight: Some(slots) }));
+            for to in 0..*destinations {
+                let to = number * 10 + to;
+                bench.step(Input::Configure(destination(to), Settings { account, paused: true, ..settings(1000) }));
+                for (priority, lane, place) in Priority::ALL.into_iter().flat_map(|priority| {
+                    [Lane::Fresh, Lane::Retry, Lane::Replay].into_iter().flat_map(move |lane| (1..=6_u64).map(move |place| (priority, lane, place)))
+                }) {
+                    let blank = bench.ticket(to, lane, START);
+                    let ticket = Ticket { priority, line: Line { priority, ..blank.line }, ..blank };
+                    let rounds = (place * 9 * destinations).div_ceil(*weight);
+                    let bound = rounds * weights * u64::from(slots.div_ceil(floors.of(priority)));
+                    bounds.insert(ticket.delivery, bound + u64::from(slots));
+                    bench.step(Input::Owed(ticket));
+                }
+            }
+        }
+        let mut running = VecDeque::new();
+        for (number, (_, destinations)) in (1..).zip(&accounts) {
+            for to in 0..*destinations {
+                let settings = Settings { account: AccountId::from_u64(number), ..settings(1000) };
+                running.extend(sends(&bench.step(Input::Configure(destination(number * 10 + to), settings))));
+            }
+        }
+        let mut sent = 0;
+        while let Some(delivery) = running.pop_front() {
+            sent += 1;
+            prop_assert!(sent <= bounds[&delivery], "{delivery} was sent as number {sent}, its bound is {}", bounds[&delivery]);
+            running.extend(bench.finish(delivery, None));
+        }
+        prop_assert_eq!(sent, bounds.len() as u64);
+    }
+
+    #[test]
+    fn shares_follow_weights_within_a_tenth(weights in proptest::collection::vec(1..10_u64, 2..6), slots in 4..30_u32) {
+        let mut bench = Bench::with(SchedulerOptions::of_slots(slots));
+        for (number, weight) in (1..).zip(&weights) {
+            let account = AccountId::from_u64(number);
+            bench.step(Input::Share(account, Share { weight: Weight::new(*weight).unwrap(), max_in_flight: Some(slots) }));
+            bench.step(Input::Configure(destination(number), Settings { account, ..settings(1000) }));
+        }
+        let total: u64 = weights.iter().sum();
+        let rounds = 100;
+        let mut running = VecDeque::new();
+        let owe = |bench: &mut Bench, running: &mut VecDeque<Ticket>, to: u64| {
+            let ticket = bench.ticket(to, Lane::Fresh, bench.now);
+            running.extend(bench.step(Input::Owed(ticket)).into_iter().filter_map(sent_ticket));
+        };
+        // Everyone always has something waiting: for each that ends another comes.
+        for to in 1..=weights.len() as u64 {
+            (0..50).for_each(|_| owe(&mut bench, &mut running, to));
+        }
+        let mut sent = vec![0_u64; weights.len()];
+        for turn in 0..total * rounds + 200 {
+            let done: Ticket = running.pop_front().unwrap();
+            let to = done.line.destination.as_u64();
+            running.extend(bench.end(done.delivery, After::Gone, Health::Good).into_iter().filter_map(sent_ticket));
+            if turn >= 200 {
+                sent[to as usize - 1] += 1;
+            }
+            owe(&mut bench, &mut running, to);
+        }
+        for (sent, weight) in sent.iter().zip(&weights) {
+            let expected = weight * rounds;
+            prop_assert!(sent.abs_diff(expected) <= expected / 10 + 2, "{sent} of {expected}, weights {weights:?}");
+        }
+    }
+}
+
+fn sent_ticket(action: Action) -> Option<Ticket> {
+    if let Action::Send(ticket) = action { Some(ticket) } else { None }
+}

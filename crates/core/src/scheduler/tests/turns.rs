@@ -1,0 +1,159 @@
+//! Whose turn it is: bands and their floors, promotion, accounts by weight, lanes.
+
+use super::*;
+use crate::account::Weight;
+use crate::limits::WINDOW_MAX;
+
+fn share(weight: u32, max_in_flight: Option<u32>) -> Share {
+    Share { weight: Weight::new(u64::from(weight)).unwrap(), max_in_flight }
+}
+
+/// Finishes what is in flight one at a time, in the order of sending; gives the tickets in that order.
+fn run(bench: &mut Bench, turns: usize) -> Vec<Ticket> {
+    let mut order = Vec::new();
+    let mut running: Vec<Ticket> = bench.scheduler.in_flight().copied().collect();
+    running.sort_by_key(|ticket| ticket.delivery);
+    while order.len() < turns && !running.is_empty() {
+        let done = running.remove(0);
+        order.push(done);
+        for action in bench.end(done.delivery, After::Gone, Health::Good) {
+            if let Action::Send(ticket) = action {
+                running.push(ticket);
+            }
+        }
+    }
+    order
+}
+
+fn priorities(tickets: &[Ticket]) -> Vec<u8> {
+    tickets.iter().map(|ticket| ticket.priority.number()).collect()
+}
+
+#[test]
+fn the_urgent_go_first_wherever_they_are_owed() {
+    let options =
+        SchedulerOptions { floors: Floors::new([0; 4], 1).unwrap(), ..SchedulerOptions::of_slots(1) };
+    let mut bench = Bench::with(options);
+    (0..4).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(5)))));
+    bench.owe_at(0, Priority::Bulk);
+    for to in 0..4 {
+        for priority in Priority::ALL.into_iter().rev() {
+            bench.owe_at(to, priority);
+        }
+    }
+    let order = priorities(&run(&mut bench, 17));
+    assert_eq!(order[0], 4, "it had the slot before the others came");
+    assert!(order[1..].is_sorted(), "{order:?}");
+}
+
+#[test]
+fn every_band_keeps_its_floor_and_the_rest_goes_to_the_urgent() {
+    let floors = Floors::new([0, 0, 2, 1], 10).unwrap();
+    let mut bench = Bench::with(SchedulerOptions { floors, ..SchedulerOptions::of_slots(10) });
+    (0..4).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(100)))));
+    for priority in Priority::ALL {
+        (0..50).for_each(|_| drop(bench.owe_at(u64::from(priority.number()) - 1, priority)));
+    }
+    run(&mut bench, 20);
+    let in_flight = |to| bench.in_flight_to(to);
+    assert_eq!([in_flight(0), in_flight(1), in_flight(2), in_flight(3)], [7, 0, 2, 1]);
+}
+
+#[test]
+fn floors_that_do_not_fit_into_the_slots_do_not_exist() {
+    assert_eq!(Floors::new([3, 3, 3, 2], 10), None);
+    assert_eq!(Floors::new([u32::MAX; 4], u32::MAX), None);
+    for slots in 1..100 {
+        let floors = Floors::of_slots(slots);
+        let sum: u32 = Priority::ALL.into_iter().map(|band| floors.of(band)).sum();
+        assert!(sum <= slots && (slots < 4 || Priority::ALL.into_iter().all(|band| floors.of(band) > 0)));
+    }
+}
+
+#[test]
+fn waiting_raises_a_delivery_band_by_band_and_is_counted() {
+    let age = Duration::from_secs(60);
+    let floors = Floors::new([0; 4], 1).unwrap();
+    let mut bench = Bench::with(SchedulerOptions { slots: 1, floors, promotion_age: Some(age) });
+    (0..2).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(5)))));
+    let first = bench.owe_at(0, Priority::Critical)[0];
+    bench.owe_at(1, Priority::Bulk);
+    bench.now = bench.now.after(2 * age);
+    bench.owe_at(0, Priority::High);
+    bench.owe_at(0, Priority::Normal);
+    bench.step(Input::Tick);
+    let sent = bench.finish(first, None);
+    assert_eq!(sent.len(), 1);
+    assert_eq!(priorities(&run(&mut bench, 3)), [2, 4, 3], "the bulk one is as urgent as high now");
+    assert_eq!(bench.scheduler.counters().promotions, [0, 0, 0, 2]);
+}
+
+#[test]
+fn a_time_of_being_paused_does_not_make_urgent() {
+    let age = Duration::from_secs(60);
+    let mut bench =
+        Bench::with(SchedulerOptions { promotion_age: Some(age), ..SchedulerOptions::of_slots(1) });
+    bench.step(Input::Configure(destination(0), Settings { paused: true, ..settings(5) }));
+    bench.owe_at(0, Priority::Bulk);
+    bench.now = bench.now.after(10 * age);
+    bench.step(Input::Configure(destination(0), settings(5)));
+    assert_eq!(bench.scheduler.counters().promotions, [0; 4]);
+}
+
+#[test]
+fn accounts_share_by_weight_whatever_they_owe() {
+    let mut bench = Bench::with(SchedulerOptions::of_slots(8));
+    for (account, weight, destinations) in [(1, 1, 5), (2, 3, 1), (3, 4, 2)] {
+        bench.step(Input::Share(AccountId::from_u64(account), share(weight, None)));
+        for number in 0..destinations {
+            let settings = Settings { account: AccountId::from_u64(account), ..settings(100) };
+            let to = account * 10 + number;
+            bench.step(Input::Configure(destination(to), settings));
+            (0..WINDOW_MAX as u64 / destinations).for_each(|_| drop(bench.owe(to)));
+        }
+    }
+    let order = run(&mut bench, 200);
+    let sent = |account: u64| {
+        order[40..].iter().filter(|ticket| ticket.line.destination.as_u64() / 10 == account).count()
+    };
+    let (one, three, four) = (sent(1), sent(2), sent(3));
+    assert!(
+        one.abs_diff(20) <= 2 && three.abs_diff(60) <= 6 && four.abs_diff(80) <= 8,
+        "{one} {three} {four}"
+    );
+}
+
+#[test]
+fn an_account_at_its_cap_waits_and_the_others_do_not() {
+    let mut bench = Bench::with(SchedulerOptions::of_slots(20));
+    for account in [1, 2] {
+        bench.step(Input::Share(AccountId::from_u64(account), share(1, (account == 1).then_some(3))));
+        let settings = Settings { account: AccountId::from_u64(account), ..settings(100) };
+        bench.step(Input::Configure(destination(account), settings));
+    }
+    let sent: Vec<_> = (0..30).flat_map(|_| bench.owe(1)).collect();
+    (0..30).for_each(|_| drop(bench.owe(2)));
+    assert_eq!(
+        (bench.in_flight_to(1), bench.in_flight_to(2)),
+        (3, 15),
+        "a quarter stays out of reach of the other"
+    );
+    assert_eq!(bench.finish(sent[0], None).len(), 1);
+    bench.step(Input::Share(AccountId::from_u64(1), share(1, Some(5))));
+    assert_eq!(bench.in_flight_to(1), 5);
+}
+
+#[test]
+fn fresh_goes_before_retry_but_retries_keep_a_share() {
+    let mut bench = Bench::new(1, 1, 1);
+    bench.owe(0);
+    for _ in 0..20 {
+        for lane in [Lane::Replay, Lane::Retry, Lane::Fresh] {
+            let ticket = bench.ticket(0, lane, START);
+            bench.step(Input::Owed(ticket));
+        }
+    }
+    let lanes: Vec<Lane> = run(&mut bench, 25)[1..].iter().map(|ticket| ticket.line.lane).collect();
+    let count = |lane| lanes.iter().filter(|found| **found == lane).count();
+    assert_eq!((count(Lane::Fresh), count(Lane::Retry), count(Lane::Replay)), (16, 6, 2));
+}

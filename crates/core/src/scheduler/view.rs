@@ -1,0 +1,85 @@
+//! What can be seen of the scheduler from outside.
+
+use super::{Depth, LimitReason};
+use crate::breaker::Circuit;
+use crate::delivery::Priority;
+use crate::time::Timestamp;
+
+/// What can be seen of a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DestinationView {
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// Owed, what is in flight included.
+    pub pending: Depth,
+    /// Attempts allowed at once now.
+    pub limit: u32,
+    /// Why no more and no less.
+    pub limit_reason: LimitReason,
+    /// Where its circuit stands.
+    pub circuit: Circuit,
+    /// Failures in a row, of those that count towards opening it.
+    pub failures_in_a_row: u32,
+    /// Keys of an ordered destination that wait for a dead letter.
+    pub blocked_keys: usize,
+    /// Why nothing more is sent now.
+    pub why: Why,
+    /// Until when, if time alone ends it.
+    pub until: Option<Timestamp>,
+}
+
+/// Why a destination sends no more than it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Nothing waits.
+    Nothing,
+    /// What waits is not due yet.
+    NotDue,
+    /// All its concurrency is in use.
+    Full,
+    /// Its rate limit.
+    Rate,
+    /// Its circuit is open or being probed.
+    Circuit,
+    /// The receiver asked to be left alone.
+    Throttled,
+    /// Requests of a run that was cut off may still be running there.
+    Held,
+    /// It is paused or disabled.
+    Paused,
+    /// Its ordered lines wait for dead letters.
+    Blocked,
+    /// It may send and waits for its turn.
+    Slots,
+}
+
+impl Why {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Why::Nothing => "nothing_waits",
+            Why::NotDue => "not_due",
+            Why::Full => "concurrency",
+            Why::Rate => "rate_limit",
+            Why::Circuit => "circuit",
+            Why::Throttled => "retry_after",
+            Why::Held => "unclean_stop",
+            Why::Paused => "paused",
+            Why::Blocked => "dead_letter",
+            Why::Slots => "slots",
+        }
+    }
+}
+
+/// Counts since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Attempts started.
+    pub sent: u64,
+    /// Times something was due and its destination had no concurrency left.
+    pub concurrency_slot_denied: u64,
+    /// Bands by which deliveries had been raised when they were sent, by the priority they came with.
+    pub promotions: [u64; Priority::COUNT],
+    /// Times a circuit opened.
+    pub circuits_opened: u64,
+}

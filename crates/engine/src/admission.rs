@@ -1,0 +1,172 @@
+//! Whether there is room for another event: looked up at ingest, kept up to date by the dispatcher.
+//!
+//! A refusal costs a few loads from memory, so that it is given at once however much is refused.
+
+use crate::catalog::Catalog;
+use postrider_core::id::AccountId;
+use postrider_core::map::IdMap;
+use postrider_core::scheduler::{Depth, Scheduler};
+use postrider_core::time::Timestamp;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+/// Above which no further event is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BacklogLimits {
+    /// Deliveries owed.
+    pub rows: u64,
+    /// Body bytes owed.
+    pub bytes: u64,
+    /// Waiting of the longest for nothing but a slot.
+    pub age: Duration,
+    /// A commit that takes longer.
+    pub commit: Duration,
+}
+
+impl Default for BacklogLimits {
+    fn default() -> Self {
+        BacklogLimits {
+            rows: 10_000_000,
+            bytes: 64 << 30,
+            age: Duration::from_secs(6 * 3600),
+            commit: Duration::from_secs(2),
+        }
+    }
+}
+
+/// Which limit an event was refused by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Deliveries owed.
+    Rows,
+    /// Body bytes owed.
+    Bytes,
+    /// How long deliveries wait for a slot.
+    Age,
+    /// How long commits take.
+    Commit,
+}
+
+/// Past this share of a limit of all, accounts above their own share are refused first.
+const PRESSURE_PERCENT: u64 = 80;
+/// How often what needs a walk over accounts and destinations is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(crate) struct Admission {
+    limits: BacklogLimits,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    longest_wait_ms: AtomicU64,
+    /// When the commit that is running began; zero when none is.
+    commit_since_ms: AtomicU64,
+    looked_at_ms: AtomicU64,
+    /// Accounts that are over a limit of theirs.
+    over: RwLock<IdMap<AccountId, Limit>>,
+}
+
+/// Why an event is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// Its account has more than its share.
+    Account(Limit),
+    /// There is no room for anyone.
+    All(Limit),
+}
+
+impl Admission {
+    pub(crate) fn new(limits: BacklogLimits) -> Self {
+        Admission {
+            limits,
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            longest_wait_ms: AtomicU64::new(0),
+            commit_since_ms: AtomicU64::new(0),
+            looked_at_ms: AtomicU64::new(0),
+            over: RwLock::default(),
+        }
+    }
+
+    /// Whether an event of this account may come in now.
+    pub(crate) fn admit(&self, account: AccountId, now: Timestamp) -> Result<(), Refusal> {
+        if let Some(limit) = self.over.read().unwrap_or_else(PoisonError::into_inner).get(&account) {
+            return Err(Refusal::Account(*limit));
+        }
+        let commit_since = self.commit_since_ms.load(Relaxed);
+        let committing_ms = if commit_since == 0 { 0 } else { now.unix_ms().saturating_sub(commit_since) };
+        let BacklogLimits { rows, bytes, age, commit } = self.limits;
+        if self.rows.load(Relaxed) >= rows {
+            Err(Refusal::All(Limit::Rows))
+        } else if self.bytes.load(Relaxed) >= bytes {
+            Err(Refusal::All(Limit::Bytes))
+        } else if Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age {
+            Err(Refusal::All(Limit::Age))
+        } else if Duration::from_millis(committing_ms) >= commit {
+            Err(Refusal::All(Limit::Commit))
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn commit_begins(&self, now: Timestamp) {
+        self.commit_since_ms.store(now.unix_ms(), Relaxed);
+    }
+
+    pub(crate) fn commit_ended(&self) {
+        self.commit_since_ms.store(0, Relaxed);
+    }
+
+    /// Takes in how things stand; called by the dispatcher at every turn.
+    pub(crate) fn observe(&self, scheduler: &Scheduler, catalog: &RwLock<Catalog>, now: Timestamp) {
+        let Depth { rows, bytes } = scheduler.pending();
+        self.rows.store(rows, Relaxed);
+        self.bytes.store(bytes, Relaxed);
+        let looked_at = Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed));
+        if now.since(looked_at) < LOOK {
+            return;
+        }
+        self.looked_at_ms.store(now.unix_ms(), Relaxed);
+        let longest_wait = u64::try_from(scheduler.longest_wait(now).as_millis()).unwrap_or(u64::MAX);
+        self.longest_wait_ms.store(longest_wait, Relaxed);
+        let over = self.over_limits(scheduler, &catalog.read().unwrap_or_else(PoisonError::into_inner));
+        let mut known = self.over.write().unwrap_or_else(PoisonError::into_inner);
+        if !(known.is_empty() && over.is_empty()) {
+            *known = over;
+        }
+    }
+
+    /// While somebody is refused for what only a look can tell, it is looked again by then, also if nothing happens.
+    pub(crate) fn look_again_at(&self) -> Option<Timestamp> {
+        let waits_too_long = Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.age;
+        let refusing = waits_too_long || !self.over.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        refusing.then(|| Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed)).after(LOOK))
+    }
+
+    fn over_limits(&self, scheduler: &Scheduler, catalog: &Catalog) -> IdMap<AccountId, Limit> {
+        let total = scheduler.pending();
+        let under_pressure = is_past_share(total.rows, self.limits.rows, PRESSURE_PERCENT, 100)
+            || is_past_share(total.bytes, self.limits.bytes, PRESSURE_PERCENT, 100);
+        let weights = if under_pressure { catalog.total_weight() } else { 0 };
+        let mut over = IdMap::default();
+        for (id, depth) in scheduler.pending_by_account() {
+            let Some(account) = catalog.account(id) else { continue };
+            let above = |found: u64, limit: Option<u64>| limit.is_some_and(|limit| found >= limit);
+            let weight = u64::from(account.weight.get());
+            // One that is alone has no share to keep to: the limit of all is its limit.
+            let crowded = under_pressure && weights > weight;
+            let unfair = |found, limit| crowded && is_past_share(found, limit, weight, weights);
+            if above(depth.rows, account.max_pending) || unfair(depth.rows, self.limits.rows) {
+                over.insert(id, Limit::Rows);
+            } else if above(depth.bytes, account.max_pending_bytes) || unfair(depth.bytes, self.limits.bytes)
+            {
+                over.insert(id, Limit::Bytes);
+            }
+        }
+        over
+    }
+}
+
+/// Whether `found` is above `part / whole` of `limit`.
+fn is_past_share(found: u64, limit: u64, part: u64, whole: u64) -> bool {
+    u128::from(found) * u128::from(whole) > u128::from(limit) * u128::from(part)
+}

@@ -1,0 +1,141 @@
+//! Changing what is configured: in the store first, then in memory, then in the scheduler.
+
+use super::{ChangeError, Engine};
+use crate::catalog::Catalog;
+use crate::dispatch::Control;
+use crate::maintenance;
+use postrider_core::breaker::CircuitOrder;
+use postrider_core::destination::{OnDeadLetter, Ordering};
+use postrider_core::id::DestinationId;
+use postrider_core::scheduler::{Input, Settings, Share};
+use postrider_core::time::Timestamp;
+use postrider_store::{Account, Change, Destination, StoreError};
+use std::sync::{Arc, PoisonError, Weak};
+use tokio::sync::mpsc;
+
+impl Engine {
+    /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
+    /// also when the caller goes away meanwhile.
+    pub async fn change<T, E>(
+        self: &Arc<Self>,
+        decide: impl FnOnce(&Catalog) -> Result<(Vec<Change>, T), E>,
+    ) -> Result<T, ChangeError<E>> {
+        let turn = Arc::clone(&self.changing).lock_owned().await;
+        let (changes, value) = decide(&self.catalog()).map_err(ChangeError::Refused)?;
+        let engine = Arc::clone(self);
+        let made = self.runtime.spawn(async move {
+            let made = engine.make(changes).await;
+            drop(turn);
+            made
+        });
+        let lost = |_| StoreError::Unavailable("the engine has stopped".into());
+        made.await.map_err(lost).and_then(|made| made).map_err(ChangeError::Store)?;
+        Ok(value)
+    }
+
+    async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        let configured = self.store.configure(changes.clone()).await;
+        configured.inspect_err(|error| self.fault.note(error))?;
+        for change in changes {
+            let told = told(&change);
+            let (deleted, released) = (deleted(&change), released(&change));
+            self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
+            if let Some(told) = told {
+                self.tell(Control::Input(told)).await;
+            }
+            if let Some(id) = deleted {
+                self.bury(id);
+            }
+            if let Some(id) = released {
+                self.release(id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes heads that were given up on out of the way of their ordered lines.
+    pub(super) async fn release(&self, destination: DestinationId) -> Result<(), StoreError> {
+        let gone = self.store.release(destination).await.inspect_err(|error| self.fault.note(error))?;
+        if gone.rows > 0 {
+            self.tell(Control::Input(Input::UnblockedAll { destination, gone })).await;
+        }
+        Ok(())
+    }
+
+    /// An operator's word about a destination's circuit.
+    pub async fn order_circuit(&self, destination: DestinationId, order: CircuitOrder) {
+        self.tell(Control::Input(Input::Circuit(destination, order))).await;
+    }
+
+    pub(super) fn bury(&self, destination: DestinationId) {
+        self.runtime.spawn(maintenance::bury(
+            Arc::clone(&self.store),
+            self.clock,
+            destination,
+            self.fault.clone(),
+        ));
+    }
+}
+
+/// What the scheduler must hear of a change.
+fn told(change: &Change) -> Option<Input> {
+    match change {
+        Change::PutAccount(account) => Some(Input::Share(account.id, share(account))),
+        Change::PutDestination(destination) => {
+            Some(Input::Configure(destination.id, settings(destination, Timestamp::ZERO)))
+        }
+        Change::DeleteDestination(id) => Some(Input::Remove(*id)),
+        _ => None,
+    }
+}
+
+fn deleted(change: &Change) -> Option<DestinationId> {
+    if let Change::DeleteDestination(id) = change { Some(*id) } else { None }
+}
+
+/// The destination whose lines wait for no dead letter any more.
+fn released(change: &Change) -> Option<DestinationId> {
+    match change {
+        Change::PutDestination(destination) if !waits_for_dead_letters(destination) => Some(destination.id),
+        _ => None,
+    }
+}
+
+pub(super) fn waits_for_dead_letters(destination: &Destination) -> bool {
+    destination.ordering != Ordering::None && destination.on_dead_letter == OnDeadLetter::Block
+}
+
+pub(super) fn share(account: &Account) -> Share {
+    Share { weight: account.weight, max_in_flight: account.max_in_flight }
+}
+
+pub(super) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
+    Settings {
+        account: destination.account,
+        max_concurrency: destination.max_concurrency,
+        adaptive: destination.adaptive,
+        rate_limit: destination.rate_limit,
+        ordering: destination.ordering,
+        circuit: destination.circuit,
+        paused: destination.paused || !destination.active,
+        hold_until,
+    }
+}
+
+/// Disables destinations whose receiver answered that it is gone for good. What they are owed is kept.
+pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<DestinationId>) {
+    while let Some(id) = gone.recv().await {
+        let Some(engine) = engine.upgrade() else { return };
+        let reason = format!("The receiver answered 410 Gone at {}.", engine.clock.now());
+        let decide = |catalog: &Catalog| {
+            let active = catalog.any_destination(id).filter(|found| found.active).ok_or(())?;
+            let disabled = Destination { active: false, disabled_reason: Some(reason), ..(**active).clone() };
+            Ok::<_, ()>((vec![Change::PutDestination(Box::new(disabled))], ()))
+        };
+        match engine.change(decide).await {
+            Ok(()) => tracing::warn!(destination = %id, "disabled: the receiver answered 410 Gone"),
+            Err(ChangeError::Refused(())) => {}
+            Err(ChangeError::Store(error)) => tracing::warn!(%error, "a destination could not be disabled"),
+        }
+    }
+}
