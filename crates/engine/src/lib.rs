@@ -7,11 +7,14 @@ mod clock;
 mod content_cache;
 mod dispatch;
 mod engine;
+mod expression;
 mod ingest;
 mod maintenance;
+mod routing;
 pub mod send;
 
 pub use catalog::Catalog;
 pub use clock::Clock;
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
+pub use expression::{BadExpression, Expression, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};

@@ -4,11 +4,13 @@ mod activity;
 mod fault;
 mod reading;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Prepared};
 use crate::clock::Clock;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
+use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::maintenance;
+use crate::routing;
 use crate::send::{Connector, SendWorker};
 pub use activity::Activity;
 pub use fault::Fault;
@@ -213,9 +215,13 @@ impl Engine {
 
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
-        let routes = self.catalog().matching(source, arrival.event_type.as_ref());
+        let matching = self.catalog().matching(source, arrival.event_type.as_ref());
+        let owed = routing::owed(
+            &matching,
+            &Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body),
+        );
         let (reply, answer) = Reply::channel();
-        self.submit(ingest::draft(source, arrival, routes, self.clock.now(), reply), answer).await
+        self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
     }
 
     /// Takes an event of the past in again, for the routes of today. `None` when there is no such event.
@@ -227,13 +233,14 @@ impl Engine {
         let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
             return Ok(None);
         };
-        let routes = {
-            let catalog = self.catalog();
-            let source = catalog.source(account, found.source).cloned();
-            source
-                .map(|source| catalog.matching(&source, found.content.event_type.as_ref()))
-                .unwrap_or_default()
+        let source = self.catalog().source(account, found.source).cloned();
+        let again = |source: Arc<Source>| {
+            let content = &found.content;
+            let matching = self.catalog().matching(&source, content.event_type.as_ref());
+            let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);
+            routing::owed(&matching, &facts)
         };
+        let owed = source.map(again).unwrap_or_default();
         let (reply, answer) = Reply::channel();
         let mut content = found.content;
         content.received_at = self.clock.now();
@@ -243,7 +250,7 @@ impl Engine {
             content: Arc::new(content),
             replay_of: Some(event),
             idempotency: None,
-            routes,
+            owed,
             reply,
         };
         self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
@@ -289,6 +296,7 @@ impl Engine {
                 _ => None,
             };
             let deleted = if let Change::DeleteDestination(id) = &change { Some(*id) } else { None };
+            let change = Prepared::from(change);
             self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
             if let Some(told) = told {
                 self.tell(told).await;
