@@ -2,7 +2,7 @@
 
 use super::kind::Kind;
 use super::position::quotable;
-use super::{DEPTH_MAX, Wants};
+use super::{DEPTH_MAX, WORK_BYTES_MAX, Wants};
 use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, SelectExpr,
     operators,
@@ -18,8 +18,14 @@ pub(super) struct Fault {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
     pub(super) mentions_payload: bool,
-    /// Parts of it whose work may grow with the body.
+    /// Parts of it whose work may grow with the body, by their weight.
     pub(super) operations: usize,
+}
+
+impl Outline {
+    pub(super) fn is_within_work(self, body_bytes: usize) -> bool {
+        !self.mentions_payload || body_bytes.saturating_mul(self.operations) <= WORK_BYTES_MAX
+    }
 }
 
 pub(super) fn check(tree: &IdedExpr, wants: Wants) -> Result<Outline, Fault> {
@@ -27,6 +33,11 @@ pub(super) fn check(tree: &IdedExpr, wants: Wants) -> Result<Outline, Fault> {
     checker.serves(tree, wants)?;
     Ok(Outline { operations: checker.outline.operations.max(1), ..checker.outline })
 }
+
+/// Beside a comparison of the whole body, measured: walking its elements costs about eight times as much for each
+/// part of a loop, and copying it about four times.
+const LOOP_WEIGHT: usize = 8;
+const COPY_WEIGHT: usize = 4;
 
 const FUNCTIONS: &str = "size, contains, startsWith, endsWith, string, int, uint, double, bool, bytes, dyn, type, \
                          has, all, exists, exists_one, map and filter";
@@ -100,7 +111,7 @@ impl Checker {
     fn kind_of(&mut self, part: &IdedExpr) -> Found {
         // Inside a loop everything is done again for each element.
         if self.in_loop {
-            self.outline.operations += 1;
+            self.outline.operations += LOOP_WEIGHT;
         }
         match &part.expr {
             Expr::Literal(literal) => Ok(Kind::of(literal)),
@@ -109,12 +120,12 @@ impl Checker {
             Expr::Call(call) => self.called(part, call),
             Expr::Comprehension(around) => self.looped(part, around),
             Expr::List(list) => {
-                self.outline.operations += 1;
+                self.outline.operations += COPY_WEIGHT;
                 list.elements.iter().try_for_each(|element| self.kind(element).map(drop))?;
                 Ok(Kind::List)
             }
             Expr::Map(map) => {
-                self.outline.operations += 1;
+                self.outline.operations += COPY_WEIGHT;
                 map.entries.iter().try_for_each(|entry| self.entry(entry))?;
                 Ok(Kind::Map)
             }
@@ -184,9 +195,11 @@ impl Checker {
             operators::INDEX,
             operators::NOT_STRICTLY_FALSE,
         ];
-        if !free.contains(&name) {
-            self.outline.operations += 1;
-        }
+        self.outline.operations += match name {
+            operators::ADD => COPY_WEIGHT,
+            name if free.contains(&name) => 0,
+            _ => 1,
+        };
         match (name, &operands[..]) {
             (operators::LOGICAL_AND | operators::LOGICAL_OR | operators::LOGICAL_NOT, all) => {
                 all.iter().try_for_each(|operand| self.expect(operand, &[Kind::Bool]).map(drop))?;

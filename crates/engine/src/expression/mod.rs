@@ -18,7 +18,7 @@ use cel::{Context, Env, IdedExpr, Value};
 use check::Outline;
 use position::plain;
 use postrider_core::delivery::Priority;
-use postrider_core::limits::EXPRESSION_BYTES_MAX;
+use postrider_core::limits::{BODY_BYTES_MAX, EXPRESSION_BYTES_MAX};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -133,9 +133,7 @@ impl Expression {
 
     /// `None` when it fails, for example because a field is missing, or when it would take too long.
     fn evaluate(&self, facts: &Facts<'_>) -> Option<Value> {
-        if self.outline.mentions_payload
-            && facts.body_bytes().saturating_mul(self.outline.operations) > WORK_BYTES_MAX
-        {
+        if !self.outline.is_within_work(facts.body_bytes()) {
             return None;
         }
         // The interpreter is not ours: if it breaks on some value, the event is taken in all the same.
@@ -152,5 +150,11 @@ fn parse(text: &str, wants: Wants) -> Result<Expression, BadExpression> {
     let parser = Parser::new().max_recursion_depth(PARSER_DEPTH_MAX);
     let (tree, places) = parser.parse_with_source_info(text).map_err(|errors| plain(&errors))?;
     let outline = check::check(&tree, wants).map_err(|fault| position::locate(text, &places, fault))?;
+    // A key that is there for small bodies and not for large ones would keep no order.
+    if wants == Wants::Key && !outline.is_within_work(BODY_BYTES_MAX) {
+        let sentence =
+            format!("it is too much work for a body of {BODY_BYTES_MAX} bytes, as a key must not be");
+        return Err(BadExpression { line: 1, column: 1, sentence });
+    }
     Ok(Expression { tree, outline })
 }
