@@ -14,6 +14,7 @@ pub mod limits;
 pub mod map;
 pub mod outcome;
 pub mod pattern;
+pub mod priority_rule;
 pub mod retry;
 pub mod retry_after;
 pub mod scheduler;

@@ -61,6 +61,8 @@ pub const WEIGHT_MAX: u32 = 1000;
 pub const PENDING_LIMIT_MAX: u64 = 1_000_000_000_000_000;
 /// Longest CEL expression.
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
+/// Most rules by which a route finds the priority of an event.
+pub const PRIORITY_RULES_MAX: usize = 32;
 
 /// Most attempts a retry policy may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;

@@ -1,5 +1,6 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+use crate::routing::{Match, Order, Plan};
 use crate::send::Target;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
@@ -16,10 +17,38 @@ pub struct Catalog {
     keys_by_hash: HashMap<[u8; 32], ApiKey>,
     sources: IdMap<SourceId, Arc<Source>>,
     sources_by_token: HashMap<String, SourceId>,
-    destinations: IdMap<DestinationId, (Arc<Destination>, Arc<Target>)>,
-    routes: IdMap<RouteId, Arc<Route>>,
+    destinations: IdMap<DestinationId, Known>,
+    routes: IdMap<RouteId, Arc<Plan>>,
     /// In order of their making, so that a fan-out is the same every time.
-    routes_by_account: IdMap<AccountId, Vec<Arc<Route>>>,
+    routes_by_account: IdMap<AccountId, Vec<Arc<Plan>>>,
+}
+
+/// A destination with what is made of its settings once and not for each event.
+pub(crate) struct Known {
+    destination: Arc<Destination>,
+    target: Arc<Target>,
+    order: Order,
+}
+
+/// A change with its expressions compiled, which takes too long to do while nobody can read the catalog.
+pub(crate) enum Prepared {
+    Destination(Known),
+    Route(Arc<Plan>),
+    Plain(Change),
+}
+
+impl From<Change> for Prepared {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::PutDestination(destination) => Prepared::Destination(Known {
+                target: Arc::new(Target::new(&destination)),
+                order: Order::new(&destination),
+                destination: Arc::from(destination),
+            }),
+            Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
+            plain => Prepared::Plain(plain),
+        }
+    }
 }
 
 impl Catalog {
@@ -35,7 +64,14 @@ impl Catalog {
         catalog
     }
 
-    pub(crate) fn apply(&mut self, change: Change) {
+    pub(crate) fn apply(&mut self, change: impl Into<Prepared>) {
+        let change = match change.into() {
+            Prepared::Destination(known) => {
+                return drop(self.destinations.insert(known.destination.id, known));
+            }
+            Prepared::Route(plan) => return self.put_route(plan),
+            Prepared::Plain(change) => change,
+        };
         match change {
             Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
             Change::PutApiKey(key) => drop(self.keys_by_hash.insert(key.hash, key)),
@@ -44,11 +80,7 @@ impl Catalog {
                 self.sources_by_token.insert(source.token.clone(), source.id);
                 self.sources.insert(source.id, Arc::new(source));
             }
-            Change::PutDestination(destination) => {
-                let target = Arc::new(Target::new(&destination));
-                self.destinations.insert(destination.id, (Arc::from(destination), target));
-            }
-            Change::PutRoute(route) => self.put_route(route),
+            Change::PutDestination(_) | Change::PutRoute(_) => unreachable!("these are prepared"),
             Change::DeleteSource(id) => {
                 self.forget_token(id);
                 self.sources.remove(&id);
@@ -68,20 +100,19 @@ impl Catalog {
         }
     }
 
-    fn put_route(&mut self, route: Route) {
-        let route = Arc::new(route);
-        let of_account = self.routes_by_account.entry(route.account).or_default();
-        match of_account.iter_mut().find(|known| known.id == route.id) {
-            Some(known) => *known = Arc::clone(&route),
-            None => of_account.push(Arc::clone(&route)),
+    fn put_route(&mut self, plan: Arc<Plan>) {
+        let of_account = self.routes_by_account.entry(plan.route.account).or_default();
+        match of_account.iter_mut().find(|known| known.route.id == plan.route.id) {
+            Some(known) => *known = Arc::clone(&plan),
+            None => of_account.push(Arc::clone(&plan)),
         }
-        self.routes.insert(route.id, route);
+        self.routes.insert(plan.route.id, plan);
     }
 
     fn remove_routes(&mut self, gone: impl Fn(&Route) -> bool) {
-        self.routes.retain(|_, route| !gone(route));
-        for routes in self.routes_by_account.values_mut() {
-            routes.retain(|route| !gone(route));
+        self.routes.retain(|_, plan| !gone(&plan.route));
+        for plans in self.routes_by_account.values_mut() {
+            plans.retain(|plan| !gone(&plan.route));
         }
     }
 
@@ -91,15 +122,18 @@ impl Catalog {
     }
 
     /// The routes that take an event of this source and type. A destination is owed an event once, by the first.
-    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Arc<Route>> {
-        let mut matching: Vec<Arc<Route>> = Vec::new();
+    /// Expressions are not evaluated here, so that no change waits for them.
+    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
+        let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for route in self.routes_by_account.get(&source.account).into_iter().flatten() {
+        for plan in self.routes_by_account.get(&source.account).into_iter().flatten() {
+            let route = &plan.route;
             let takes = route.active
                 && route.source.is_none_or(|only| only == source.id)
                 && route.pattern.matches(event_type);
             if takes && seen.insert(route.destination) {
-                matching.push(Arc::clone(route));
+                let order = self.destinations.get(&route.destination).map(|known| known.order.clone());
+                matching.push(Match { plan: Arc::clone(plan), order: order.unwrap_or(Order::None) });
             }
         }
         matching
@@ -150,12 +184,12 @@ impl Catalog {
 
     /// A destination of an account.
     pub fn destination(&self, account: AccountId, id: DestinationId) -> Option<&Arc<Destination>> {
-        self.destinations.get(&id).map(|(found, _)| found).filter(|found| found.account == account)
+        self.destinations.get(&id).map(|known| &known.destination).filter(|found| found.account == account)
     }
 
     /// All destinations of an account, oldest first.
     pub fn destinations(&self, account: AccountId) -> Vec<Arc<Destination>> {
-        let all = self.destinations.values().map(|(found, _)| found);
+        let all = self.all_destinations();
         let mut found: Vec<_> = all.filter(|found| found.account == account).cloned().collect();
         found.sort_by_key(|destination| destination.id);
         found
@@ -163,32 +197,33 @@ impl Catalog {
 
     /// A destination of any account.
     pub(crate) fn any_destination(&self, id: DestinationId) -> Option<&Arc<Destination>> {
-        self.destinations.get(&id).map(|(found, _)| found)
+        self.destinations.get(&id).map(|known| &known.destination)
     }
 
     pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {
-        self.destinations.values().map(|(found, _)| found)
+        self.destinations.values().map(|known| &known.destination)
     }
 
     /// A route of an account.
     pub fn route(&self, account: AccountId, id: RouteId) -> Option<&Arc<Route>> {
-        self.routes.get(&id).filter(|route| route.account == account)
+        self.routes.get(&id).map(|plan| &plan.route).filter(|route| route.account == account)
     }
 
     /// All routes of an account, oldest first.
     pub fn routes(&self, account: AccountId) -> Vec<Arc<Route>> {
-        self.routes_by_account.get(&account).cloned().unwrap_or_default()
+        let plans = self.routes_by_account.get(&account).into_iter().flatten();
+        plans.map(|plan| Arc::clone(&plan.route)).collect()
     }
 
     pub(crate) fn target(&self, id: DestinationId) -> Option<Arc<Target>> {
-        self.destinations.get(&id).map(|(_, target)| Arc::clone(target))
+        self.destinations.get(&id).map(|known| Arc::clone(&known.target))
     }
 
     /// The route's own policy, else its destination's, else the default.
     pub(crate) fn retry_policy(&self, route: RouteId, destination: DestinationId) -> RetryPolicy {
-        let by_route = self.routes.get(&route).and_then(|found| found.retry_policy.clone());
-        let by_destination =
-            || self.destinations.get(&destination).and_then(|(found, _)| found.retry_policy.clone());
+        let by_route = self.routes.get(&route).and_then(|plan| plan.route.retry_policy.clone());
+        let known = self.destinations.get(&destination);
+        let by_destination = || known.and_then(|known| known.destination.retry_policy.clone());
         by_route.or_else(by_destination).unwrap_or_default()
     }
 }

@@ -1,13 +1,14 @@
 //! Takes an event in: binds its key to its body, finds who is owed it, and waits until all of it is on disk.
 
 use crate::admission::{Limit, Refusal};
+use crate::routing::Owed;
 use crate::send::here;
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{EventId, SourceId};
 use postrider_core::limits::EVENT_HEADER_BYTES_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::{EventContent, Headers, Idempotency, Route, Source};
+use postrider_store::{EventContent, Headers, Idempotency, Source};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -78,7 +79,7 @@ pub(crate) struct Draft {
     pub(crate) content: Arc<EventContent>,
     pub(crate) replay_of: Option<EventId>,
     pub(crate) idempotency: Option<Idempotency>,
-    pub(crate) routes: Vec<Arc<Route>>,
+    pub(crate) owed: Vec<Owed>,
     pub(crate) reply: Reply,
 }
 
@@ -143,7 +144,7 @@ fn short_hash(parts: &[&[u8]]) -> [u8; 16] {
 pub(crate) fn draft(
     source: &Source,
     arrival: Arrival,
-    routes: Vec<Arc<Route>>,
+    owed: Vec<Owed>,
     received_at: Timestamp,
     reply: Reply,
 ) -> Draft {
@@ -161,7 +162,7 @@ pub(crate) fn draft(
         content: Arc::new(content),
         replay_of: None,
         idempotency,
-        routes,
+        owed,
         reply,
     }
 }

@@ -8,12 +8,15 @@ mod clock;
 mod content_cache;
 mod dispatch;
 mod engine;
+mod expression;
 mod ingest;
 mod maintenance;
+mod routing;
 pub mod send;
 
 pub use admission::{BacklogLimits, Limit};
 pub use catalog::Catalog;
 pub use clock::Clock;
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
+pub use expression::{BadExpression, Expression, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};

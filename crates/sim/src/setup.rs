@@ -8,7 +8,6 @@ use postrider_core::delivery::Priority;
 use postrider_core::destination::CircuitPolicy;
 use postrider_core::destination::TimeoutSeconds;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
-use postrider_core::pattern::EventPattern;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
 use postrider_store::{Change, Destination, Route, Store};
 use std::time::Duration;
@@ -51,15 +50,10 @@ fn route(number: u64, destination: DestinationId, world: &mut World) -> Route {
     let random = &mut world.random;
     let source = SourceId::from_u64(random.between(1, SOURCES));
     Route {
-        id: RouteId::from_u64(number),
-        account: ACCOUNT,
         source: if random.one_in(3) { None } else { Some(source) },
-        destination,
-        pattern: EventPattern::everything(),
         priority: Priority::from_number(random.between(1, 4)).unwrap_or(Priority::Normal),
         retry_policy: if random.one_in(4) { policy(random) } else { None },
-        active: true,
-        created_at: world.now,
+        ..Route::new(RouteId::from_u64(number), ACCOUNT, destination, world.now)
     }
 }
 

@@ -9,6 +9,7 @@ use postrider_core::destination::{
 };
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
+use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
 use std::fmt;
@@ -211,14 +212,34 @@ pub struct Route {
     pub destination: DestinationId,
     /// Which types.
     pub pattern: EventPattern,
-    /// How urgent.
+    /// How urgent, unless a rule says otherwise.
     pub priority: Priority,
+    /// The first that matches an event gives its priority.
+    pub priority_rules: Vec<PriorityRule>,
     /// Above the destination's own policy.
     pub retry_policy: Option<RetryPolicy>,
     /// An inactive route matches nothing.
     pub active: bool,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl Route {
+    /// One that is active and takes every event of the account.
+    pub fn new(id: RouteId, account: AccountId, destination: DestinationId, created_at: Timestamp) -> Self {
+        Route {
+            id,
+            account,
+            source: None,
+            destination,
+            pattern: EventPattern::everything(),
+            priority: Priority::Normal,
+            priority_rules: Vec::new(),
+            retry_policy: None,
+            active: true,
+            created_at,
+        }
+    }
 }
 
 /// One change. Putting what exists replaces it.

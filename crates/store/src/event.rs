@@ -4,7 +4,7 @@ use crate::attempt::Attempt;
 use crate::batch::NewDelivery;
 use crate::headers::Headers;
 use bytes::Bytes;
-use postrider_core::delivery::DeliveryStatus;
+use postrider_core::delivery::{DeliveryStatus, Priority};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::outcome::{DeathReason, Next};
@@ -32,6 +32,8 @@ pub struct DeliveryState {
     pub id: DeliveryId,
     /// To whom.
     pub destination: DestinationId,
+    /// How urgent it is.
+    pub priority: Priority,
     /// Where it stands.
     pub status: DeliveryStatus,
     /// Attempts made.
@@ -83,6 +85,7 @@ impl DeliveryState {
         DeliveryState {
             id: owed.id,
             destination: owed.destination,
+            priority: owed.priority,
             status,
             attempts,
             next_attempt_at,

@@ -81,12 +81,12 @@ impl Dispatcher {
     fn number(&mut self, draft: Draft) -> (NewEvent, Reply) {
         let now = self.now;
         let id = EventId::from_u64(self.ids.next(now));
-        let owed = |route: &Arc<postrider_store::Route>| NewDelivery {
+        let owed = |owed: &crate::routing::Owed| NewDelivery {
             id: DeliveryId::from_u64(self.ids.next(now)),
-            destination: route.destination,
-            route: route.id,
-            priority: route.priority,
-            order: None,
+            destination: owed.destination,
+            route: owed.route,
+            priority: owed.priority,
+            order: owed.order,
         };
         let event = NewEvent {
             id,
@@ -95,7 +95,7 @@ impl Dispatcher {
             content: draft.content,
             replay_of: draft.replay_of,
             idempotency: draft.idempotency,
-            deliveries: draft.routes.iter().map(owed).collect(),
+            deliveries: draft.owed.iter().map(owed).collect(),
         };
         (event, draft.reply)
     }

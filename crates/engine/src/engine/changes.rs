@@ -1,7 +1,7 @@
 //! Changing what is configured: in the store first, then in memory, then in the scheduler.
 
 use super::{ChangeError, Engine};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Prepared};
 use crate::dispatch::Control;
 use crate::maintenance;
 use postrider_core::breaker::CircuitOrder;
@@ -39,6 +39,7 @@ impl Engine {
         for change in changes {
             let told = told(&change);
             let (deleted, released) = (deleted(&change), released(&change));
+            let change = Prepared::from(change);
             self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
             if let Some(told) = told {
                 self.tell(Control::Input(told)).await;

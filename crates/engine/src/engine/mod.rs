@@ -10,7 +10,9 @@ use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dispatch::Control;
+use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
+use crate::routing;
 use crate::send::Connector;
 pub use activity::Activity;
 pub use fault::Fault;
@@ -149,9 +151,13 @@ impl Engine {
 
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
-        let routes = self.catalog().matching(source, arrival.event_type.as_ref());
+        let matching = self.catalog().matching(source, arrival.event_type.as_ref());
+        let owed = routing::owed(
+            &matching,
+            &Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body),
+        );
         let (reply, answer) = Reply::channel();
-        self.submit(ingest::draft(source, arrival, routes, self.clock.now(), reply), answer).await
+        self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
     }
 
     /// Takes an event of the past in again, for the routes of today. `None` when there is no such event.
@@ -163,13 +169,14 @@ impl Engine {
         let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
             return Ok(None);
         };
-        let routes = {
-            let catalog = self.catalog();
-            let source = catalog.source(account, found.source).cloned();
-            source
-                .map(|source| catalog.matching(&source, found.content.event_type.as_ref()))
-                .unwrap_or_default()
+        let source = self.catalog().source(account, found.source).cloned();
+        let again = |source: Arc<Source>| {
+            let content = &found.content;
+            let matching = self.catalog().matching(&source, content.event_type.as_ref());
+            let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);
+            routing::owed(&matching, &facts)
         };
+        let owed = source.map(again).unwrap_or_default();
         let (reply, answer) = Reply::channel();
         let mut content = found.content;
         content.received_at = self.clock.now();
@@ -179,7 +186,7 @@ impl Engine {
             content: Arc::new(content),
             replay_of: Some(event),
             idempotency: None,
-            routes,
+            owed,
             reply,
         };
         self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)

@@ -2,7 +2,7 @@
 
 use crate::wait::{PATIENCE, wait_until};
 use bytes::Bytes;
-use postrider_core::delivery::{DeliveryStatus, Priority};
+use postrider_core::delivery::DeliveryStatus;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
@@ -123,15 +123,13 @@ impl Gateway {
     /// Makes a destination and a route to it for the types that a pattern takes.
     pub(crate) async fn route(&self, pattern: &str, destination: &Destination) {
         let route = Route {
-            id: RouteId::from_u64(self.engine.next_id()),
-            account: self.source.account,
-            source: None,
-            destination: destination.id,
             pattern: EventPattern::parse(pattern).unwrap(),
-            priority: Priority::Normal,
-            retry_policy: None,
-            active: true,
-            created_at: Timestamp::ZERO,
+            ..Route::new(
+                RouteId::from_u64(self.engine.next_id()),
+                self.source.account,
+                destination.id,
+                Timestamp::ZERO,
+            )
         };
         let changes = vec![Change::PutDestination(Box::new(destination.clone())), Change::PutRoute(route)];
         change(&self.engine, changes).await;

@@ -13,6 +13,7 @@ mod changes;
 mod concurrency;
 mod connections;
 mod deletion;
+mod documented_expressions;
 mod floods;
 mod hanging;
 mod idempotency;

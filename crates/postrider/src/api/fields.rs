@@ -5,6 +5,7 @@ use super::{App, body};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::request::Parts;
 use postrider_core::limits::{CONFIG_BODY_BYTES_MAX, NAME_CHARS_MAX};
+use postrider_engine::{Expression, Wants};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -134,6 +135,12 @@ pub(crate) fn only(within: &str, object: &Map<String, Value>, allowed: &[&str]) 
             Err(ApiError::field(&format!("{within}.{shown}"), sentence))
         }
     }
+}
+
+/// A field that holds a CEL expression must hold one that is legal for its place.
+pub(crate) fn legal_expression(field: &str, text: &str, wants: Wants) -> Result<(), ApiError> {
+    let compiled = Expression::compile(text, wants);
+    compiled.map(drop).map_err(|bad| ApiError::field(field, format!("is not a legal expression at {bad}")))
 }
 
 /// A field that must be there.

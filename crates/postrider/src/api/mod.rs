@@ -83,7 +83,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/destinations/{id}/resume", post(destinations::resume))
         .route("/v1/destinations/{id}/rotate-secret", post(destinations::rotate_secret))
         .route("/v1/routes", get(routes::list).post(routes::create))
-        .route("/v1/routes/{id}", get(routes::get).delete(routes::delete))
+        .route("/v1/routes/{id}", get(routes::get).patch(routes::update).delete(routes::delete))
         .route("/v1/events", get(events::list))
         .route("/v1/events/{id}", get(events::get))
         .route("/v1/events/{id}/replay", post(events::replay))

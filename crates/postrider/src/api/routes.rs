@@ -3,7 +3,7 @@
 use super::auth::Caller;
 use super::destinations::policy;
 use super::error::ApiError;
-use super::fields::{Fields, Segment, required};
+use super::fields::{Fields, Segment, legal_expression, required};
 use super::{Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -11,7 +11,9 @@ use http::StatusCode;
 use postrider_core::delivery::Priority;
 use postrider_core::id::{DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
-use postrider_engine::Catalog;
+use postrider_core::priority_rule::PriorityRule;
+use postrider_engine::{Catalog, Wants};
+use postrider_store::codec::rules_from_json;
 use postrider_store::{Change, Route};
 
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
@@ -34,31 +36,79 @@ pub(crate) async fn create(
     caller: Caller,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let destination = required("destination_id", fields.text("destination_id")?)?;
-    let source = fields.text("source_id")?;
-    let pattern = match fields.text("event_type_pattern")? {
-        None => EventPattern::everything(),
-        Some(text) => {
-            EventPattern::parse(&text).map_err(|allowed| ApiError::field("event_type_pattern", allowed))?
-        }
-    };
-    let by_number = |number| Priority::from_number(number).ok_or("must be a whole number from 1 to 4");
-    let priority = fields.number("priority", by_number)?.unwrap_or(Priority::Normal);
-    let retry_policy = policy(&mut fields)?;
-    let active = fields.switch("active")?.unwrap_or(true);
-    fields.finish()?;
     let id = RouteId::from_u64(app.engine.next_id());
     let created_at = app.engine.clock().now();
     let decide = |catalog: &Catalog| {
-        let destination = known_destination(catalog, caller, &destination)?;
-        let source = source.as_deref().map(|text| known_source(catalog, caller, text)).transpose()?;
-        let account = caller.account;
-        let route =
-            Route { id, account, source, destination, pattern, priority, retry_policy, active, created_at };
-        Ok::<_, ApiError>((vec![Change::PutRoute(route.clone())], route))
+        let to = required("destination_id", fields.text("destination_id")?)?;
+        let to = known_destination(catalog, caller, &to)?;
+        let made = apply(Route::new(id, caller.account, to, created_at), catalog, caller, &mut fields)?;
+        fields.finish()?;
+        Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
     Ok(view::data(StatusCode::CREATED, &view::route(&made)))
+}
+
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &Catalog| {
+        let mut found = (**catalog.route(caller.account, id).ok_or_else(not_found)?).clone();
+        if let Some(to) = fields.text("destination_id")? {
+            found.destination = known_destination(catalog, caller, &to)?;
+        }
+        let changed = apply(found, catalog, caller, &mut fields)?;
+        fields.finish()?;
+        Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
+    };
+    let changed = app.engine.change(decide).await?;
+    Ok(view::data(StatusCode::OK, &view::route(&changed)))
+}
+
+/// The fields that making and changing share. `null` takes an optional one away.
+fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields) -> Result<Route, ApiError> {
+    if fields.mentions("source_id") {
+        let named = fields.text("source_id")?;
+        into.source = named.map(|text| known_source(catalog, caller, &text)).transpose()?;
+    }
+    if let Some(text) = fields.text("event_type_pattern")? {
+        let parsed = EventPattern::parse(&text);
+        into.pattern = parsed.map_err(|allowed| ApiError::field("event_type_pattern", allowed))?;
+    }
+    let by_number = |number| Priority::from_number(number).ok_or("must be a whole number from 1 to 4");
+    into.priority = fields.number("priority", by_number)?.unwrap_or(into.priority);
+    if fields.mentions("priority_rules") {
+        into.priority_rules = priority_rules(fields)?;
+    }
+    if fields.mentions("retry_policy") {
+        into.retry_policy = policy(fields)?;
+    }
+    into.active = fields.switch("active")?.unwrap_or(into.active);
+    Ok(into)
+}
+
+fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
+    let Some(value) = fields.take("priority_rules") else { return Ok(Vec::new()) };
+    let rules = rules_from_json(&value).map_err(|bad| ApiError::field(&bad.field, bad.allowed))?;
+    for (index, rule) in rules.iter().enumerate() {
+        match rule {
+            PriorityRule::When { when, .. } => {
+                legal_expression(&format!("priority_rules[{index}].when"), when, Wants::Bool)?;
+            }
+            PriorityRule::Value { value } => {
+                legal_expression(&format!("priority_rules[{index}].value"), value, Wants::Priority)?;
+            }
+            PriorityRule::Type { .. }
+            | PriorityRule::Prefix { .. }
+            | PriorityRule::Suffix { .. }
+            | PriorityRule::Header { .. } => {}
+        }
+    }
+    Ok(rules)
 }
 
 pub(crate) async fn delete(

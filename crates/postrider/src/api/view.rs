@@ -8,7 +8,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::scheduler::{DestinationView, LimitReason};
-use postrider_store::codec::policy_to_json;
+use postrider_store::codec::{policy_to_json, rules_to_json};
 use postrider_store::{
     Account, ApiKey, Attempt, DeliveryState, Destination, DestinationAuth, EventDetail, EventStatus, Headers,
     Route, Source, SourceAuth,
@@ -173,6 +173,9 @@ pub(crate) fn route(route: &Route) -> Value {
         "active": route.active,
         "created_at": route.created_at.to_string(),
     });
+    if !route.priority_rules.is_empty() {
+        object["priority_rules"] = rules_to_json(&route.priority_rules);
+    }
     if let Some(source) = route.source {
         object["source_id"] = source.to_string().into();
     }
@@ -225,6 +228,7 @@ fn delivery(delivery: &DeliveryState) -> Value {
     let mut object = json!({
         "id": delivery.id.to_string(),
         "destination_id": delivery.destination.to_string(),
+        "priority": delivery.priority.number(),
         "status": delivery.status.as_str(),
         "attempts_count": delivery.attempts,
     });

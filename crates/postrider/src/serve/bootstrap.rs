@@ -3,9 +3,7 @@
 use crate::config::ListedDestination;
 use crate::serve::admin_key::random_key;
 use anyhow::{Context, anyhow};
-use postrider_core::delivery::Priority;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
-use postrider_core::pattern::EventPattern;
 use postrider_engine::send::SigningSecret;
 use postrider_engine::{Catalog, ChangeError, Engine};
 use postrider_store::{Account, Change, Destination, Route, Source, SourceAuth};
@@ -129,17 +127,8 @@ fn new_destination(
     let id = DestinationId::from_u64(engine.next_id());
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).expect("the system has randomness");
-    let route = Route {
-        id: RouteId::from_u64(engine.next_id()),
-        account,
-        source: Some(source),
-        destination: id,
-        pattern: EventPattern::everything(),
-        priority: Priority::Normal,
-        retry_policy: None,
-        active: true,
-        created_at: engine.clock().now(),
-    };
+    let route = RouteId::from_u64(engine.next_id());
+    let route = Route { source: Some(source), ..Route::new(route, account, id, engine.clock().now()) };
     let (name, url, secret) = (wanted.name.clone(), wanted.url.clone(), SigningSecret::text_of(bytes));
     let plain = Destination::new(id, account, name, url, secret, engine.clock().now());
     [Change::PutDestination(Box::new(listed_as(wanted, plain))), Change::PutRoute(route)]

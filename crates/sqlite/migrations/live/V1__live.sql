@@ -87,6 +87,7 @@ CREATE TABLE routes (
     destination_id INTEGER NOT NULL,
     pattern        TEXT NOT NULL,
     priority       INTEGER NOT NULL,
+    priority_rules TEXT NOT NULL, -- a JSON array, in the form of the API
     retry_policy   TEXT,
     active         INTEGER NOT NULL,
     created_at     INTEGER NOT NULL

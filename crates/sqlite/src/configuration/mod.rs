@@ -11,8 +11,9 @@ use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
+use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::RetryPolicy;
-use postrider_store::codec::{policy_from_json, policy_to_json};
+use postrider_store::codec::{policy_from_json, policy_to_json, rules_from_json, rules_to_json};
 use postrider_store::{Account, ApiKey, Change, Configuration, Route, Source, SourceAuth};
 use rusqlite::{Connection, Row, Transaction, params};
 
@@ -107,7 +108,7 @@ fn put_source(into: &Transaction<'_>, source: &Source) -> rusqlite::Result<u64> 
 
 fn put_route(into: &Transaction<'_>, route: &Route) -> rusqlite::Result<u64> {
     into.execute(
-        "INSERT OR REPLACE INTO routes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT OR REPLACE INTO routes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             int(route.id.as_u64()),
             int(route.account.as_u64()),
@@ -115,6 +116,7 @@ fn put_route(into: &Transaction<'_>, route: &Route) -> rusqlite::Result<u64> {
             int(route.destination.as_u64()),
             route.pattern.as_str(),
             route.priority.number(),
+            rules_to_json(&route.priority_rules).to_string(),
             route.retry_policy.as_ref().map(policy_text),
             route.active,
             time(route.created_at)
@@ -214,10 +216,17 @@ fn read_route(row: &Row<'_>) -> rusqlite::Result<Route> {
         destination: DestinationId::from_u64(uint(row.get("destination_id")?)),
         pattern: EventPattern::parse(&pattern).map_err(|_| corrupt("a pattern"))?,
         priority: Priority::from_number(uint(row.get("priority")?)).ok_or_else(|| corrupt("a priority"))?,
+        priority_rules: read_rules(row)?,
         retry_policy: read_policy(row)?,
         active: row.get("active")?,
         created_at: read_time(row.get("created_at")?),
     })
+}
+
+fn read_rules(row: &Row<'_>) -> rusqlite::Result<Vec<PriorityRule>> {
+    let text: String = row.get("priority_rules")?;
+    let value = serde_json::from_str(&text).map_err(|_| corrupt("priority rules"))?;
+    rules_from_json(&value).map_err(|_| corrupt("priority rules"))
 }
 
 fn policy_text(policy: &RetryPolicy) -> String {

@@ -1,8 +1,10 @@
-//! The text forms that stores and the API share: fan-out lists, what follows, retry policies.
+//! The text forms that stores and the API share: fan-out lists, what follows, retry policies, priority rules.
 
 mod policy;
+mod rules;
 
 pub use policy::{policy_from_json, policy_to_json};
+pub use rules::{BadRule, rules_from_json, rules_to_json};
 
 use crate::batch::NewDelivery;
 use postrider_core::delivery::Priority;

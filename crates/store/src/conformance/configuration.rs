@@ -15,6 +15,7 @@ use postrider_core::final_status::{FinalStatus, FinalStatuses};
 use postrider_core::id::{AccountId, ApiKeyId, RouteId, SourceId};
 use postrider_core::limits::PENDING_LIMIT_MAX;
 use postrider_core::pattern::EventPattern;
+use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
 use std::time::Duration;
 
@@ -53,17 +54,7 @@ pub(super) fn plain_destination(id: u64) -> Destination {
 }
 
 pub(super) fn route(id: u64, from: Option<SourceId>, to: u64) -> Route {
-    Route {
-        id: RouteId::from_u64(id),
-        account: ACCOUNT,
-        source: from,
-        destination: destination(to),
-        pattern: EventPattern::everything(),
-        priority: Priority::Normal,
-        retry_policy: None,
-        active: true,
-        created_at: START,
-    }
+    Route { source: from, ..Route::new(RouteId::from_u64(id), ACCOUNT, destination(to), START) }
 }
 
 fn put(destination: Destination) -> Change {
@@ -109,6 +100,19 @@ fn destinations() -> [Destination; 3] {
     [plain_destination(40), full, keyed]
 }
 
+/// One of each form.
+fn rules() -> Vec<PriorityRule> {
+    let priority = Priority::High;
+    vec![
+        PriorityRule::Type { pattern: EventPattern::parse("**.failed").unwrap(), priority },
+        PriorityRule::Prefix { prefix: "payment.".into(), priority: Priority::Critical },
+        PriorityRule::Suffix { suffix: ".geprüft".into(), priority },
+        PriorityRule::When { when: "payload.\"betrag\" > 1000 // ü\n".into(), priority: Priority::Bulk },
+        PriorityRule::Value { value: "payload.urgent ? 1 : 3".into() },
+        PriorityRule::Header { name: "x-priority".into() },
+    ]
+}
+
 pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Harness) {
     let store = harness.open().await;
     let limited = Account {
@@ -129,6 +133,7 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
     let narrow = Route {
         pattern: EventPattern::parse("payment.*").unwrap(),
         priority: Priority::Critical,
+        priority_rules: rules(),
         retry_policy: Some(RetryPolicy::default()),
         active: false,
         ..route(51, Some(SourceId::from_u64(30)), 41)

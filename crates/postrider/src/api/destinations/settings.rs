@@ -1,10 +1,11 @@
 //! The settings of a destination that say how it is sent to: rate, order, circuit.
 
 use crate::api::error::ApiError;
-use crate::api::fields::{Fields, only};
+use crate::api::fields::{Fields, legal_expression, only};
 use postrider_core::destination::{CircuitPolicy, OnDeadLetter, Ordering, RateLimit};
 use postrider_core::limits::EXPRESSION_BYTES_MAX;
 use postrider_core::retry::BadField;
+use postrider_engine::Wants;
 use postrider_store::Destination;
 use serde_json::{Map, Value};
 
@@ -49,6 +50,7 @@ fn ordering_key(fields: &mut Fields) -> Result<Option<String>, ApiError> {
         let allowed = format!("must be a CEL expression of 1 to {EXPRESSION_BYTES_MAX} bytes");
         return Err(ApiError::field("ordering_key", allowed));
     }
+    legal_expression("ordering_key", &text, Wants::Key)?;
     Ok(Some(text))
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 const FIELDS: &str =
     "id account_id name url timeout_seconds max_concurrency active auth_config? custom_headers? preset?
     retry_policy? rate_limit? ordering ordering_key? on_dead_letter adaptive circuit status disabled_reason?
-    in_flight pending created_at";
+    in_flight pending pending_bytes circuit_state concurrency waiting_for? waiting_until? blocked_keys? created_at";
 
 #[test]
 fn a_destination_is_made_shown_listed_and_deleted() {

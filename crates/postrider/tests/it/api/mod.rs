@@ -5,6 +5,7 @@ mod destinations;
 mod events;
 mod health;
 mod keys;
+mod priorities;
 mod routes;
 mod secrets;
 mod settings;

@@ -42,6 +42,7 @@ fn what_is_another_tenants_is_not_there() {
         ("POST", format!("/v1/destinations/{}/resume", theirs.destination)),
         ("POST", format!("/v1/destinations/{}/rotate-secret", theirs.destination)),
         ("GET", format!("/v1/routes/{}", theirs.route)),
+        ("PATCH", format!("/v1/routes/{}", theirs.route)),
         ("DELETE", format!("/v1/routes/{}", theirs.route)),
         ("DELETE", format!("/v1/api-keys/{}", theirs.key)),
         ("GET", format!("/v1/events/{}", theirs.event)),

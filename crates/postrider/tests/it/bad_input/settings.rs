@@ -65,7 +65,16 @@ fn every_bad_setting_of_a_destination_is_named() {
     cases.extend(bad_words().into_iter().map(|value| ("on_dead_letter", value, "on_dead_letter")));
     cases.extend(bad_switches().into_iter().map(|value| ("adaptive", value, "adaptive")));
     cases.push(("ordering", json!("by_key"), "ordering_key"));
-    for key in [json!(""), json!(" "), json!(1), json!(["a"]), json!("a".repeat(4097)), json!("payload.id")] {
+    for key in [
+        json!(""),
+        json!(" "),
+        json!(1),
+        json!(["a"]),
+        json!("a".repeat(4097)),
+        json!("payload.id"),
+        json!("payload.id +"),
+        json!("[1]"),
+    ] {
         cases.push(("ordering_key", key, "ordering_key"));
     }
     for read_only in ["status", "disabled_reason", "paused", "circuit_state", "pending"] {
@@ -103,6 +112,47 @@ fn every_bad_setting_of_an_account_is_named() {
         for (field, value) in &cases {
             let change = api.patch(&format!("/v1/accounts/{id}"), &json!({ *field: value }));
             faults.check(&change, field, &format!("PATCH {field} {value}"));
+        }
+    });
+}
+
+#[test]
+fn every_bad_priority_rule_is_named() {
+    let site = Site::closed();
+    let mut gateway = site.start();
+    let id = gateway.api().make("/v1/destinations", &json!({ "name": "crm", "url": "https://example.com/" }));
+    let route = gateway.api().make("/v1/routes", &json!({ "destination_id": id }));
+    let many: Vec<Value> = vec![json!({ "header": "x" }); 33];
+    let cases = [
+        (json!(1), "priority_rules"),
+        (json!("x-priority"), "priority_rules"),
+        (json!({ "header": "x" }), "priority_rules"),
+        (json!(many), "priority_rules"),
+        (json!([1]), "priority_rules[0]"),
+        (json!([{}]), "priority_rules[0]"),
+        (json!([{ "type": "a", "prefix": "b", "priority": 1 }]), "priority_rules[0]"),
+        (json!([{ "type": "a..b", "priority": 1 }]), "priority_rules[0].type"),
+        (json!([{ "prefix": "a", "priority": 0 }]), "priority_rules[0].priority"),
+        (json!([{ "prefix": "a", "priority": -1 }]), "priority_rules[0].priority"),
+        (json!([{ "prefix": "a", "priority": "1" }]), "priority_rules[0].priority"),
+        (json!([{ "suffix": "a" }]), "priority_rules[0].priority"),
+        (json!([{ "suffix": "", "priority": 1 }]), "priority_rules[0].suffix"),
+        (json!([{ "when": true, "priority": 1 }]), "priority_rules[0].when"),
+        (json!([{ "when": " ", "priority": 1 }]), "priority_rules[0].when"),
+        (json!([{ "when": "\u{0}\n\u{1b}[31m", "priority": 1 }]), "priority_rules[0].when"),
+        (json!([{ "when": "1 + ".repeat(900) + "1 == 901", "priority": 1 }]), "priority_rules[0].when"),
+        (json!([{ "when": "x".repeat(1_000_000 / 8), "priority": 1 }]), "priority_rules[0].when"),
+        (json!([{ "value": "1", "priority": 1 }]), "priority_rules[0].priority"),
+        (json!([{ "value": "9" }]), "priority_rules[0].value"),
+        (json!([{ "header": "x y" }]), "priority_rules[0].header"),
+        (json!([{ "header": "" }]), "priority_rules[0].header"),
+    ];
+    check_unharmed(&mut gateway, |api, faults| {
+        for (rules, names) in &cases {
+            let body = json!({ "destination_id": id, "priority_rules": rules });
+            faults.check(&api.post("/v1/routes", &body), names, &format!("POST {rules}"));
+            let change = api.patch(&format!("/v1/routes/{route}"), &json!({ "priority_rules": rules }));
+            faults.check(&change, names, &format!("PATCH {rules}"));
         }
     });
 }

@@ -1,0 +1,160 @@
+//! CEL expressions over an event: compiled and checked when they are saved, evaluated when an event comes in.
+//!
+//! What bounds one evaluation: the text (at most [`EXPRESSION_BYTES_MAX`]), its depth ([`DEPTH_MAX`]), loops that
+//! cannot hold another loop nor reach the whole body from inside, and [`WORK_BYTES_MAX`] over all of it. So it is
+//! linear in the body, and there is a body size above which it is not evaluated at all.
+
+mod check;
+mod facts;
+mod kind;
+mod position;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use facts::Facts;
+
+use cel::parser::Parser;
+use cel::{Context, Env, IdedExpr, Value};
+use check::Outline;
+use position::plain;
+use postrider_core::delivery::Priority;
+use postrider_core::limits::{BODY_BYTES_MAX, EXPRESSION_BYTES_MAX};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+/// Deepest nesting of an expression, so that evaluating it fits into any thread's stack many times over.
+const DEPTH_MAX: usize = 64;
+/// Deepest nesting that the parser follows. Chains such as `a.b.c` do not count there, and are checked by
+/// [`DEPTH_MAX`] afterwards.
+const PARSER_DEPTH_MAX: u16 = 32;
+/// The parser descends through nine rules for each level, and through one for each link of a chain, of which
+/// there may be half as many as bytes. Only what is used of it is ever mapped.
+const PARSER_STACK_BYTES: usize = 64 * 1024 * 1024;
+/// Body bytes times operations of one evaluation. At the greatest body it allows 13 operations, at 64 KiB a
+/// thousand; it takes about a second at worst.
+const WORK_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
+
+/// What an expression must give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// True or false.
+    Bool,
+    /// A whole number from 1 to 4.
+    Priority,
+    /// A text, a whole number, or true or false.
+    Key,
+}
+
+impl Wants {
+    const fn describe(self) -> &'static str {
+        match self {
+            Wants::Bool => "true or false",
+            Wants::Priority => "a whole number from 1 to 4",
+            Wants::Key => "a text, a whole number, or true or false",
+        }
+    }
+}
+
+/// Why a text is no expression for its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadExpression {
+    /// Where, from 1.
+    pub line: usize,
+    /// Where in that line, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub sentence: String,
+}
+
+impl fmt::Display for BadExpression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.sentence)
+    }
+}
+
+impl std::error::Error for BadExpression {}
+
+/// A legal expression, ready to be evaluated.
+pub struct Expression {
+    tree: IdedExpr,
+    outline: Outline,
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expression").field("outline", &self.outline).finish_non_exhaustive()
+    }
+}
+
+impl Expression {
+    /// Checks a text and everything that can be known of it before there is an event.
+    pub fn compile(text: &str, wants: Wants) -> Result<Self, BadExpression> {
+        let at_start = |sentence: String| BadExpression { line: 1, column: 1, sentence };
+        if text.trim().is_empty() || text.len() > EXPRESSION_BYTES_MAX {
+            return Err(at_start(format!("it must be 1 to {EXPRESSION_BYTES_MAX} bytes long")));
+        }
+        // A text of nothing but brackets or dots needs more stack than the threads that serve have.
+        let owned = text.to_owned();
+        let parser = std::thread::Builder::new().name("expression".into()).stack_size(PARSER_STACK_BYTES);
+        let parsed = parser.spawn(move || parse(&owned, wants)).map(std::thread::JoinHandle::join);
+        match parsed {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(at_start("it cannot be understood".into())),
+            Err(_) => Err(at_start("it cannot be checked now; try again".into())),
+        }
+    }
+
+    /// Whether it holds for an event. What has another type, or fails, does not hold.
+    pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
+        matches!(self.evaluate(facts), Some(Value::Bool(true)))
+    }
+
+    /// The priority it gives an event, if it gives one.
+    pub(crate) fn priority(&self, facts: &Facts<'_>) -> Option<Priority> {
+        match self.evaluate(facts)? {
+            Value::Int(number) => u64::try_from(number).ok().and_then(Priority::from_number),
+            Value::UInt(number) => Priority::from_number(number),
+            _ => None,
+        }
+    }
+
+    /// The key it gives an event, if it gives one, as text.
+    pub(crate) fn key(&self, facts: &Facts<'_>) -> Option<String> {
+        match self.evaluate(facts)? {
+            Value::String(text) => Some(text.to_string()),
+            Value::Int(number) => Some(number.to_string()),
+            Value::UInt(number) => Some(number.to_string()),
+            Value::Bool(value) => Some(value.to_string()),
+            _ => None,
+        }
+    }
+
+    /// `None` when it fails, for example because a field is missing, or when it would take too long.
+    fn evaluate(&self, facts: &Facts<'_>) -> Option<Value> {
+        if !self.outline.is_within_work(facts.body_bytes()) {
+            return None;
+        }
+        // The interpreter is not ours: if it breaks on some value, the event is taken in all the same.
+        let run = std::panic::AssertUnwindSafe(|| {
+            let mut context = Context::with_env(Arc::clone(&STANDARD));
+            context.set_variable_resolver(facts);
+            Value::resolve(&self.tree, &context).ok()
+        });
+        std::panic::catch_unwind(run).ok().flatten()
+    }
+}
+
+fn parse(text: &str, wants: Wants) -> Result<Expression, BadExpression> {
+    let parser = Parser::new().max_recursion_depth(PARSER_DEPTH_MAX);
+    let (tree, places) = parser.parse_with_source_info(text).map_err(|errors| plain(&errors))?;
+    let outline = check::check(&tree, wants).map_err(|fault| position::locate(text, &places, fault))?;
+    // A key that is there for small bodies and not for large ones would keep no order.
+    if wants == Wants::Key && !outline.is_within_work(BODY_BYTES_MAX) {
+        let sentence =
+            format!("it is too much work for a body of {BODY_BYTES_MAX} bytes, as a key must not be");
+        return Err(BadExpression { line: 1, column: 1, sentence });
+    }
+    Ok(Expression { tree, outline })
+}
