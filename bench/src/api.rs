@@ -50,6 +50,17 @@ impl Api {
         serde_json::from_slice(&answer).with_context(|| format!("the answer of {path}"))
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: &Value) -> anyhow::Result<()> {
+        self.successful(Method::PATCH, path, Bytes::from(body.to_string())).await.map(drop)
+    }
+
+    /// The answer whatever its status: for who can do something about a refusal.
+    pub(crate) async fn post_and_see(&self, path: &str, body: &Value) -> anyhow::Result<(StatusCode, Value)> {
+        let (status, answer) = self.call(Method::POST, path, Bytes::from(body.to_string())).await?;
+        let answer = serde_json::from_slice(&answer).with_context(|| format!("the answer of {path}"))?;
+        Ok((status, answer))
+    }
+
     async fn successful(&self, method: Method, path: &str, body: Bytes) -> anyhow::Result<Bytes> {
         let (status, answer) = self.call(method.clone(), path, body).await?;
         let said = || String::from_utf8_lossy(&answer).into_owned();

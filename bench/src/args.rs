@@ -1,6 +1,7 @@
 //! The command line of `postrider bench`, and of the children it starts.
 
-use crate::load::{LoadPlan, Target};
+use crate::load::{LoadPlan, Refused, Target};
+use crate::scenario::ScenarioName;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum, value_parser};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,6 +15,9 @@ const RATE_PER_S_DEFAULT: u32 = 500;
 /// Measures this gateway against a bare forwarder on this machine.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
+    /// What is measured; may be repeated [default: throughput by --rounds, and backlog by --pending]
+    #[arg(long = "scenario", value_name = "NAME")]
+    pub(crate) scenarios: Vec<ScenarioName>,
     /// Rounds of the throughput scenario, forwarder and gateway in turn; 0 skips it
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(0..=100))]
     pub(crate) rounds: u32,
@@ -32,10 +36,10 @@ pub struct BenchArgs {
     /// Pending deliveries in the backlog scenario, such as 1000000; 0 skips it
     #[arg(long, default_value_t = 0, value_parser = value_parser!(u64).range(0..=crate::event::EVENTS_MAX))]
     pub(crate) pending: u64,
-    /// Events per second to the healthy destination in the backlog scenario [default: 500]
+    /// Events per second to healthy destinations, where their latency is measured [default: 500]
     #[arg(long, value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rate: Option<u32>,
-    /// Seconds of healthy traffic for each measurement in the backlog scenario
+    /// Seconds of healthy traffic for each such measurement
     #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=3600))]
     pub(crate) rate_seconds: u32,
     /// The longest that one load, or one wait for its events, may take
@@ -51,7 +55,24 @@ pub struct BenchArgs {
     #[arg(long = "gateway-arg", value_name = "ARG", allow_hyphen_values = true)]
     pub(crate) gateway_args: Vec<String>,
     #[command(flatten)]
+    pub(crate) isolation: IsolationArgs,
+    #[command(flatten)]
     pub(crate) role: RoleArgs,
+}
+
+/// What only the isolation scenarios look at.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct IsolationArgs {
+    /// Few events and short times, to see that the isolation scenarios run; their figures then mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Sends the chaos scenario's events with `hey`, which has to be installed
+    #[arg(long)]
+    pub(crate) hey: bool,
+    /// Where the chaos scenario's events go in, such as /ingress, its destinations then being listed in a config
+    /// file [default: the ingest URL of a source]
+    #[arg(long, value_name = "PATH", value_parser = absolute_path)]
+    pub(crate) path: Option<String>,
 }
 
 /// What only children are given.
@@ -63,6 +84,10 @@ pub(crate) struct RoleArgs {
     pub(crate) listen: SocketAddr,
     #[arg(long = "url", hide = true)]
     pub(crate) urls: Vec<String>,
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub(crate) load: u8,
+    #[arg(long, hide = true, value_enum, default_value_t = Refused::Again)]
+    pub(crate) refused: Refused,
 }
 
 /// What a child process is.
@@ -94,14 +119,21 @@ impl BenchArgs {
         self.rate.unwrap_or(RATE_PER_S_DEFAULT)
     }
 
+    /// Of the two sizes of a scenario, the one that was asked for.
+    pub(crate) fn size_of<T>(&self, full: T, quick: T) -> T {
+        if self.isolation.quick { quick } else { full }
+    }
+
     /// What the load role is to do.
     pub(crate) fn load_plan(&self) -> anyhow::Result<LoadPlan> {
         Ok(LoadPlan {
             target: Target::parse(&self.role.urls)?,
+            load: self.role.load,
             events: self.events,
             size_bytes: usize::try_from(self.size).context("event size")?,
             connections: self.connections,
             rate_per_s: self.rate,
+            refused: self.role.refused,
             deadline: self.deadline(),
         })
     }
@@ -109,5 +141,12 @@ impl BenchArgs {
     /// Where the forwarder role forwards to.
     pub(crate) fn receiver(&self) -> anyhow::Result<SocketAddr> {
         Ok(Target::parse(&self.role.urls)?.address())
+    }
+}
+
+fn absolute_path(text: &str) -> Result<String, String> {
+    match text.parse::<hyper::http::uri::PathAndQuery>() {
+        Ok(path) if path.path().starts_with('/') && text.starts_with('/') => Ok(text.to_owned()),
+        _ => Err("must be the path of a URL and begin with /".to_owned()),
     }
 }

@@ -9,18 +9,22 @@ pub(crate) const EVENTS_MAX: u64 = 1 << 26;
 
 const BEFORE_SENT: &[u8] = br#"{"sent_ns":"#;
 const BEFORE_SEQ: &[u8] = br#","seq":"#;
+const BEFORE_LOAD: &[u8] = br#","load":"#;
 
 /// What the front of a body says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) sent_ns: u64,
     pub(crate) seq: u64,
+    /// Which of the loads that send at the same time; each counts its own events.
+    pub(crate) load: u8,
 }
 
 impl Stamp {
     /// The body of `size_bytes`; longer where the stamp alone does not fit.
     pub(crate) fn body(self, size_bytes: usize) -> Bytes {
-        let mut body = format!(r#"{{"sent_ns":{},"seq":{},"pad":""#, self.sent_ns, self.seq).into_bytes();
+        let Stamp { sent_ns, seq, load } = self;
+        let mut body = format!(r#"{{"sent_ns":{sent_ns},"seq":{seq},"load":{load},"pad":""#).into_bytes();
         let end = br#""}"#;
         body.resize(body.len().max(size_bytes.saturating_sub(end.len())), b'x');
         body.extend_from_slice(end);
@@ -30,8 +34,9 @@ impl Stamp {
     /// `None` where the body is not a benchmark event.
     pub(crate) fn read(body: &[u8]) -> Option<Stamp> {
         let (sent_ns, rest) = leading_number(body.strip_prefix(BEFORE_SENT)?)?;
-        let (seq, _) = leading_number(rest.strip_prefix(BEFORE_SEQ)?)?;
-        Some(Stamp { sent_ns, seq })
+        let (seq, rest) = leading_number(rest.strip_prefix(BEFORE_SEQ)?)?;
+        let (load, _) = leading_number(rest.strip_prefix(BEFORE_LOAD)?)?;
+        Some(Stamp { sent_ns, seq, load: u8::try_from(load).ok()? })
     }
 }
 
@@ -53,8 +58,10 @@ mod tests {
 
     #[test]
     fn a_body_has_the_size_asked_for_is_json_and_gives_its_stamp_back() {
-        for (sent_ns, seq) in [(0, 0), (1_790_000_000_000_000_000, 99_999), (u64::MAX, u64::MAX)] {
-            let stamp = Stamp { sent_ns, seq };
+        for (sent_ns, seq, load) in
+            [(0, 0, 0), (1_790_000_000_000_000_000, 99_999, 1), (u64::MAX, u64::MAX, u8::MAX)]
+        {
+            let stamp = Stamp { sent_ns, seq, load };
             let body = stamp.body(1024);
             assert_eq!(body.len(), 1024);
             assert_eq!(Stamp::read(&body), Some(stamp));
@@ -65,16 +72,23 @@ mod tests {
 
     #[test]
     fn a_size_too_small_for_the_stamp_gives_no_padding() {
-        let body = Stamp { sent_ns: 7, seq: 1 }.body(0);
-        assert_eq!(&body[..], br#"{"sent_ns":7,"seq":1,"pad":""}"#);
+        let body = Stamp { sent_ns: 7, seq: 1, load: 2 }.body(0);
+        assert_eq!(&body[..], br#"{"sent_ns":7,"seq":1,"load":2,"pad":""}"#);
     }
 
     #[test]
     fn a_body_that_is_no_benchmark_event_has_no_stamp() {
         let too_large = format!(r#"{{"sent_ns":{}0,"seq":1}}"#, u64::MAX);
-        for body in
-            ["", "{}", r#"{"sent_ns":}"#, r#"{"sent_ns":1}"#, r#"{"sent_ns":1,"seq":"a"}"#, &too_large]
-        {
+        let no_load = r#"{"sent_ns":1,"seq":1,"load":256}"#;
+        for body in [
+            "",
+            "{}",
+            r#"{"sent_ns":}"#,
+            r#"{"sent_ns":1}"#,
+            r#"{"sent_ns":1,"seq":"a"}"#,
+            &too_large,
+            no_load,
+        ] {
             assert_eq!(Stamp::read(body.as_bytes()), None, "{body}");
         }
     }

@@ -4,13 +4,19 @@
 //! It is started by way of a role (`bench --role gateway`) that ties it to the benchmark and then becomes it:
 //! a benchmark that is killed must not leave a gateway behind.
 
+mod account;
+mod destination;
+
+pub(crate) use account::{Account, Wire};
+pub(crate) use destination::{Guards, NewDestination};
+
 use crate::api::Api;
 use crate::args::Role;
 use crate::child::Child;
 use crate::progress::progress;
 use anyhow::Context as _;
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
@@ -31,16 +37,10 @@ const ADMIN_KEY: &str = "hk_bench_0123456789abcdefghjkmnpqrstvwxyz";
 #[derive(Debug)]
 pub(crate) struct Gateway {
     child: Child,
-    api: Api,
+    /// The first one, by the admin key.
+    account: Account,
     address: SocketAddr,
     ready_after: Duration,
-}
-
-/// A source whose events all go to one destination.
-#[derive(Debug, Clone)]
-pub(crate) struct Wire {
-    path_token: String,
-    destination_id: String,
 }
 
 impl Gateway {
@@ -50,8 +50,8 @@ impl Gateway {
         let log = home.join("gateway.log");
         let started = Instant::now();
         let child = Child::spawn(&mut serve_command(home, &log, address, further_args)?)?;
-        let api = Api::new(address, Some(ADMIN_KEY))?;
-        let mut gateway = Gateway { child, api, address, ready_after: Duration::ZERO };
+        let account = Account::new(Api::new(address, Some(ADMIN_KEY))?);
+        let mut gateway = Gateway { child, account, address, ready_after: Duration::ZERO };
         gateway.wait_until_ready(started).await.map_err(|error| error.context(log_tail(&log)))?;
         gateway.ready_after = started.elapsed();
         Ok(gateway)
@@ -66,34 +66,38 @@ impl Gateway {
         self.ready_after
     }
 
-    /// Makes a source, a destination, and the route between them.
+    /// The account that is there from the start.
+    pub(crate) fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Makes a further account.
+    pub(crate) async fn new_account(&self, name: &str) -> anyhow::Result<Account> {
+        let made = self.account.create("accounts", &json!({ "name": name })).await?;
+        Ok(Account::new(Api::new(self.address, Some(&account::text(&made, "api_key")?))?))
+    }
+
+    /// Makes a source, a destination with the limits of the throughput scenario, and the route between them.
     pub(crate) async fn wire(&self, name: &str, destination_url: &str) -> anyhow::Result<Wire> {
-        let source = self.create("sources", &json!({ "name": name })).await?;
-        let limits = json!({
-            "name": name, "url": destination_url, "max_concurrency": 64, "timeout_seconds": 10
-        });
-        let destination = self.create("destinations", &limits).await?;
-        let (source_id, destination_id) = (text(&source, "id")?, text(&destination, "id")?);
-        let route = json!({
-            "source_id": source_id, "destination_id": destination_id, "event_type_pattern": "**"
-        });
-        self.create("routes", &route).await?;
-        Ok(Wire { path_token: text(&source, "path_token")?, destination_id })
+        self.account.wire(&NewDestination::to(name, destination_url)).await
     }
 
     /// Where events for the wire go in. A restarted gateway has another address and the same wires.
     pub(crate) fn ingest_url(&self, wire: &Wire) -> String {
-        format!("http://{}/ingest/{}", self.address, wire.path_token)
+        self.url(&format!("/ingest/{}", wire.path_token()))
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 
     /// What the gateway itself says is pending at a destination; `None` where it does not say.
     pub(crate) async fn pending(&self, wire: &Wire) -> Option<u64> {
-        let path = format!("/v1/destinations/{}", wire.destination_id);
-        let destination: anyhow::Result<Value> = self.api.get(&path).await;
-        if let Err(error) = &destination {
+        let pending = self.account.pending(wire).await;
+        if let Err(error) = &pending {
             progress!("no pending count: {error:#}");
         }
-        destination.ok()?["data"]["pending"].as_u64()
+        pending.ok()
     }
 
     /// SIGTERM; gives the time it took to end.
@@ -105,17 +109,12 @@ impl Gateway {
         Ok(took)
     }
 
-    async fn create(&self, what: &str, body: &Value) -> anyhow::Result<Value> {
-        let mut answer = self.api.post(&format!("/v1/{what}"), body).await?;
-        Ok(answer["data"].take())
-    }
-
     async fn wait_until_ready(&mut self, started: Instant) -> anyhow::Result<()> {
         loop {
             if let Some(status) = self.child.exit_status()? {
                 anyhow::bail!("the gateway ended with {status} before it was ready");
             }
-            if matches!(self.api.status("/readyz").await, Ok(StatusCode::OK)) {
+            if matches!(self.account.status("/readyz").await, Ok(StatusCode::OK)) {
                 return Ok(());
             }
             anyhow::ensure!(started.elapsed() < READY_WAIT_MAX, "not ready after {READY_WAIT_MAX:?}");
@@ -165,10 +164,11 @@ fn free_address() -> anyhow::Result<SocketAddr> {
     probe.local_addr().context("the free port")
 }
 
-fn text(object: &Value, field: &str) -> anyhow::Result<String> {
-    let value =
-        object[field].as_str().with_context(|| format!("the gateway's answer has no {field}: {object}"))?;
-    Ok(value.to_owned())
+/// Whether `serve` has a flag. A scenario that needs one of a later version then measures without it and says so.
+pub(crate) async fn knows_flag(flag: &str) -> anyhow::Result<bool> {
+    let help =
+        Child::this_program()?.args(["serve", "--help"]).output().await.context("ask for the flags")?;
+    Ok(String::from_utf8_lossy(&help.stdout).contains(flag))
 }
 
 fn log_tail(log: &Path) -> String {

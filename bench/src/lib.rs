@@ -24,6 +24,7 @@ mod scratch;
 mod spread;
 mod table;
 mod units;
+mod verdict;
 
 #[cfg(test)]
 mod tests;

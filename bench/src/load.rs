@@ -1,5 +1,6 @@
 //! The load role: keep-alive connections that post events, each the next one as soon as it is answered, or all
-//! together at a fixed rate. A refused event (429, 503) is sent again until it is accepted or time is up.
+//! together at a fixed rate. A refused event (429, 503) is sent again until it is accepted or time is up, or is
+//! dropped, as asked.
 
 mod connection;
 mod outcome;
@@ -12,12 +13,13 @@ pub(crate) use target::Target;
 use crate::event::{Stamp, unix_now_ns};
 use crate::progress::progress;
 use anyhow::Context as _;
+use clap::ValueEnum;
 use connection::{Answer, Connection};
 use outcome::Outcome;
 use pace::Pace;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// A request without an answer for so long has failed, and its connection with it.
@@ -28,11 +30,23 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(crate) struct LoadPlan {
     pub(crate) target: Target,
+    /// The load's number, in every event of it.
+    pub(crate) load: u8,
     pub(crate) events: u64,
     pub(crate) size_bytes: usize,
     pub(crate) connections: u16,
     pub(crate) rate_per_s: Option<u32>,
+    pub(crate) refused: Refused,
     pub(crate) deadline: Duration,
+}
+
+/// What is done with an event that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Refused {
+    /// Sent until it is accepted.
+    Again,
+    /// Counted, as a sender does that has more to send than anybody takes.
+    Dropped,
 }
 
 struct Load {
@@ -50,7 +64,7 @@ pub(crate) async fn run(plan: LoadPlan) -> anyhow::Result<()> {
 
 /// Sends everything.
 pub(crate) async fn send_all(plan: LoadPlan) -> anyhow::Result<LoadReport> {
-    let pace = Pace::start(plan.events, plan.rate_per_s, plan.deadline);
+    let pace = Pace::start(plan.load, plan.events, plan.rate_per_s, plan.deadline);
     let load = Arc::new(Load { plan, pace, outcome: Mutex::new(Outcome::new()) });
     let mut workers = JoinSet::new();
     for _ in 0..load.plan.connections {
@@ -76,19 +90,25 @@ impl Load {
         }
     }
 
-    /// Sends one event until it is accepted; the answer's latency counts from the event's time. An error is
+    /// Sends one event until it is accepted or dropped; the answer's latency counts from the event's time. An error is
     /// the connection's: it cannot be used again.
     async fn submit(&self, connection: &mut Option<Connection>, stamp: Stamp) -> anyhow::Result<()> {
         let body = stamp.body(self.plan.size_bytes);
         while !self.pace.is_over() {
+            let asked = Instant::now();
             let exchange = self.exchange(connection, stamp.seq, body.clone());
             match tokio::time::timeout(REQUEST_TIMEOUT, exchange).await.context("no answer in time")?? {
                 Answer::Accepted => {
                     self.outcome().note_accepted(unix_now_ns().saturating_sub(stamp.sent_ns));
                     return Ok(());
                 }
-                Answer::Refused(wait) => {
-                    self.outcome().note_refused();
+                Answer::Refused { wait, told } => {
+                    let took_ns = u64::try_from(asked.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    self.outcome().note_refused(took_ns, told);
+                    if self.plan.refused == Refused::Dropped {
+                        self.outcome().note_dropped();
+                        return Ok(());
+                    }
                     tokio::time::sleep(wait).await;
                 }
                 Answer::Failed(status) => {

@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 use crate::scenario::backlog::Backlog;
+use crate::scenario::isolation::Isolation;
 use crate::scenario::throughput::Throughput;
 use crate::table;
 use anyhow::Context as _;
@@ -14,6 +15,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) throughput: Option<Throughput>,
     pub(crate) backlog: Option<Backlog>,
+    pub(crate) isolation: Vec<Isolation>,
 }
 
 impl Report {

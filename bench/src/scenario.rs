@@ -2,33 +2,50 @@
 
 pub(crate) mod backlog;
 pub(crate) mod healthy;
+pub(crate) mod isolation;
+mod name;
 pub(crate) mod run;
 pub(crate) mod throughput;
 
+pub(crate) use name::ScenarioName;
+
 use crate::args::BenchArgs;
 use crate::machine::Machine;
+use crate::progress::progress;
 use crate::report::Report;
 use crate::role::Receiver;
 use std::path::Path;
 
 /// Runs what the command line asks for, and reports.
 pub(crate) async fn run_all(args: &BenchArgs) -> anyhow::Result<()> {
-    anyhow::ensure!(args.rounds > 0 || args.pending > 0, "nothing to do: --rounds 0 and no --pending");
+    let asked_for = name::asked_for(&args.scenarios, args.rounds, args.pending)?;
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     let machine = Machine::describe(Path::new(&work_dir));
     let receiver = Receiver::start().await?;
-    let throughput = match args.rounds {
-        0 => None,
-        _ => Some(throughput::measure(args, &receiver).await?),
-    };
-    let (backlog, failure) = match args.pending {
-        0 => (None, Ok(())),
-        _ => match backlog::measure(args, &receiver).await {
-            Ok(backlog) => (Some(backlog), Ok(())),
-            Err(error) => (None, Err(error)),
-        },
-    };
-    // What has been measured is published even where the backlog failed.
-    Report { machine, throughput, backlog }.publish(args.json.as_deref())?;
+    let mut report = Report { machine, throughput: None, backlog: None, isolation: Vec::new() };
+    let mut failure = Ok(());
+    for scenario in asked_for {
+        let done = Box::pin(run(scenario, args, &receiver, &mut report)).await;
+        // A scenario that cannot be measured does not cost the figures of the others.
+        if let Err(error) = done {
+            progress!("{scenario:?} failed: {error:#}");
+            failure = failure.and(Err(error));
+        }
+    }
+    report.publish(args.json.as_deref())?;
     failure
+}
+
+async fn run(
+    scenario: ScenarioName,
+    args: &BenchArgs,
+    receiver: &Receiver,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    match scenario {
+        ScenarioName::Throughput => report.throughput = Some(throughput::measure(args, receiver).await?),
+        ScenarioName::Backlog => report.backlog = Some(backlog::measure(args, receiver).await?),
+        other => report.isolation.extend(isolation::measure(other, args, receiver).await?),
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 use crate::report::Report;
 use crate::scenario::backlog::Backlog;
+use crate::scenario::isolation::Isolation;
 use crate::scenario::throughput::Throughput;
 use crate::spread::Spread;
 use crate::units::{figure, mebibytes, milliseconds, number};
@@ -14,6 +15,7 @@ pub(crate) fn render(report: &Report) -> String {
     let mut lines = machine(&report.machine);
     lines.extend(report.throughput.iter().flat_map(throughput));
     lines.extend(report.backlog.iter().flat_map(backlog));
+    lines.extend(report.isolation.iter().flat_map(isolation));
     lines.join("\n") + "\n"
 }
 
@@ -85,6 +87,30 @@ fn backlog(backlog: &Backlog) -> Vec<String> {
     titled(title, &rows)
 }
 
+fn isolation(isolation: &Isolation) -> Vec<String> {
+    let shown = |value: Option<f64>| value.map(count_or_figure).unwrap_or_default();
+    let [without, with] = isolation.columns;
+    let mut rows = vec![["", without, with].map(str::to_owned)];
+    for line in &isolation.figures {
+        rows.push(row(line.name, shown(line.without), shown(line.with)));
+    }
+    for goal in &isolation.goals {
+        let verdict = if goal.held { "held" } else { "MISSED" };
+        let wanted = format!("{} {}", goal.bound.words(), count_or_figure(goal.limit));
+        rows.push(row(
+            &format!("goal: {}", goal.what),
+            wanted,
+            format!("{} {verdict}", count_or_figure(goal.measured)),
+        ));
+    }
+    titled(isolation.title.clone(), &rows)
+}
+
+/// Counts and measurements share the columns; a count is whole.
+fn count_or_figure(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1000.0 { format!("{value:.0}") } else { figure(value) }
+}
+
 fn row(label: &str, left: String, right: String) -> Row {
     [label.to_owned(), left, right]
 }
@@ -104,6 +130,33 @@ fn titled(title: String, rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::isolation::Figure;
+    use crate::verdict::Goal;
+
+    #[test]
+    fn a_goal_shows_what_was_promised_what_was_measured_and_whether_it_was_held() {
+        let goals = vec![Goal::at_most("p99", 1.84, 1.5), Goal::at_least("retries", 200.0, 200.0)];
+        let figures = vec![Figure { name: "p99 ms", without: None, with: Some(7.094) }];
+        let shown = Isolation {
+            scenario: "storm",
+            title: "Storm".to_owned(),
+            columns: ["without", "with"],
+            figures,
+            goals,
+            held: false,
+        };
+        let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = isolation(&shown).iter().map(words).collect();
+        let expected = [
+            "",
+            "Storm",
+            "without with",
+            "p99 ms 7.09",
+            "goal: p99 at most 1.50 1.84 MISSED",
+            "goal: retries at least 200 200 held",
+        ];
+        assert_eq!(lines, expected);
+    }
 
     #[test]
     fn columns_line_up_by_characters_not_bytes() {

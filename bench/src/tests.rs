@@ -2,8 +2,8 @@
 
 use crate::api::Api;
 use crate::http;
-use crate::load::{LoadPlan, LoadReport, Target, send_all};
-use crate::receiver::ReceiverReport;
+use crate::load::{LoadPlan, LoadReport, Refused, Target, send_all};
+use crate::receiver::{Question, ReceiverReport};
 use crate::{forwarder, receiver};
 use hyper::{Response, StatusCode};
 use std::future::Future;
@@ -28,17 +28,22 @@ fn with_receiver<F: Future<Output = ()>>(check: impl FnOnce(SocketAddr) -> F) {
 }
 
 async fn load(address: SocketAddr, paths: &[&str], rate_per_s: Option<u32>) -> LoadReport {
+    send_all(plan(address, paths, rate_per_s)).await.expect("the load runs")
+}
+
+fn plan(address: SocketAddr, paths: &[&str], rate_per_s: Option<u32>) -> LoadPlan {
     let urls: Vec<String> = paths.iter().map(|path| format!("http://{address}{path}")).collect();
     let target = Target::parse(&urls).expect("legal URLs");
-    let plan = LoadPlan {
+    LoadPlan {
         target,
+        load: 0,
         events: 200,
         size_bytes: 1024,
         connections: 4,
         rate_per_s,
+        refused: Refused::Again,
         deadline: Duration::from_secs(60),
-    };
-    send_all(plan).await.expect("the load runs")
+    }
 }
 
 async fn report(receiver: SocketAddr) -> ReceiverReport {
@@ -93,6 +98,41 @@ fn a_refused_event_is_sent_again_until_it_is_accepted() {
         let sent = load(address, &["/ingest/x"], None).await;
         assert_eq!((sent.sent, sent.accepted, sent.failed), (200, 200, 0));
         assert!(sent.refused >= 199, "{} refusals", sent.refused);
+    });
+}
+
+#[test]
+fn a_refused_event_is_dropped_where_asked_and_the_refusal_is_looked_at() {
+    let (listener, address) = listener();
+    http::runtime().expect("a runtime").block_on(async {
+        tokio::spawn(refuse_every_second_request(listener));
+        let sent =
+            send_all(LoadPlan { refused: Refused::Dropped, ..plan(address, &["/ingest/x"], None) }).await;
+        let sent = sent.expect("the load runs");
+        assert_eq!((sent.sent, sent.accepted, sent.dropped, sent.refused), (200, 100, 100, 100));
+        assert_eq!(sent.refusals_unexplained, 100, "they have a time and no code");
+        assert!(sent.refusal_p99_us > 0);
+    });
+}
+
+#[test]
+fn a_failing_path_fails_during_an_outage_and_the_receiver_counts_both() {
+    with_receiver(async |receiver| {
+        let control = Api::new(receiver, None).expect("a client");
+        control.post_empty("/outage").await.expect("an outage");
+        let failed = load(receiver, &["/failing/1/a"], None).await;
+        assert_eq!(counts(&failed), (200, 0, 0, 200));
+        control.post_empty("/recovery").await.expect("a recovery");
+        let second = send_all(LoadPlan { load: 1, ..plan(receiver, &["/failing/1/a"], None) }).await;
+        assert_eq!(counts(&second.expect("the load runs")), (200, 200, 0, 0));
+
+        let of_load = |load| Question::under("/failing/").of_load(load).path();
+        let before: ReceiverReport = control.get(&of_load(0)).await.expect("a report");
+        let after: ReceiverReport = control.get(&of_load(1)).await.expect("a report");
+        assert_eq!((before.all.unique, before.all.rejected), (0, 200));
+        assert_eq!((after.all.unique, after.all.rejected), (200, 0));
+        assert!((1..=4).contains(&after.in_flight_max), "{} at once over 4 connections", after.in_flight_max);
+        assert_eq!(after.per_second.values().sum::<u64>(), 200);
     });
 }
 

@@ -1,20 +1,29 @@
 //! What became of the events, and the load's report of it.
 
+use super::connection::Told;
 use crate::latency::Latency;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What a load prints. `sent` = `accepted` + `failed`; `refused` counts answers, of which an event may get many.
+/// What a load prints. `sent` = `accepted` + `failed` + `dropped`; `refused` counts answers, of which an event may
+/// get many.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LoadReport {
     pub(crate) sent: u64,
     pub(crate) accepted: u64,
     pub(crate) refused: u64,
     pub(crate) failed: u64,
+    /// Events that were refused and not sent again.
+    pub(crate) dropped: u64,
     pub(crate) seconds: f64,
     /// From the event's time to the answer that accepted it.
     pub(crate) p50_us: u64,
     pub(crate) p99_us: u64,
+    /// From a request to the answer that refused it.
+    pub(crate) refusal_p50_us: u64,
+    pub(crate) refusal_p99_us: u64,
+    /// Refusals without `Retry-After`, or without a `code` in the body.
+    pub(crate) refusals_unexplained: u64,
     /// The time of the first event.
     pub(crate) first_sent_ns: Option<u64>,
     /// Why the first event failed that did.
@@ -27,7 +36,10 @@ pub(crate) struct Outcome {
     accepted: u64,
     refused: u64,
     failed: u64,
+    dropped: u64,
     answers: Latency,
+    refusals: Latency,
+    refusals_unexplained: u64,
     first_sent_ns: Option<u64>,
     first_failure: Option<String>,
 }
@@ -39,7 +51,10 @@ impl Outcome {
             accepted: 0,
             refused: 0,
             failed: 0,
+            dropped: 0,
             answers: Latency::new(),
+            refusals: Latency::new(),
+            refusals_unexplained: 0,
             first_sent_ns: None,
             first_failure: None,
         }
@@ -55,8 +70,14 @@ impl Outcome {
         self.answers.record_ns(answer_ns);
     }
 
-    pub(crate) fn note_refused(&mut self) {
+    pub(crate) fn note_refused(&mut self, answer_ns: u64, told: Told) {
         self.refused += 1;
+        self.refusals.record_ns(answer_ns);
+        self.refusals_unexplained += u64::from(told == Told::TooLittle);
+    }
+
+    pub(crate) fn note_dropped(&mut self) {
+        self.dropped += 1;
     }
 
     pub(crate) fn note_failed(&mut self, why: &str) {
@@ -73,15 +94,20 @@ impl Outcome {
     }
 
     pub(crate) fn report(&self, elapsed: Duration) -> LoadReport {
-        assert_eq!(self.sent, self.accepted + self.failed, "an event was lost in the load itself");
+        let ended = self.accepted + self.failed + self.dropped;
+        assert_eq!(self.sent, ended, "an event was lost in the load itself");
         LoadReport {
             sent: self.sent,
             accepted: self.accepted,
             refused: self.refused,
             failed: self.failed,
+            dropped: self.dropped,
             seconds: elapsed.as_secs_f64(),
             p50_us: self.answers.p50_us(),
             p99_us: self.answers.p99_us(),
+            refusal_p50_us: self.refusals.p50_us(),
+            refusal_p99_us: self.refusals.p99_us(),
+            refusals_unexplained: self.refusals_unexplained,
             first_sent_ns: self.first_sent_ns,
             first_failure: self.first_failure.clone(),
         }

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 #[derive(Debug)]
 pub(crate) struct Pace {
+    load: u8,
     next: AtomicU64,
     events: u64,
     rate_per_s: Option<u32>,
@@ -15,9 +16,9 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub(crate) fn start(events: u64, rate_per_s: Option<u32>, deadline: Duration) -> Pace {
+    pub(crate) fn start(load: u8, events: u64, rate_per_s: Option<u32>, deadline: Duration) -> Pace {
         let started = Instant::now();
-        Pace { next: AtomicU64::new(0), events, rate_per_s, started, deadline: started + deadline }
+        Pace { load, next: AtomicU64::new(0), events, rate_per_s, started, deadline: started + deadline }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -39,12 +40,12 @@ impl Pace {
             return None;
         }
         let Some(rate_per_s) = self.rate_per_s else {
-            return Some(Stamp { sent_ns: unix_now_ns(), seq });
+            return Some(Stamp { sent_ns: unix_now_ns(), seq, load: self.load });
         };
         let due = self.started + due_after(seq, rate_per_s);
         let late_ns = u64::try_from(due.elapsed().as_nanos()).unwrap_or(u64::MAX);
         tokio::time::sleep_until(due.min(self.deadline)).await;
-        Some(Stamp { sent_ns: unix_now_ns().saturating_sub(late_ns), seq })
+        Some(Stamp { sent_ns: unix_now_ns().saturating_sub(late_ns), seq, load: self.load })
     }
 }
 
@@ -66,7 +67,7 @@ mod tests {
     #[test]
     fn an_event_is_stamped_when_due_if_it_is_late_and_when_it_goes_if_waited_for() {
         crate::http::runtime().expect("a runtime").block_on(async {
-            let mut pace = Pace::start(2, Some(100), Duration::from_secs(60));
+            let mut pace = Pace::start(0, 2, Some(100), Duration::from_secs(60));
             pace.started -= Duration::from_secs(1);
             let asked_ns = unix_now_ns();
             let late = pace.next().await.expect("the first event");
@@ -82,10 +83,10 @@ mod tests {
     #[test]
     fn every_event_is_given_out_once() {
         crate::http::runtime().expect("a runtime").block_on(async {
-            let pace = Pace::start(2, None, Duration::from_secs(60));
+            let pace = Pace::start(0, 2, None, Duration::from_secs(60));
             let given = [pace.next().await, pace.next().await, pace.next().await].map(|s| s.map(|s| s.seq));
             assert_eq!(given, [Some(0), Some(1), None]);
-            assert!(Pace::start(2, None, Duration::ZERO).next().await.is_none());
+            assert!(Pace::start(0, 2, None, Duration::ZERO).next().await.is_none());
         });
     }
 }

@@ -6,7 +6,7 @@ use crate::args::BenchArgs;
 use crate::gateway::{Gateway, Wire};
 use crate::procfs::{rss_bytes, rss_peak_bytes};
 use crate::progress::progress;
-use crate::role::{LoadSize, Receiver, run_load};
+use crate::role::{LoadOrder, Receiver, run_load};
 use crate::scratch::Scratch;
 use crate::units::{float, per_second};
 use anyhow::Context as _;
@@ -143,8 +143,7 @@ impl Stage<'_> {
     async fn send_to_down(&self, gateway: &Gateway) -> anyhow::Result<Filled> {
         let asked = self.args.pending;
         progress!("backlog: {asked} events for a destination that is down");
-        let size = LoadSize { events: asked, rate_per_s: None };
-        let load = run_load(self.args, size, &[gateway.ingest_url(&self.down)]).await?;
+        let load = run_load(self.args, &LoadOrder::at_once(asked), &[gateway.ingest_url(&self.down)]).await?;
         if let Some(why) = &load.first_failure {
             progress!("  {} events were not accepted: {why}", load.failed);
         }

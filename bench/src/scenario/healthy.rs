@@ -5,7 +5,7 @@ use super::run::all_accepted;
 use crate::args::BenchArgs;
 use crate::event::EVENTS_MAX;
 use crate::gateway::{Gateway, Wire};
-use crate::role::{LoadSize, Receiver, run_load};
+use crate::role::{LoadOrder, Receiver, run_load};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Serialize)]
@@ -28,8 +28,8 @@ pub(crate) async fn measure(
     receiver.reset().await?;
     let events = u64::from(args.rate_per_s()) * u64::from(args.rate_seconds);
     anyhow::ensure!(events <= EVENTS_MAX, "--rate and --rate-seconds make more than {EVENTS_MAX} events");
-    let size = LoadSize { events, rate_per_s: Some(args.rate_per_s()) };
-    let load = run_load(args, size, &[gateway.ingest_url(wire)]).await?;
+    let order = LoadOrder::paced(events, args.rate_per_s());
+    let load = run_load(args, &order, &[gateway.ingest_url(wire)]).await?;
     all_accepted(&load, events)?;
     let received = receiver.wait_for(events, args.deadline()).await?.all;
     Ok(Healthy {

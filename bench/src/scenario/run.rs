@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 use crate::load::LoadReport;
 use crate::procfs;
 use crate::receiver::PathReport;
-use crate::role::{LoadSize, Receiver, run_load};
+use crate::role::{LoadOrder, Receiver, run_load};
 use crate::units::{float, mebibytes, milliseconds, per_second};
 use serde::Serialize;
 use std::time::Duration;
@@ -56,8 +56,7 @@ pub(crate) async fn measure(
     receiver.reset().await?;
     let rss_idle_bytes = procfs::rss_bytes(pid)?;
     let cpu_before = procfs::cpu_time(pid)?;
-    let size = LoadSize { events: args.events, rate_per_s: None };
-    let load = run_load(args, size, urls).await?;
+    let load = run_load(args, &LoadOrder::at_once(args.events), urls).await?;
     all_accepted(&load, args.events)?;
     let received = receiver.wait_for(load.accepted, args.deadline()).await?.all;
     tokio::time::sleep(SETTLE).await;
@@ -111,6 +110,8 @@ mod tests {
             first_sent_ns: 1_000_000_000,
             first_ns: 1_400_000_000,
             last_ns: 1_500_000_000,
+            rejected: 0,
+            withheld: 0,
         };
         assert_eq!(span(&received), Duration::from_millis(500));
     }

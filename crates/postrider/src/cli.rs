@@ -20,7 +20,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  postrider serve --listen 127.0.0.1:8080 --egress-allow 127.0.0.0/8")]
     Serve(ServeArgs),
     /// Measure this machine: the gateway beside a bare forwarder, in one run.
-    #[command(after_help = "Example:\n  postrider bench --events 100000 --rounds 3")]
+    #[command(
+        after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
+    )]
     Bench(postrider_bench::BenchArgs),
 }
 

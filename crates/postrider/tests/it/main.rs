@@ -5,6 +5,7 @@ mod rig;
 
 mod api;
 mod bad_input;
+mod bench;
 mod faults;
 mod ingest;
 mod start;

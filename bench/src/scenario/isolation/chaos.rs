@@ -1,0 +1,222 @@
+//! Chaos: waford's own load test. Three destinations of which each answers a third of its requests with 200, fails a
+//! third, and stalls for a third. Every event must be answered quickly, and every delivery must come to an end.
+
+use super::hey;
+use super::stage::Stage;
+use super::{Figure, Isolation};
+use crate::args::BenchArgs;
+use crate::gateway::{Gateway, Guards, NewDestination};
+use crate::progress::progress;
+use crate::receiver::LedgerReport;
+use crate::role::{LoadOrder, Receiver, run_load};
+use crate::units::{float, milliseconds, number};
+use crate::verdict::Goal;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+const DESTINATIONS: u64 = 3;
+const ANSWER_P99_MS_MAX: f64 = 100.0;
+const BODY_BYTES: u32 = 128;
+/// waford has no limit for each destination.
+const MAX_CONCURRENCY: u32 = 500;
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// From the last answer at the receiver to its record in the store.
+const RECORDED_WAIT_MAX: Duration = Duration::from_secs(15);
+
+#[derive(Clone, Copy)]
+struct Size {
+    events: u64,
+    connections: u16,
+    timeout_seconds: u32,
+    /// Longer than the timeout.
+    sleep_ms: u32,
+    /// Of the policy below.
+    attempts_max: u32,
+    policy: fn() -> Value,
+}
+
+const FULL: Size = Size {
+    events: 5000,
+    connections: 100,
+    timeout_seconds: 5,
+    sleep_ms: 6000,
+    attempts_max: 4,
+    policy: || json!({ "preset": "waford" }),
+};
+const QUICK: Size = Size {
+    events: 50,
+    connections: 10,
+    timeout_seconds: 1,
+    sleep_ms: 1500,
+    attempts_max: 2,
+    policy: || json!({ "delays_seconds": [1] }),
+};
+
+/// What the senders saw, whoever sent.
+struct Answers {
+    accepted: u64,
+    others: u64,
+    p99_ms: f64,
+}
+
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+    let size = args.size_of(FULL, QUICK);
+    let wanted: Vec<NewDestination> = (0..DESTINATIONS).map(|n| destination(receiver, size, n)).collect();
+    let (stage, url) = match &args.isolation.path {
+        Some(path) => {
+            let stage = listed(args, receiver, &wanted).await?;
+            let url = stage.gateway.url(path);
+            (stage, url)
+        }
+        None => {
+            let stage = Stage::set(args, receiver, &[]).await?;
+            let url = ingest_url(&stage.gateway, &wanted).await?;
+            (stage, url)
+        }
+    };
+    progress!("chaos: {} events to {url}", size.events);
+    let answers = send(args, size, &url).await?;
+    let deliveries = size.events * DESTINATIONS;
+    // What was not accepted has no end to wait for.
+    let ledger = wait_for_ends(&stage, size, answers.accepted * DESTINATIONS).await?;
+    let ended = wait_for_records(&stage, size.events).await?;
+
+    let title = format!(
+        "Chaos: {} events over {} connections to {DESTINATIONS} destinations that answer, fail and stall by thirds",
+        number(size.events),
+        size.connections
+    );
+    let figures = vec![
+        Figure::with("answered otherwise", float(answers.others)),
+        Figure::with("attempts", float(ledger.attempts)),
+        Figure::with("deliveries delivered", float(ledger.delivered)),
+        Figure::with("deliveries given up on", float(ledger.exhausted)),
+    ];
+    let goals = vec![
+        Goal::at_least("events answered 202", float(answers.accepted), float(size.events)),
+        Goal::at_most("answer p99 ms", answers.p99_ms, ANSWER_P99_MS_MAX),
+        Goal::at_least("deliveries ended, by the receiver", float(ledger.ended()), float(deliveries)),
+        Goal::at_least("events ended, by the gateway", float(ended), float(size.events)),
+    ];
+    Ok(Isolation { columns: ["", "with"], ..Isolation::new("chaos", title, figures, goals) })
+}
+
+fn destination(receiver: &Receiver, size: Size, n: u64) -> NewDestination {
+    NewDestination {
+        max_concurrency: MAX_CONCURRENCY,
+        timeout_seconds: size.timeout_seconds,
+        retry_policy: Some((size.policy)()),
+        guards: Guards::Off,
+        ..NewDestination::to(&format!("chaos {n}"), &receiver.url(&format!("/chaos/{}/{n}", size.sleep_ms)))
+    }
+}
+
+async fn ingest_url(gateway: &Gateway, wanted: &[NewDestination]) -> anyhow::Result<String> {
+    let source = gateway.account().source("chaos").await?;
+    for destination in wanted {
+        gateway.account().fan_out(&source, destination).await?;
+    }
+    Ok(gateway.url(&format!("/ingest/{}", source.path_token())))
+}
+
+/// A gateway that finds its destinations in its config file. One that has no guards does not know their fields, and
+/// is started again without.
+async fn listed<'a>(
+    args: &'a BenchArgs,
+    receiver: &'a Receiver,
+    wanted: &[NewDestination],
+) -> anyhow::Result<Stage<'a>> {
+    let guarded = Stage::with_config(args, receiver, &config_file(wanted)).await;
+    let Err(refusal) = guarded else { return guarded };
+    progress!("chaos: once more without circuit and adaptive: {refusal:#}");
+    let plain: Vec<NewDestination> =
+        wanted.iter().cloned().map(|wanted| NewDestination { guards: Guards::AsUsual, ..wanted }).collect();
+    Stage::with_config(args, receiver, &config_file(&plain)).await
+}
+
+/// The destinations as the gateway's config file lists them. JSON's strings, numbers and switches are TOML's too.
+fn config_file(wanted: &[NewDestination]) -> String {
+    let tables =
+        wanted.iter().map(|destination| format!("[[destinations]]\n{}", toml_fields(&destination.body())));
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+fn toml_fields(object: &Value) -> String {
+    let fields = object.as_object().into_iter().flatten();
+    fields.map(|(name, value)| format!("{name} = {}\n", toml_value(value))).collect()
+}
+
+fn toml_value(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let fields: Vec<String> =
+                fields.iter().map(|(name, value)| format!("{name} = {}", toml_value(value))).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+async fn send(args: &BenchArgs, size: Size, url: &str) -> anyhow::Result<Answers> {
+    if args.isolation.hey {
+        let report = hey::run(args, size.events, size.connections, url).await?;
+        let p99_ms = report.p99_seconds * 1000.0;
+        return Ok(Answers { accepted: report.accepted, others: report.others, p99_ms });
+    }
+    let order = LoadOrder {
+        connections: Some(size.connections),
+        size_bytes: Some(BODY_BYTES),
+        ..LoadOrder::at_once(size.events)
+    };
+    let load = run_load(args, &order, &[url.to_owned()]).await?;
+    let p99_ms = milliseconds(load.p99_us);
+    Ok(Answers { accepted: load.accepted, others: load.refused + load.failed, p99_ms })
+}
+
+/// Where not all came to an end in time, the goal says so; the other figures stand all the same.
+async fn wait_for_ends(stage: &Stage<'_>, size: Size, deliveries: u64) -> anyhow::Result<LedgerReport> {
+    let began = Instant::now();
+    loop {
+        let ledger = stage.receiver.ledger(size.attempts_max).await?;
+        if ledger.ended() >= deliveries || began.elapsed() >= stage.deadline() {
+            return Ok(ledger);
+        }
+        progress!("  {} of {deliveries} deliveries ended, {} attempts", ledger.ended(), ledger.attempts);
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+/// An event has the status of its least finished delivery, so that one that has ended has no delivery that has not.
+async fn wait_for_records(stage: &Stage<'_>, events: u64) -> anyhow::Result<u64> {
+    let began = Instant::now();
+    let account = stage.gateway.account();
+    loop {
+        let ended = account.events_with("delivered").await? + account.events_with("dead_letter").await?;
+        if ended >= events || began.elapsed() >= RECORDED_WAIT_MAX {
+            return Ok(ended);
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_config_file_says_what_the_api_would_be_told() {
+        let wanted = NewDestination {
+            retry_policy: Some(json!({ "preset": "waford" })),
+            ..NewDestination::to("a \"b\"", "http://127.0.0.1:1/a")
+        };
+        let expected = concat!(
+            "[[destinations]]\n",
+            "max_concurrency = 64\n",
+            "name = \"a \\\"b\\\"\"\n",
+            "retry_policy = { preset = \"waford\" }\n",
+            "timeout_seconds = 10\n",
+            "url = \"http://127.0.0.1:1/a\"\n",
+        );
+        assert_eq!(config_file(&[wanted]), expected);
+    }
+}
