@@ -79,6 +79,15 @@ pub const WINDOW_TOTAL_MAX: usize = 500_000;
 /// Below this many a window asks the store for its next page.
 pub const WINDOW_LOW: usize = 32;
 
+/// Dead letters that may be named one by one in a filter.
+pub const REPLAY_IDS_MAX: usize = 1000;
+/// Dead letters made owed again in one step of a replay: some milliseconds of the store's one writer.
+pub const REPLAY_STEP_MAX: usize = 500;
+/// Replays of an account that are not ended.
+pub const REPLAYS_OPEN_MAX: usize = 16;
+/// Replays of an account that are remembered once they are ended.
+pub const REPLAYS_ENDED_MAX: usize = 100;
+
 /// Most events in one commit: past some hundreds a larger batch only adds latency.
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.

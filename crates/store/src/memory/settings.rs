@@ -1,7 +1,9 @@
 //! The configuration as the store in memory keeps it: one map for each noun.
 
 use crate::configuration::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
+use crate::replay::Replay;
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, ReplayId, RouteId, SourceId};
+use postrider_core::limits::REPLAYS_ENDED_MAX;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -11,6 +13,7 @@ pub(super) struct Settings {
     sources: BTreeMap<SourceId, Source>,
     destinations: BTreeMap<DestinationId, Destination>,
     routes: BTreeMap<RouteId, Route>,
+    replays: BTreeMap<ReplayId, Replay>,
     greatest_id: u64,
 }
 
@@ -61,6 +64,20 @@ impl Settings {
             routes: self.routes.values().cloned().collect(),
             ..Configuration::default()
         }
+    }
+
+    pub(super) fn put_replay(&mut self, replay: Replay) {
+        self.note_id(replay.id.as_u64());
+        let account = replay.account;
+        self.replays.insert(replay.id, replay);
+        let ended = |found: &&Replay| found.account == account && found.state.is_final();
+        let past: Vec<ReplayId> =
+            self.replays.values().rev().filter(ended).skip(REPLAYS_ENDED_MAX).map(|found| found.id).collect();
+        self.replays.retain(|id, _| !past.contains(id));
+    }
+
+    pub(super) fn replays(&self) -> Vec<Replay> {
+        self.replays.values().cloned().collect()
     }
 
     pub(super) fn greatest_id(&self) -> u64 {
