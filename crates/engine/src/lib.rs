@@ -5,13 +5,17 @@
 mod catalog;
 mod clock;
 mod content_cache;
+mod dead_letters;
 mod dispatch;
 mod engine;
 mod ingest;
 mod maintenance;
+mod replay;
 pub mod send;
 
 pub use catalog::Catalog;
 pub use clock::Clock;
+pub use dead_letters::{DeadLetters, Revived};
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
+pub use replay::{ReplayChange, ReplayError, Replays};

@@ -38,6 +38,10 @@ pub(crate) enum Control {
     Configure(DestinationId, Settings),
     Remove(DestinationId),
     Stored(Line, u64),
+    /// Dead letters that are owed again.
+    Revived(Vec<Ticket>),
+    /// Dead letters that blocked an ordered line and do so no longer.
+    Discarded(Vec<Ticket>),
     Look(oneshot::Sender<Activity>),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
@@ -189,6 +193,12 @@ impl Dispatcher {
             Control::Configure(destination, settings) => self.step(Input::Configure(destination, settings)),
             Control::Remove(destination) => self.step(Input::Remove(destination)),
             Control::Stored(line, rows) => self.step(Input::Stored { line, rows }),
+            Control::Revived(tickets) => {
+                tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)))
+            }
+            Control::Discarded(tickets) => {
+                tracing::debug!(lines = tickets.len(), "ordered lines are no longer blocked");
+            }
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler))),
             Control::Drain(done) => {
                 self.drained = Some(done);

@@ -6,9 +6,11 @@ mod reading;
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::maintenance;
+use crate::replay::Replays;
 use crate::send::{Connector, SendWorker};
 pub use activity::Activity;
 pub use fault::Fault;
@@ -84,6 +86,7 @@ pub struct Engine {
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
+    replays: Arc<Replays>,
 }
 
 impl Engine {
@@ -132,6 +135,8 @@ impl Engine {
             .iter()
             .map(|found| (found.id, hold_after_stop(found, unclean_stop, clock)))
             .collect();
+        let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
+        let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
             store,
             catalog,
@@ -144,10 +149,12 @@ impl Engine {
             held_until: holds.values().copied().max().unwrap_or_default(),
             fault,
             connector,
-            changing: Arc::default(),
+            changing: Arc::clone(&replays.letters().changing),
             runtime,
+            replays,
         };
         engine.resume(lines, &destinations, &holds).await;
+        engine.replays.resume_all();
         Ok((Arc::new(engine), workers))
     }
 
@@ -324,6 +331,7 @@ impl Engine {
     /// Stops: no new events, no new attempts; what is in flight ends within the grace time.
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
+        self.replays.stop();
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {
