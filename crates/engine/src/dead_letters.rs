@@ -12,8 +12,8 @@ use postrider_core::id::{AccountId, DeliveryId};
 use postrider_core::limits::REPLAY_STEP_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPage, DeadLetterQuery, Revival, Store,
-    StoreError,
+    DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPage, DeadLetterQuery, EventDetail, Revival,
+    Store, StoreError,
 };
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -89,6 +89,11 @@ impl DeadLetters {
         let query =
             DeadLetterQuery { account, filter, order: DeadLetterOrder::NewestFirst, after: None, limit: 1 };
         Ok(self.store.dead_letters(query).await?.items.pop())
+    }
+
+    /// The event of one, with its attempts; `None` when retention has dropped it.
+    pub async fn event(&self, letter: &DeadLetter) -> Result<Option<EventDetail>, StoreError> {
+        self.store.event(letter.account, letter.event).await
     }
 
     /// How many match.

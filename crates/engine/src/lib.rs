@@ -5,6 +5,7 @@
 mod catalog;
 mod clock;
 mod content_cache;
+mod dead_letter_line;
 mod dead_letters;
 mod dispatch;
 mod engine;
@@ -15,6 +16,7 @@ pub mod send;
 
 pub use catalog::Catalog;
 pub use clock::Clock;
+pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
