@@ -5,6 +5,7 @@
 mod catalog;
 mod clock;
 mod content_cache;
+mod dead_letter_file;
 mod dead_letter_line;
 mod dead_letters;
 mod dispatch;
@@ -16,6 +17,7 @@ pub mod send;
 
 pub use catalog::Catalog;
 pub use clock::Clock;
+pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
 pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};

@@ -7,7 +7,7 @@ use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::Input;
 use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// After a commit that failed, nothing is tried for this long.
@@ -139,7 +139,17 @@ impl Dispatcher {
             Next::Retry { due } => Some(due),
             Next::Delivered | Next::Dead(_) => None,
         };
+        self.note_death(finished);
         self.step(Input::Finished { delivery: finished.ticket.delivery, due_again });
+    }
+
+    /// The dead letter is on disk; its line in the file is a convenience.
+    fn note_death(&self, finished: &Finished) {
+        if let (Next::Dead(_), Some(file)) = (finished.attempt.next, &self.dead_letter_file) {
+            let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+            let destination = catalog.destination(finished.account, finished.ticket.line.destination);
+            file.note(finished, destination.map(|found| found.url.clone()));
+        }
     }
 
     /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.

@@ -10,6 +10,7 @@ mod sends;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::content_cache::ContentCache;
+use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids};
 use crate::ingest::Draft;
 use crate::send::{AttemptReport, WorkerHandle};
@@ -83,6 +84,7 @@ pub(crate) struct Dispatcher {
     commits: Commits,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
     drained: Option<oneshot::Sender<()>>,
+    pub(crate) dead_letter_file: Option<DeadLetterFile>,
     fault: FaultSender,
 }
 
@@ -109,6 +111,7 @@ impl Dispatcher {
             commits: Commits::default(),
             work: FuturesUnordered::new(),
             drained: None,
+            dead_letter_file: None,
             fault,
         }
     }
@@ -194,7 +197,7 @@ impl Dispatcher {
             Control::Remove(destination) => self.step(Input::Remove(destination)),
             Control::Stored(line, rows) => self.step(Input::Stored { line, rows }),
             Control::Revived(tickets) => {
-                tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)))
+                tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));
             }
             Control::Discarded(tickets) => {
                 tracing::debug!(lines = tickets.len(), "ordered lines are no longer blocked");

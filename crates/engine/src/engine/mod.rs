@@ -6,6 +6,7 @@ mod reading;
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::dead_letter_file::DeadLetterFile;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
@@ -27,17 +28,19 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How an engine is set up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Attempts in flight at once.
     pub slots: u32,
     /// Threads that send.
     pub workers: usize,
+    /// Where dead letters are noted too.
+    pub dead_letter_file: Option<DeadLetterFile>,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { slots: SLOTS_DEFAULT, workers: 1 }
+        EngineOptions { slots: SLOTS_DEFAULT, workers: 1, dead_letter_file: None }
     }
 }
 
@@ -111,7 +114,7 @@ impl Engine {
         let (handles, workers) = (0..options.workers.max(1))
             .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
-        let dispatcher = Dispatcher::new(
+        let mut dispatcher = Dispatcher::new(
             Arc::clone(&store),
             Arc::clone(&catalog),
             clock,
@@ -120,6 +123,7 @@ impl Engine {
             handles,
             fault.clone(),
         );
+        dispatcher.dead_letter_file = options.dead_letter_file;
         let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(

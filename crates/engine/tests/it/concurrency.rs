@@ -65,7 +65,7 @@ async fn accept_many(gateway: &Gateway, count: usize) {
 async fn two_hundred_events_never_exceed_max_concurrency() {
     for limit in [1, 3] {
         let sink = Counting::start().await;
-        let options = EngineOptions { slots: 64, workers: 3 };
+        let options = EngineOptions { slots: 64, workers: 3, ..EngineOptions::default() };
         let gateway = Setup { options, ..Setup::default() }.start().await;
         let mut destination = gateway.destination(&sink.receiver.url());
         destination.max_concurrency = MaxConcurrency::new(limit).unwrap();

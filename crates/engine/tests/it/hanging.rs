@@ -25,7 +25,7 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let (trap, healthy) = (Receiver::start(script).await, Receiver::answering([OK]).await);
-    let options = EngineOptions { slots: 1, workers: 1 };
+    let options = EngineOptions { slots: 1, workers: 1, ..EngineOptions::default() };
     let gateway = Setup { options, ..Setup::default() }.start().await;
     let mut destination = gateway.destination(&format!("{scheme}://127.0.0.1:{}/", trap.port()));
     destination.timeout = TimeoutSeconds::new(DEADLINE.as_secs()).unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "listen",
     "data_dir",
     "egress_allow",
@@ -16,6 +16,8 @@ const KEYS: [&str; 14] = [
     "retention_days",
     "retention_bytes",
     "disk_reserve",
+    "dead_letter_file",
+    "dead_letter_file_max_mb",
     "admin_key",
     "log",
     "log_format",
@@ -95,7 +97,7 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 11] = [
+        let flags: [(&'static str, &str, &Option<String>); 13] = [
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
@@ -105,6 +107,8 @@ impl Layers {
             ("retention_days", "--retention-days", &args.retention_days),
             ("retention_bytes", "--retention-bytes", &args.retention_bytes),
             ("disk_reserve", "--disk-reserve", &args.disk_reserve),
+            ("dead_letter_file", "--dead-letter-file", &args.dead_letter_file),
+            ("dead_letter_file_max_mb", "--dead-letter-file-max-mb", &args.dead_letter_file_max_mb),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
         ];

@@ -64,3 +64,29 @@ fn an_export_of_much_needs_little_memory() {
     let grown = gateway.peak_bytes() - before;
     assert!(grown < 60_000_000, "an export of 100 MB took {grown} bytes");
 }
+
+#[test]
+fn dead_letters_are_appended_to_a_file_as_they_happen() {
+    let sink = Sink::start();
+    let site = Site::new().with(&["--dead-letter-file", "dlq.jsonl", "--dead-letter-file-max-mb", "1"]);
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    hopeless(&api, &sink, "/in", 2);
+    let large = vec![b'x'; 600_000];
+    let first = dead(&api, &path, "a", &large);
+    let second = dead(&api, &path, "b", b"{\"b\": [1, 2]}");
+    let third = dead(&api, &path, "c", &large);
+    let exported = lines(&api.get("/v1/dead-letters/export"));
+    assert_eq!(gateway.stop().code, Some(0), "and all of it is written");
+    let read = |name: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(site.path().join(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (old, new) = (read("dlq.jsonl.1"), read("dlq.jsonl"));
+    let events: Vec<&Value> = old.iter().chain(&new).map(|line| &line["event_id"]).collect();
+    assert_eq!(events, [&json!(first), &json!(second), &json!(third)]);
+    assert_eq!((old.len(), &old[1]["payload"]), (2, &json!({ "b": [1, 2] })));
+    let written: Vec<&Value> = new.iter().chain(old.iter().rev()).collect();
+    assert_eq!(written, exported.iter().collect::<Vec<_>>(), "the same lines as an export has");
+}
