@@ -266,3 +266,61 @@ fn by_segment<T: Copy>(
     }
     sorted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use postrider_store::DeadLetterFilter;
+
+    fn letter(died_ms: u64) -> DeadLetter {
+        DeadLetter {
+            delivery: DeliveryId::from_u64(died_ms),
+            event: EventId::from_u64(died_ms),
+            account: AccountId::from_u64(1),
+            destination: DestinationId::from_u64(1),
+            route: RouteId::from_u64(1),
+            source: SourceId::from_u64(1),
+            event_type: None,
+            priority: Priority::Normal,
+            order: None,
+            attempts: 1,
+            bytes: 0,
+            reason: DeathReason::Age,
+            last_error: None,
+            died_at: Timestamp::from_unix_ms(died_ms),
+        }
+    }
+
+    /// Scans as the times of what they found and where they broke off.
+    fn check(
+        order: DeadLetterOrder,
+        scans: &[(&[u64], Option<u64>)],
+        limit: usize,
+        expected: (&[u64], Option<u64>),
+    ) {
+        let scan = |(items, broke_off): &(&[u64], Option<u64>)| Scan {
+            items: items.iter().map(|at| letter(*at)).collect(),
+            broke_off: broke_off.map(|at| letter(at).position()),
+        };
+        let (account, filter) = (AccountId::from_u64(1), DeadLetterFilter::default());
+        let query = DeadLetterQuery { account, filter, order, after: None, limit };
+        let page = merge(scans.iter().map(scan).collect(), &query);
+        let items: Vec<u64> = page.items.iter().map(|letter| letter.died_at.unix_ms()).collect();
+        let next = page.next.map(|next| next.died_at.unix_ms());
+        assert_eq!((&items[..], next), expected, "{scans:?}");
+    }
+
+    #[test]
+    fn a_page_ends_where_the_first_scan_broke_off() {
+        let newest = DeadLetterOrder::NewestFirst;
+        check(newest, &[(&[9, 5], None), (&[7, 1], None)], 4, (&[9, 7, 5, 1], None));
+        check(newest, &[(&[9, 5], None), (&[7, 1], None)], 3, (&[9, 7, 5], Some(5)));
+        check(newest, &[(&[9, 5], None), (&[7], Some(6))], 4, (&[9, 7], Some(6)));
+        check(newest, &[(&[9, 5], Some(3)), (&[7], Some(6))], 4, (&[9, 7], Some(6)));
+        check(newest, &[(&[], Some(8)), (&[7], None)], 4, (&[], Some(8)));
+        let oldest = DeadLetterOrder::OldestFirst;
+        check(oldest, &[(&[5, 9], None), (&[1, 7], None)], 3, (&[1, 5, 7], Some(7)));
+        check(oldest, &[(&[5, 9], None), (&[1], Some(6))], 4, (&[1, 5], Some(6)));
+        check(oldest, &[], 4, (&[], None));
+    }
+}
