@@ -80,6 +80,8 @@ id_type!(/// One event owed to one destination.
     DeliveryId, "dlv_");
 id_type!(/// One HTTP exchange.
     AttemptId, "att_");
+id_type!(/// A job that sends dead letters again.
+    ReplayId, "rpl_");
 
 /// Hands out ids that only ever grow, also when the clock goes back or more than 4,096 fall into one millisecond.
 #[derive(Debug)]

@@ -99,6 +99,15 @@ pub const DESTINATION_HOLD_MAX: Duration = Duration::from_secs(3600);
 /// Waiting for a slot for so long makes a delivery one band more urgent, unless configured.
 pub const PROMOTION_AGE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 
+/// Dead letters that may be named one by one in a filter.
+pub const REPLAY_IDS_MAX: usize = 1000;
+/// Dead letters made owed again in one step of a replay: some milliseconds of the store's one writer.
+pub const REPLAY_STEP_MAX: usize = 500;
+/// Replays of an account that are not ended.
+pub const REPLAYS_OPEN_MAX: usize = 16;
+/// Replays of an account that are remembered once they are ended.
+pub const REPLAYS_ENDED_MAX: usize = 100;
+
 /// Most events in one commit: past some hundreds a larger batch only adds latency.
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.

@@ -106,6 +106,10 @@ pub enum DeathReason {
 }
 
 impl DeathReason {
+    /// All of them.
+    pub const ALL: [DeathReason; 4] =
+        [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer, DeathReason::DestinationDeleted];
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -118,9 +122,7 @@ impl DeathReason {
 
     /// From the word on the wire.
     pub fn from_word(text: &str) -> Option<Self> {
-        [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer, DeathReason::DestinationDeleted]
-            .into_iter()
-            .find(|reason| reason.as_str() == text)
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text)
     }
 }
 

@@ -56,6 +56,25 @@ impl Timestamp {
         Some(Timestamp(days_from_civil(year, month, day) * MS_PER_DAY + seconds * 1000))
     }
 
+    /// From RFC 3339, such as `2026-01-31T12:00:00Z`, with a fraction or an offset if it has one; `None` when it
+    /// is none. What is finer than a millisecond is cut off.
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        let (date, rest) = (text.get(..10)?, text.get(10..)?);
+        let (clock, rest) = (rest.get(1..9)?, rest.get(9..)?);
+        let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+        let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
+        let separated = matches!(text.as_bytes()[10], b'T' | b't' | b' ');
+        let (ms, offset) = match rest.strip_prefix('.') {
+            Some(rest) => {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                (milliseconds(&rest[..digits])?, &rest[digits..])
+            }
+            None => (0, rest),
+        };
+        let at = Self::from_civil(year, month, day, hour, minute, second).filter(|_| separated)?;
+        shift(at.0 + ms, offset).map(Self::from_unix_ms)
+    }
+
     fn to_civil(self) -> (u64, u64, u64) {
         civil_from_days(self.0 / MS_PER_DAY)
     }
@@ -68,6 +87,38 @@ impl fmt::Display for Timestamp {
         let (hour, minute, second, ms) =
             (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1000 % 60, in_day % 1000);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    }
+}
+
+/// Three numbers of so many digits each, with a separator between them.
+fn numbers(text: &str, separator: char, digits: [usize; 3]) -> Option<[u32; 3]> {
+    let mut parts = text.split(separator);
+    let mut found = [0; 3];
+    for (number, digits) in found.iter_mut().zip(digits) {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        *number = part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten()?;
+    }
+    parts.next().is_none().then_some(found)
+}
+
+/// Of a fraction of a second: its first three digits.
+fn milliseconds(fraction: &str) -> Option<u64> {
+    let first: String = fraction.chars().chain("00".chars()).take(3).collect();
+    if fraction.is_empty() { None } else { first.parse().ok() }
+}
+
+/// Takes the offset from UTC off.
+fn shift(local_ms: u64, offset: &str) -> Option<u64> {
+    if matches!(offset, "Z" | "z") {
+        return Some(local_ms);
+    }
+    let [hours, minutes, _] = numbers(&format!("{}:00", offset.get(1..)?), ':', [2, 2, 2])?;
+    let ms = u64::from(hours * 60 + minutes) * 60_000;
+    match offset.as_bytes()[0] {
+        _ if hours > 23 || minutes > 59 => None,
+        b'+' => local_ms.checked_sub(ms),
+        b'-' => Some(local_ms + ms),
+        _ => None,
     }
 }
 
@@ -135,6 +186,37 @@ mod tests {
         assert_eq!(Timestamp::from_civil(2024, 13, 1, 0, 0, 0), None);
         assert_eq!(Timestamp::from_civil(1969, 12, 31, 0, 0, 0), None);
         assert!(Timestamp::from_civil(2024, 2, 29, 23, 59, 60).is_some());
+    }
+
+    #[test]
+    fn rfc_3339_is_read() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2021-02-25T15:02:10.123Z", 1_614_265_330_123),
+            ("2021-02-25t15:02:10.1239999z", 1_614_265_330_123),
+            ("2021-02-25 15:02:10.1Z", 1_614_265_330_100),
+            ("2021-02-25T17:02:10.12+02:00", 1_614_265_330_120),
+            ("2021-02-25T07:32:10-07:30", 1_614_265_330_000),
+        ] {
+            assert_eq!(Timestamp::parse_rfc3339(text), Some(Timestamp::from_unix_ms(ms)), "{text}");
+        }
+        for text in [
+            "",
+            "today",
+            "2021-02-25",
+            "2021-02-25T15:02:10",
+            "2021-02-30T15:02:10Z",
+            "2021-02-25X15:02:10Z",
+            "2021-02-25T15:02:10.Z",
+            "2021-02-25T15:02:10+2:00",
+            "2021-02-25T15:02:10+24:00",
+            "1970-01-01T00:00:00+01:00",
+            "+021-02-25T15:02:10Z",
+            "2021-02-25T15:02:10Zé",
+            "ééééééééééééé",
+        ] {
+            assert_eq!(Timestamp::parse_rfc3339(text), None, "{text}");
+        }
     }
 
     #[test]

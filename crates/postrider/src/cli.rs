@@ -80,6 +80,12 @@ pub(crate) struct ServeArgs {
     /// Free space below which no event is accepted [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) disk_reserve: Option<String>,
+    /// Append dead letters to this file too, one JSON object a line [default: none]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) dead_letter_file: Option<String>,
+    /// Put that file aside at this size, and keep five old ones [default: 100]
+    #[arg(long, value_name = "MB")]
+    pub(crate) dead_letter_file_max_mb: Option<String>,
     /// What is logged: error, warn, info, debug, or per module [default: info]
     #[arg(long, value_name = "FILTER")]
     pub(crate) log: Option<String>,

@@ -174,14 +174,14 @@ fn insert_event(history: &Transaction<'_>, event: &NewEvent) -> rusqlite::Result
     Ok(())
 }
 
-/// Replaces, since an outcome may be given again after a commit that failed elsewhere.
-fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Result<()> {
+/// Gives whether it is news: an outcome may be given again after a commit that failed elsewhere.
+fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Result<bool> {
     let mut insert = history.prepare_cached(
-        "INSERT OR REPLACE INTO attempts VALUES
+        "INSERT OR IGNORE INTO attempts VALUES
          (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     )?;
     let (next, next_due) = next_to_words(attempt.next);
-    insert.execute(params![
+    let inserted = insert.execute(params![
         int(attempt.event.as_u64()),
         int(attempt.id.as_u64()),
         int(attempt.delivery.as_u64()),
@@ -203,7 +203,7 @@ fn insert_attempt(history: &Transaction<'_>, attempt: &Attempt) -> rusqlite::Res
         attempt.response_headers.as_text(),
         &attempt.response_body[..],
     ])?;
-    Ok(())
+    Ok(inserted > 0)
 }
 
 fn microseconds(duration: Duration) -> i64 {
@@ -248,11 +248,11 @@ pub(crate) fn remove(change: &Transaction<'_>, ticket: &Ticket) -> rusqlite::Res
     Ok(removed > 0)
 }
 
-/// Records an attempt, takes its delivery out of the queue and, if it was there, puts it where it goes next.
+/// Records an attempt, takes its delivery out of the queue and, if it was there, puts it where it goes next. An
+/// attempt that is known changes nothing: its delivery may have been given up on, or revived, at the same place.
 fn settle(change: &Transaction<'_>, finished: &Finished) -> rusqlite::Result<()> {
-    insert_attempt(change, &finished.attempt)?;
     let Finished { account, ticket, .. } = finished;
-    if !remove(change, ticket)? {
+    if !insert_attempt(change, &finished.attempt)? || !remove(change, ticket)? {
         return Ok(());
     }
     match finished.attempt.next {
@@ -273,7 +273,7 @@ fn give_up(change: &Transaction<'_>, finished: &Finished, reason: DeathReason) -
     let died_at = attempt.started_at.after(attempt.timing.total);
     change
         .prepare_cached(
-            "INSERT INTO dead_letters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO dead_letters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, NULL)",
         )?
         .execute(params![
             int(ticket.delivery.as_u64()),

@@ -8,11 +8,13 @@ mod checkpoint;
 mod circuits;
 mod commit;
 mod configuration;
+mod dead_letters;
 mod error;
 mod history;
 mod lock;
 mod open;
 mod reader;
+mod replays;
 mod retention;
 mod rows;
 mod segment;
@@ -29,8 +31,9 @@ use postrider_core::id::{AccountId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Page, Receipt,
-    Store, StoreError,
+    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
+    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Store,
+    StoreError,
 };
 use reader::Readers;
 use std::path::{Path, PathBuf};
@@ -122,6 +125,36 @@ impl Store for SqliteStore {
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         self.readers.run(move |reader| history::event(reader, account, event)).await
+    }
+
+    async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
+        self.readers.run(move |reader| dead_letters::list(reader, &query)).await
+    }
+
+    async fn revive(
+        &self,
+        account: AccountId,
+        revivals: Vec<Revival>,
+        now: Timestamp,
+    ) -> Result<OwedAgain, StoreError> {
+        self.write(|writer| writer.revive(account, &revivals, now))
+    }
+
+    async fn discard(
+        &self,
+        account: AccountId,
+        letters: Vec<DeadLetterKey>,
+        now: Timestamp,
+    ) -> Result<Discarded, StoreError> {
+        self.write(|writer| writer.discard(account, &letters, now))
+    }
+
+    async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
+        self.write(|writer| writer.put_replay(&replay))
+    }
+
+    async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
+        self.readers.run(replays::all).await
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

@@ -35,7 +35,7 @@ pub(crate) fn candidates(reader: &mut Reader) -> rusqlite::Result<Vec<Candidate>
     Ok(found)
 }
 
-fn is_owed(segment: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_owed(segment: &Connection) -> rusqlite::Result<bool> {
     segment.prepare_cached("SELECT EXISTS (SELECT 1 FROM queue)")?.query_row([], |row| row.get(0))
 }
 
@@ -84,7 +84,7 @@ fn bury_in(
     change.execute(
         "INSERT OR IGNORE INTO dead_letters
          SELECT delivery_id, event_id, account_id, destination_id, route_id, coalesce(urgency, priority),
-                iif(lane = 3, place, NULL), attempts, bytes, ?2, NULL, ?3
+                iif(lane = 3, place, NULL), attempts, bytes, ?2, NULL, ?3, NULL
          FROM queue WHERE destination_id = ?1 ORDER BY priority, lane, place, delivery_id LIMIT ?4",
         params![destination, DeathReason::DestinationDeleted.as_str(), time(now), limit],
     )?;

@@ -4,12 +4,12 @@ use crate::checkpoint::Checkpointer;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
-use crate::{circuits, commit, configuration};
+use crate::{circuits, commit, configuration, dead_letters, replays};
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::id::DestinationId;
+use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, Change, Receipt};
+use postrider_store::{Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival};
 use rusqlite::Connection;
 
 pub(crate) struct Writer {
@@ -61,6 +61,32 @@ impl Writer {
         retention::bury(&mut self.segments, destination, now, limit)
     }
 
+    pub(crate) fn revive(
+        &mut self,
+        account: AccountId,
+        revivals: &[Revival],
+        now: Timestamp,
+    ) -> rusqlite::Result<OwedAgain> {
+        let tickets = dead_letters::revive(&mut self.segments, account, revivals, now);
+        self.checkpointer.after_write(&self.segments.open);
+        tickets
+    }
+
+    pub(crate) fn discard(
+        &mut self,
+        account: AccountId,
+        letters: &[DeadLetterKey],
+        now: Timestamp,
+    ) -> rusqlite::Result<Discarded> {
+        let discarded = dead_letters::discard(&mut self.segments, account, letters, now);
+        self.checkpointer.after_write(&self.segments.open);
+        discarded
+    }
+
+    pub(crate) fn put_replay(&mut self, replay: &Replay) -> rusqlite::Result<()> {
+        replays::put(&mut self.live, replay)
+    }
+
     /// Begins a new segment when it is time.
     pub(crate) fn rotate(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         self.segments.date(&self.live, now)?;
@@ -76,7 +102,13 @@ impl Writer {
 
     /// Drops the segments that retention chooses.
     pub(crate) fn drop_segments(&mut self, now: Timestamp, candidates: &[Candidate]) -> rusqlite::Result<()> {
-        let numbers = retention::choose(candidates, now, &self.options);
+        let mut numbers = Vec::new();
+        for number in retention::choose(candidates, now, &self.options) {
+            // A dead letter may have been revived since the candidates were looked at.
+            if !retention::is_owed(self.segments.connection(number)?)? {
+                numbers.push(number);
+            }
+        }
         self.segments.forget(&self.live, &numbers)
     }
 

@@ -67,7 +67,8 @@ pub struct EventDetail {
 
 impl DeliveryState {
     /// Where a delivery stands, from its attempts (of all deliveries of the event, oldest first) and its dead
-    /// letter. The queue is not asked: a delivery that is neither delivered nor dead is owed.
+    /// letter, discarded or not. The queue is not asked: a delivery that is neither delivered nor dead is owed. One
+    /// whose last attempt was its end and that has no dead letter was revived.
     pub fn derive(
         owed: NewDelivery,
         accepted_at: Timestamp,
@@ -79,7 +80,8 @@ impl DeliveryState {
             (Some(_), _) => (DeliveryStatus::DeadLetter, None),
             (None, Some(Next::Delivered)) => (DeliveryStatus::Delivered, None),
             (None, Some(Next::Retry { due })) => (DeliveryStatus::RetryScheduled, Some(due)),
-            (None, Some(Next::Dead(_)) | None) => (DeliveryStatus::Queued, Some(accepted_at)),
+            (None, Some(Next::Dead(_))) => (DeliveryStatus::Queued, None),
+            (None, None) => (DeliveryStatus::Queued, Some(accepted_at)),
         };
         let attempts = u32::try_from(own().count()).unwrap_or(u32::MAX);
         DeliveryState {

@@ -6,22 +6,31 @@ mod batch;
 pub mod codec;
 mod configuration;
 pub mod conformance;
+mod dead_letter;
+mod dead_letter_filter;
 mod error;
 mod event;
 mod headers;
 mod memory;
 mod query;
+mod replay;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
     Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
 };
+pub use dead_letter::{
+    DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
+    Discarded, OwedAgain, Revival,
+};
+pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
+pub use replay::{Replay, ReplayState};
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;
@@ -86,6 +95,36 @@ pub trait Store: Send + Sync + 'static {
 
     /// One event with its deliveries and attempts; `None` when the account has no such event.
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError>;
+
+    /// Dead letters of an account, without those that were discarded.
+    async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError>;
+
+    /// Makes dead letters of an account owed again, due now: each is a row of the queue afterwards and no dead
+    /// letter any more. What is no dead letter (any more) is left out, so nothing is ever owed
+    /// twice; what blocked an ordered line is due there again.
+    async fn revive(
+        &self,
+        account: AccountId,
+        revivals: Vec<Revival>,
+        now: Timestamp,
+    ) -> Result<OwedAgain, StoreError>;
+
+    /// Takes dead letters of an account out of all lists, for good; what blocked an ordered line blocks it no
+    /// longer. Their deliveries stay given up on in the history of their events.
+    async fn discard(
+        &self,
+        account: AccountId,
+        letters: Vec<DeadLetterKey>,
+        now: Timestamp,
+    ) -> Result<Discarded, StoreError>;
+
+    /// Makes or replaces a replay. Of those of an account that are ended, the newest [`REPLAYS_ENDED_MAX`] are kept.
+    ///
+    /// [`REPLAYS_ENDED_MAX`]: postrider_core::limits::REPLAYS_ENDED_MAX
+    async fn put_replay(&self, replay: Replay) -> Result<(), StoreError>;
+
+    /// All replays, oldest first.
+    async fn replays(&self) -> Result<Vec<Replay>, StoreError>;
 
     /// Drops history past its retention and does other housekeeping; called now and then.
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError>;

@@ -7,7 +7,7 @@ use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::{After, Input};
 use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// After a commit that failed, nothing is tried for this long.
@@ -142,11 +142,21 @@ impl Dispatcher {
             Next::Dead(_) if finished.blocks_line => After::Blocks,
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
+        self.note_death(finished);
         let verdict = self.verdict(&finished.attempt);
         self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
         if finished.attempt.status == Some(410) {
             // With no room for it, the next 410 of the same receiver will tell.
             let _ = self.gone.try_send(finished.ticket.line.destination);
+        }
+    }
+
+    /// The dead letter is on disk; its line in the file is a convenience.
+    fn note_death(&self, finished: &Finished) {
+        if let (Next::Dead(_), Some(file)) = (finished.attempt.next, &self.dead_letter_file) {
+            let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+            let destination = catalog.destination(finished.account, finished.ticket.line.destination);
+            file.note(finished, destination.map(|found| found.url.clone()));
         }
     }
 

@@ -11,6 +11,7 @@ use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::content_cache::ContentCache;
+use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids};
 use crate::ingest::Draft;
 use crate::send::{AttemptReport, WorkerHandle};
@@ -21,9 +22,9 @@ use futures_util::stream::FuturesUnordered;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::COMMIT_EVENTS_MAX;
-use postrider_core::scheduler::{Action, Input, Scheduler, SchedulerOptions};
+use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, EventContent, Page, Receipt, Store, StoreError};
+use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Store, StoreError};
 use std::sync::{Arc, RwLock};
 use tokio::sync::{mpsc, oneshot};
 
@@ -38,6 +39,10 @@ const REPORTS_MAX: usize = 256;
 pub(crate) enum Control {
     /// Something for the scheduler.
     Input(Input),
+    /// Dead letters that are owed again.
+    Revived(OwedAgain),
+    /// Dead letters that blocked an ordered line and do so no longer.
+    Discarded(Vec<Ticket>),
     Look(oneshot::Sender<Activity>),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
@@ -85,6 +90,7 @@ pub(crate) struct Dispatcher {
     admission: Arc<Admission>,
     /// Destinations whose receiver answered 410, to be disabled.
     gone: mpsc::Sender<DestinationId>,
+    pub(crate) dead_letter_file: Option<DeadLetterFile>,
     fault: FaultSender,
 }
 
@@ -115,6 +121,7 @@ impl Dispatcher {
             drained: None,
             admission,
             gone,
+            dead_letter_file: None,
             fault,
         }
     }
@@ -213,11 +220,23 @@ impl Dispatcher {
     fn control(&mut self, control: Control) {
         match control {
             Control::Input(input) => self.step(input),
+            Control::Revived(OwedAgain { tickets, unblocked }) => {
+                self.unblock(unblocked);
+                tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));
+            }
+            Control::Discarded(unblocked) => self.unblock(unblocked),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);
                 self.step(Input::Drain);
             }
+        }
+    }
+
+    /// What blocked these lines is no longer in the queue.
+    fn unblock(&mut self, heads: Vec<Ticket>) {
+        for head in heads {
+            self.step(Input::Unblocked { line: head.line, gone: Depth::of(&head) });
         }
     }
 

@@ -9,9 +9,11 @@ mod start;
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
+use crate::replay::Replays;
 use crate::routing;
 use crate::send::Connector;
 pub use activity::Activity;
@@ -28,7 +30,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// How an engine is set up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Attempts in flight at once.
     pub slots: u32,
@@ -40,13 +42,16 @@ pub struct EngineOptions {
     pub promotion_age: Option<Duration>,
     /// Above which no further event is taken.
     pub backlog: BacklogLimits,
+    /// Where dead letters are noted too.
+    pub dead_letter_file: Option<DeadLetterFile>,
 }
 
 impl EngineOptions {
     /// The defaults for so many slots and threads.
     pub fn new(slots: u32, workers: usize) -> Self {
         let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
-        EngineOptions { slots, workers, floors, promotion_age, backlog: BacklogLimits::default() }
+        let backlog = BacklogLimits::default();
+        EngineOptions { slots, workers, floors, promotion_age, backlog, dead_letter_file: None }
     }
 }
 
@@ -102,6 +107,7 @@ pub struct Engine {
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
+    replays: Arc<Replays>,
 }
 
 impl Engine {
@@ -216,6 +222,7 @@ impl Engine {
     /// Stops: no new events, no new attempts; what is in flight ends within the grace time.
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
+        self.replays.stop();
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {

@@ -1,11 +1,24 @@
 //! Reads the past, with what is in flight laid over it.
 
 use super::{Activity, Engine};
+use crate::dead_letters::DeadLetters;
+use crate::replay::Replays;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, EventId};
 use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError};
+use std::sync::Arc;
 
 impl Engine {
+    /// What was given up on.
+    pub fn dead_letters(&self) -> &Arc<DeadLetters> {
+        self.replays.letters()
+    }
+
+    /// The jobs that send it again.
+    pub fn replays(&self) -> &Arc<Replays> {
+        &self.replays
+    }
+
     /// Events of an account, newest first.
     pub async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
         let activity = self.activity().await;

@@ -5,8 +5,10 @@ use super::{Engine, EngineOptions, FaultSender, Ids, read};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
 use crate::maintenance;
+use crate::replay::Replays;
 use crate::send::{Connector, SendWorker};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Lane;
@@ -48,7 +50,7 @@ impl Engine {
         let (handles, workers) = (0..options.workers.max(1))
             .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
-        let dispatcher = Dispatcher::new(
+        let mut dispatcher = Dispatcher::new(
             Arc::clone(&store),
             Arc::clone(&catalog),
             clock,
@@ -59,6 +61,7 @@ impl Engine {
             gone,
             fault.clone(),
         );
+        dispatcher.dead_letter_file = options.dead_letter_file;
         let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
@@ -74,6 +77,8 @@ impl Engine {
             .iter()
             .map(|found| (found.id, hold_after_stop(found, unclean_stop, clock)))
             .collect();
+        let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
+        let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
             store,
             catalog,
@@ -87,12 +92,14 @@ impl Engine {
             fault,
             connector,
             admission,
-            changing: Arc::default(),
+            changing: Arc::clone(&replays.letters().changing),
             runtime,
+            replays,
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
         engine.resume(lines, &destinations, &holds, circuits).await?;
+        engine.replays.resume_all();
         Ok((engine, workers))
     }
 

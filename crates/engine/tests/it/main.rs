@@ -18,6 +18,7 @@ mod floods;
 mod hanging;
 mod idempotency;
 mod redirects;
+mod replays;
 mod request;
 mod restart;
 mod retries;

@@ -8,8 +8,9 @@ use postrider_core::outcome::Next;
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, EventContent, EventDetail, EventPage, EventQuery, Finished, LineDepth,
-    MemoryStore, Page, Receipt, Store, StoreError,
+    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
+    EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, OwedAgain, Page, Receipt, Replay,
+    Revival, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,6 +47,7 @@ pub(crate) struct SwitchedStore {
     pub(crate) upkeep: watch::Sender<Switch>,
     /// Of pages of the queue and of contents.
     pub(crate) reads: watch::Sender<Switch>,
+    pub(crate) revivals: watch::Sender<Switch>,
     pub(crate) space: watch::Sender<Switch>,
     finished: Mutex<Vec<Finished>>,
     refused: AtomicUsize,
@@ -62,6 +64,7 @@ impl SwitchedStore {
             changes: works(),
             upkeep: works(),
             reads: works(),
+            revivals: works(),
             space: works(),
             finished: Mutex::default(),
             refused: AtomicUsize::new(0),
@@ -173,6 +176,37 @@ impl Store for SwitchedStore {
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         self.inner.event(account, event).await
+    }
+
+    async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
+        self.inner.dead_letters(query).await
+    }
+
+    async fn revive(
+        &self,
+        account: AccountId,
+        revivals: Vec<Revival>,
+        now: Timestamp,
+    ) -> Result<OwedAgain, StoreError> {
+        Switch::pass(&self.revivals).await?;
+        self.inner.revive(account, revivals, now).await
+    }
+
+    async fn discard(
+        &self,
+        account: AccountId,
+        letters: Vec<DeadLetterKey>,
+        now: Timestamp,
+    ) -> Result<Discarded, StoreError> {
+        self.inner.discard(account, letters, now).await
+    }
+
+    async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
+        self.inner.put_replay(replay).await
+    }
+
+    async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
+        self.inner.replays().await
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

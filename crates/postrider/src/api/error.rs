@@ -4,7 +4,8 @@ use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use postrider_engine::{ChangeError, IngestError, Limit};
+use postrider_core::limits::REPLAYS_OPEN_MAX;
+use postrider_engine::{ChangeError, IngestError, Limit, ReplayError};
 use postrider_store::StoreError;
 use serde_json::json;
 
@@ -85,6 +86,11 @@ impl ApiError {
 
     pub(crate) fn forbidden(sentence: &str) -> Self {
         ApiError::new(StatusCode::FORBIDDEN, "forbidden", sentence)
+    }
+
+    /// 409: what is asked for cannot be done with this as it stands.
+    pub(crate) fn conflict(code: &'static str, sentence: impl Into<String>) -> Self {
+        ApiError::new(StatusCode::CONFLICT, code, sentence)
     }
 
     pub(crate) fn too_large(bytes_max: usize) -> Self {
@@ -193,6 +199,25 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Full => IngestError::DiskFull.into(),
             StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable.into(),
+        }
+    }
+}
+
+impl From<ReplayError> for ApiError {
+    fn from(error: ReplayError) -> Self {
+        match error {
+            ReplayError::Unknown => ApiError::not_found("replay"),
+            ReplayError::Ended(state) => ApiError::conflict(
+                "replay_ended",
+                format!("This replay is {} and cannot be changed; make a new one.", state.as_str()),
+            ),
+            ReplayError::TooMany => ApiError::conflict(
+                "too_many_replays",
+                format!(
+                    "There are {REPLAYS_OPEN_MAX} replays that are not ended; wait for one or cancel it."
+                ),
+            ),
+            ReplayError::Store(error) => error.into(),
         }
     }
 }

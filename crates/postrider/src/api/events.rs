@@ -12,11 +12,11 @@ use postrider_store::{EventQuery, EventStatus};
 use serde_json::json;
 use std::collections::HashMap;
 
-const LIMIT_DEFAULT: usize = 25;
-const LIMIT_MAX: usize = 200;
+pub(crate) const LIMIT_DEFAULT: usize = 25;
+pub(crate) const LIMIT_MAX: usize = 200;
 const OFFSET_MAX: usize = 1_000_000;
 
-type Parameters = Query<HashMap<String, String>>;
+pub(crate) type Parameters = Query<HashMap<String, String>>;
 
 pub(crate) async fn list(
     State(app): Shared,
@@ -61,13 +61,7 @@ const PARAMETERS: [&str; 5] = ["source_id", "status", "direction", "limit", "off
 
 /// `None` when nothing can match.
 fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<EventQuery>, ApiError> {
-    if let Some(unknown) = parameters.keys().find(|key| !PARAMETERS.contains(&key.as_str())) {
-        let shown: String = unknown.chars().take(64).collect();
-        return Err(ApiError::field(
-            &shown,
-            format!("is not a parameter; allowed are {}", PARAMETERS.join(", ")),
-        ));
-    }
+    only_parameters(parameters, &PARAMETERS)?;
     // Events outlive their source, so one that is deleted may still be asked for.
     let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
     let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
@@ -88,7 +82,17 @@ fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {
     EventStatus::from_word(text).map(Some).ok_or_else(|| ApiError::field("status", allowed))
 }
 
-fn number(
+/// Refuses what nobody asked for: a misspelt parameter must not be silently ignored.
+pub(crate) fn only_parameters(
+    parameters: &HashMap<String, String>,
+    allowed: &[&str],
+) -> Result<(), ApiError> {
+    let Some(unknown) = parameters.keys().find(|key| !allowed.contains(&key.as_str())) else { return Ok(()) };
+    let shown: String = unknown.chars().take(64).collect();
+    Err(ApiError::field(&shown, format!("is not a parameter; allowed are {}", allowed.join(", "))))
+}
+
+pub(crate) fn number(
     parameters: &HashMap<String, String>,
     name: &str,
     least: usize,

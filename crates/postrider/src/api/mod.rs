@@ -4,12 +4,15 @@ mod accounts;
 mod api_keys;
 mod auth;
 mod body;
+mod dead_letters;
 mod destinations;
 mod error;
 mod events;
+mod export;
 mod fields;
 mod health;
 mod ingest;
+mod replays;
 mod routes;
 mod sources;
 mod view;
@@ -87,6 +90,13 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/events", get(events::list))
         .route("/v1/events/{id}", get(events::get))
         .route("/v1/events/{id}/replay", post(events::replay))
+        .route("/v1/dead-letters", get(dead_letters::list))
+        .route("/v1/dead-letters/discard", post(dead_letters::discard_matching))
+        .route("/v1/dead-letters/export", get(export::export))
+        .route("/v1/dead-letters/{id}", get(dead_letters::get).delete(dead_letters::discard))
+        .route("/v1/dead-letters/{id}/replay", post(dead_letters::replay))
+        .route("/v1/replays", get(replays::list).post(replays::create))
+        .route("/v1/replays/{id}", get(replays::get).patch(replays::update))
         .fallback(async || ApiError::not_found("path"))
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .with_state(app)

@@ -287,7 +287,7 @@ fn text_or_base64(bytes: &[u8]) -> (String, &'static str) {
 }
 
 /// Headers as a map; a name that came more than once has its values joined, as HTTP allows.
-fn header_map(headers: &Headers) -> Value {
+pub(crate) fn header_map(headers: &Headers) -> Value {
     let mut map: Map<String, Value> = Map::new();
     for (name, value) in headers.iter() {
         match map.get_mut(name) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "listen",
     "data_dir",
     "egress_allow",
@@ -22,6 +22,8 @@ const KEYS: [&str; 20] = [
     "retention_days",
     "retention_bytes",
     "disk_reserve",
+    "dead_letter_file",
+    "dead_letter_file_max_mb",
     "admin_key",
     "log",
     "log_format",
@@ -101,7 +103,7 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 17] = [
+        let flags: [(&'static str, &str, &Option<String>); 19] = [
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
@@ -117,6 +119,8 @@ impl Layers {
             ("retention_days", "--retention-days", &args.retention_days),
             ("retention_bytes", "--retention-bytes", &args.retention_bytes),
             ("disk_reserve", "--disk-reserve", &args.disk_reserve),
+            ("dead_letter_file", "--dead-letter-file", &args.dead_letter_file),
+            ("dead_letter_file_max_mb", "--dead-letter-file-max-mb", &args.dead_letter_file_max_mb),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
         ];

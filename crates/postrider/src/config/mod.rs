@@ -38,6 +38,9 @@ pub(crate) struct Config {
     pub(crate) retention: Duration,
     pub(crate) retention_bytes: Option<u64>,
     pub(crate) disk_reserve_bytes: u64,
+    /// Dead letters are appended to it as they happen.
+    pub(crate) dead_letter_file: Option<PathBuf>,
+    pub(crate) dead_letter_file_bytes_max: u64,
     pub(crate) admin_key: Option<AdminKeyText>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
@@ -76,6 +79,7 @@ impl std::error::Error for Mistakes {}
 
 const DAY_SECONDS: u64 = 24 * 3600;
 const RESERVE_BYTES_DEFAULT: u64 = 64 << 20;
+const DEAD_LETTER_FILE_MB_DEFAULT: u64 = 100;
 
 impl Config {
     /// Reads all layers. `environment` is an argument so that tests need not touch the process's own.
@@ -101,6 +105,11 @@ impl Config {
             retention: Duration::from_secs(retention_days * DAY_SECONDS),
             retention_bytes: layers.one("retention_bytes", |v| size(v, 16 << 20)),
             disk_reserve_bytes: layers.one("disk_reserve", |v| size(v, 0)).unwrap_or(RESERVE_BYTES_DEFAULT),
+            dead_letter_file: layers.one("dead_letter_file", values::file),
+            dead_letter_file_bytes_max: layers
+                .one("dead_letter_file_max_mb", |v| number(v, 1, 1_000_000))
+                .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
+                * 1_000_000,
             admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),

@@ -53,6 +53,8 @@ fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
     let env = environment(&[
         ("POSTRIDER_SLOTS", "many"),
         ("POSTRIDER_LITSEN", "x"),
+        ("POSTRIDER_DEAD_LETTER_FILE", ""),
+        ("POSTRIDER_DEAD_LETTER_FILE_MAX_MB", "0"),
         ("POSTRIDER_ADMIN_KEY", "short"),
     ]);
     let args = ServeArgs { egress_allow: vec!["10.0.0.0/8".into(), "nonsense".into()], ..file.args() };
@@ -64,6 +66,8 @@ fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
         "must be a whole number from 1 to 3650",
         "POSTRIDER_SLOTS: must be a whole number from 1 to 16384, not \"many\"",
         "POSTRIDER_LITSEN: no such setting",
+        "POSTRIDER_DEAD_LETTER_FILE: must be the path of a file, not \"\"",
+        "POSTRIDER_DEAD_LETTER_FILE_MAX_MB: must be a whole number from 1 to 1000000, not \"0\"",
         "POSTRIDER_ADMIN_KEY: must be 16 to 256 visible ASCII characters",
         "--egress-allow: must be a range such as 10.0.0.0/8 or fd00::/8, not \"nonsense\"",
         "destinations[0].url: must begin with https:// or http://",

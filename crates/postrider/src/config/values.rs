@@ -15,6 +15,14 @@ pub(super) fn path(value: &str) -> Result<PathBuf, String> {
     if value.is_empty() { Err("must be a directory".into()) } else { Ok(PathBuf::from(value)) }
 }
 
+pub(super) fn file(value: &str) -> Result<PathBuf, String> {
+    if value.is_empty() || value.ends_with('/') {
+        Err(format!("must be the path of a file, not {value:?}"))
+    } else {
+        Ok(PathBuf::from(value))
+    }
+}
+
 pub(super) fn range(value: &str) -> Result<IpNet, String> {
     let single = |address: std::net::IpAddr| IpNet::from(address);
     let parsed = value.parse::<IpNet>().or_else(|_| value.parse().map(single));

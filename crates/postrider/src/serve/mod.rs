@@ -12,8 +12,9 @@ use crate::config::Config;
 use admin_key::AdminKey;
 use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
-use postrider_engine::{Engine, EngineOptions, StopReport};
+use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
 use postrider_sqlite::{SqliteOptions, SqliteStore};
+use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -56,9 +57,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let store = SqliteStore::open(&config.data_dir, sqlite_options(&config))?;
     let key = AdminKey::find_or_make(&config)?;
     let guard = AddressGuard::new(config.egress_allow.clone());
-    let options = engine_options(&config);
     let connector = Arc::new(Connector::new(guard, tls_config()));
-    let (engine, senders) = Engine::start(Arc::new(store), connector, options).await?;
+    let store: Arc<dyn Store> = Arc::new(store);
+    let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
+    let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
+    let (engine, senders) = Engine::start(store, connector, options).await?;
     let first = bootstrap::first_things(&engine, &config.destinations).await?;
 
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
@@ -83,7 +86,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
     tokio::select! {
-        done = stop_in_order(&engine, &config, accepting, threads) => done,
+        done = stop_in_order(&engine, &config, accepting, threads, appending) => done,
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }
@@ -93,11 +96,13 @@ async fn stop_in_order(
     config: &Config,
     accepting: tokio::task::JoinHandle<std::io::Result<()>>,
     threads: Vec<JoinHandle<()>>,
+    appending: Option<JoinHandle<()>>,
 ) -> anyhow::Result<()> {
     // The acceptor holds the way to the workers: once it is gone they serve what they have and end.
     accepting.await.context("the acceptor broke")??;
     match engine.stop(config.grace).await? {
-        StopReport::Clean => {}
+        // The dispatcher is gone, so no more lines come and the file's thread ends when all are written.
+        StopReport::Clean => drop(appending.map(JoinHandle::join)),
         StopReport::Cut => tracing::warn!("the grace time passed; what was in flight will be sent again"),
     }
     drop(threads);
@@ -110,6 +115,15 @@ fn listen(config: &Config) -> anyhow::Result<TcpListener> {
         .with_context(|| format!("cannot listen on {} (--listen chooses another address)", config.listen))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+type DeadLetterLog = (DeadLetterFile, JoinHandle<()>);
+
+fn dead_letter_file(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<Option<DeadLetterLog>> {
+    let Some(path) = &config.dead_letter_file else { return Ok(None) };
+    let started = DeadLetterFile::start(path, config.dead_letter_file_bytes_max, Arc::clone(store));
+    let refused = || format!("cannot append to {} (--dead-letter-file chooses another file)", path.display());
+    started.map(Some).with_context(refused)
 }
 
 fn sqlite_options(config: &Config) -> SqliteOptions {

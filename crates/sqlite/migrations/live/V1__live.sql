@@ -92,3 +92,18 @@ CREATE TABLE routes (
     active         INTEGER NOT NULL,
     created_at     INTEGER NOT NULL
 ) STRICT;
+
+-- Jobs that make dead letters owed again.
+CREATE TABLE replays (
+    id              INTEGER PRIMARY KEY,
+    account_id      INTEGER NOT NULL,
+    filter          TEXT NOT NULL, -- as the API speaks it
+    rate_per_second REAL,
+    state           TEXT NOT NULL,
+    total           INTEGER NOT NULL,
+    done            INTEGER NOT NULL,
+    skipped         INTEGER NOT NULL,
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    ended_at        INTEGER
+) STRICT;

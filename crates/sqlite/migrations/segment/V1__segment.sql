@@ -37,8 +37,10 @@ CREATE TABLE dead_letters (
     bytes          INTEGER NOT NULL, -- of its event's body
     reason         TEXT NOT NULL,
     last_error     TEXT,
-    died_at        INTEGER NOT NULL
+    died_at        INTEGER NOT NULL,
+    discarded_at   INTEGER -- from then on in no list; its delivery stays given up on
 ) STRICT;
+CREATE INDEX dead_letters_by_time ON dead_letters (account_id, died_at) WHERE discarded_at IS NULL;
 CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
 
 CREATE TABLE events (

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use postrider_core::delivery::{Lane, Line, Priority};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
-use postrider_core::outcome::{Next, Outcome};
+use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_sqlite::{OpenError, SqliteOptions, SqliteStore};
 use postrider_store::{
-    Acceptance, Attempt, Batch, EventContent, Finished, Idempotency, NewDelivery, NewEvent, Store, Timing,
+    Acceptance, Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterQuery, EventContent,
+    Finished, Idempotency, NewDelivery, NewEvent, Revival, Store, Timing,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,6 +54,10 @@ async fn accept(store: &SqliteStore, event: NewEvent) -> Acceptance {
 }
 
 async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
+    end(store, id, at, Next::Delivered).await;
+}
+
+async fn end(store: &SqliteStore, id: u64, at: Timestamp, next: Next) {
     let page = store.load(LINE, 1000).await.unwrap();
     let ticket = *page.tickets.iter().find(|ticket| ticket.event == EventId::from_u64(id)).unwrap();
     let attempt = Attempt {
@@ -69,7 +74,7 @@ async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
         response_body: Bytes::new(),
         problem: None,
         timing: Timing::default(),
-        next: Next::Delivered,
+        next,
     };
     let finished = Finished { account: AccountId::from_u64(1), ticket, attempt, blocks_line: false };
     store.commit(Arc::new(Batch { events: vec![], finished: vec![finished] })).await.unwrap();
@@ -173,6 +178,58 @@ async fn an_outcome_that_comes_late_goes_to_its_event_s_segment() {
     let found = store.event(AccountId::from_u64(1), EventId::from_u64(10)).await.unwrap().unwrap();
     assert_eq!((found.attempts.len(), &found.content.body[..]), (1, &b"event 10"[..]));
     assert_eq!(store.lines().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn dead_letters_are_one_list_over_segments_and_go_with_their_event_unless_revived() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    let account = AccountId::from_u64(1);
+    for day in 0..3 {
+        store.maintain(START.after(DAY * day)).await.unwrap();
+        accept(&store, event(u64::from(day) * 100 + 10, START)).await;
+        accept(&store, event(u64::from(day) * 100 + 20, START)).await;
+    }
+    assert_eq!(segments(directory.path()).len(), 3);
+    // They die in another order than they came.
+    let deaths = [210, 10, 120, 20, 220, 110];
+    for (hour, id) in (50..).zip(deaths) {
+        let at = START.after(Duration::from_secs(hour * 3600));
+        end(&store, id, at, Next::Dead(DeathReason::Attempts)).await;
+    }
+    let list = async |order| -> Vec<DeadLetter> {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let filter = DeadLetterFilter::default();
+            let page = store.dead_letters(DeadLetterQuery { account, filter, order, after, limit: 4 });
+            let page = page.await.unwrap();
+            all.extend(page.items);
+            match page.next {
+                None => return all,
+                next => after = next,
+            }
+        }
+    };
+    let ids = |all: &[DeadLetter]| all.iter().map(|letter| letter.event.as_u64()).collect::<Vec<_>>();
+    let all = list(DeadLetterOrder::OldestFirst).await;
+    assert_eq!(ids(&all), deaths);
+    let newest: Vec<u64> = deaths.into_iter().rev().collect();
+    assert_eq!(ids(&list(DeadLetterOrder::NewestFirst).await), newest);
+
+    let now = START.after(DAY * 3);
+    let discarded = store.discard(account, vec![all[0].key(), all[2].key()], now).await.unwrap();
+    assert_eq!(discarded.count, 2, "of two segments");
+    let revivals = [1, 4].map(|index: usize| Revival { key: all[index].key(), order: None });
+    assert_eq!(
+        store.revive(account, revivals.to_vec(), now).await.unwrap().tickets.len(),
+        2,
+        "of two segments"
+    );
+    assert_eq!(ids(&list(DeadLetterOrder::OldestFirst).await), [20, 110]);
+    let late = START.after(DAY * 30);
+    store.maintain(late).await.unwrap();
+    store.maintain(late).await.unwrap();
+    assert_eq!(ids(&list(DeadLetterOrder::OldestFirst).await), [20], "20 is beside 10, which is owed again");
 }
 
 #[tokio::test]

@@ -13,12 +13,15 @@
 pub mod accept;
 pub mod bury;
 pub mod configuration;
+pub mod dead_letters;
 pub mod finish;
 pub mod history;
 pub mod idempotency;
 pub mod ordered;
 pub mod queue;
+pub mod replays;
 pub mod restart;
+pub mod revive;
 mod sample;
 
 use crate::Store;
@@ -71,6 +74,32 @@ macro_rules! conformance_suite {
                 a_deleted_destination_is_buried_in_steps
                 burying_leaves_other_destinations_alone
                 an_outcome_after_the_burial_is_only_recorded
+            }
+            dead_letters {
+                a_dead_letter_tells_all_that_is_known_of_its_end
+                there_is_one_dead_letter_however_often_its_end_is_told
+                dead_letters_are_listed_both_ways_in_pages
+                every_filter_leaves_out_what_it_should
+                named_dead_letters_are_found
+                another_account_has_none_of_them
+                a_discarded_dead_letter_is_in_no_list_and_stays_given_up_on
+                discarding_a_blocked_head_frees_its_line
+                a_blocked_head_of_a_deleted_destination_keeps_its_reason
+            }
+            revive {
+                a_revived_delivery_is_owed_anew_and_dead_no_more
+                a_delivery_is_revived_once
+                a_revived_delivery_can_die_again
+                an_ordered_delivery_goes_back_to_its_place
+                a_blocked_head_is_revived_in_place
+                a_key_that_is_no_longer_ordered_is_replayed_out_of_order
+                the_end_of_a_revived_delivery_told_again_changes_nothing
+                what_was_revived_outlives_a_crash
+            }
+            replays {
+                a_replay_comes_back_with_every_field
+                putting_a_replay_again_replaces_it
+                ended_replays_are_forgotten_in_the_end
             }
             idempotency {
                 a_repeated_key_gives_the_first_event

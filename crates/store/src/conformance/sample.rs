@@ -26,7 +26,7 @@ pub(super) fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-pub(super) fn destination(number: u64) -> DestinationId {
+pub(super) const fn destination(number: u64) -> DestinationId {
     DestinationId::from_u64(number)
 }
 

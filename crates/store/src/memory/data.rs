@@ -2,6 +2,7 @@
 
 use crate::attempt::Attempt;
 use crate::batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
+use crate::dead_letter::DeadLetter;
 use crate::event::{DeliveryState, EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
@@ -13,25 +14,31 @@ use postrider_core::time::Timestamp;
 use std::collections::BTreeMap;
 
 /// Where a delivery waits; sorts as pages are given out.
-type Place = (Line, Timestamp, DeliveryId);
+pub(super) type Place = (Line, Timestamp, DeliveryId);
 /// A key is known within its source only.
 type SourceKey = (SourceId, [u8; 16]);
 
 #[derive(Debug, Default)]
 pub(super) struct Data {
     /// Exactly what is owed.
-    queue: BTreeMap<Place, Owed>,
+    pub(super) queue: BTreeMap<Place, Owed>,
     events: BTreeMap<EventId, NewEvent>,
     attempts: BTreeMap<(EventId, AttemptId), Attempt>,
-    dead_letters: BTreeMap<DeliveryId, DeathReason>,
+    pub(super) dead_letters: BTreeMap<DeliveryId, Buried>,
     keys: BTreeMap<SourceKey, Known>,
     greatest_id: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Owed {
+pub(super) struct Owed {
     account: AccountId,
-    ticket: Ticket,
+    pub(super) ticket: Ticket,
+}
+
+#[derive(Debug)]
+pub(super) struct Buried {
+    pub(super) letter: DeadLetter,
+    pub(super) discarded: bool,
 }
 
 /// The event that a key came with.
@@ -78,7 +85,7 @@ impl Data {
         Some(if same { Acceptance::Duplicate(known.event) } else { Acceptance::Conflict(known.event) })
     }
 
-    fn owe(&mut self, account: AccountId, ticket: Ticket) {
+    pub(super) fn owe(&mut self, account: AccountId, ticket: Ticket) {
         let before = self.queue.insert(place(&ticket), Owed { account, ticket });
         assert!(before.is_none(), "a delivery is owed once");
     }
@@ -96,7 +103,10 @@ impl Data {
                 Next::Delivered => {}
                 Next::Retry { due } => self.owe(owed.account, ticket.due_again(due)),
                 Next::Dead(reason) => {
-                    self.give_up(ticket.delivery, reason);
+                    let died_at = attempt.started_at.after(attempt.timing.total);
+                    let last_error = attempt.problem.as_ref().map(|problem| problem.sentence.clone());
+                    let made = Ticket { attempts: ticket.attempts + 1, ..*ticket };
+                    self.give_up(owed.account, &made, reason, last_error, died_at);
                     if finished.blocks_line {
                         self.owe(owed.account, ticket.due_again(Timestamp::MAX));
                     }
@@ -107,9 +117,36 @@ impl Data {
         self.attempts.insert(key, attempt.clone());
     }
 
-    fn give_up(&mut self, delivery: DeliveryId, reason: DeathReason) {
-        let before = self.dead_letters.insert(delivery, reason);
-        assert!(before.is_none(), "a delivery has one dead letter");
+    /// What blocks a line has its dead letter already.
+    fn give_up(
+        &mut self,
+        account: AccountId,
+        ticket: &Ticket,
+        reason: DeathReason,
+        last_error: Option<String>,
+        died_at: Timestamp,
+    ) {
+        let event = self.events.get(&ticket.event).expect("what is owed is owed for an event");
+        let letter = DeadLetter {
+            delivery: ticket.delivery,
+            event: ticket.event,
+            account,
+            destination: ticket.line.destination,
+            route: ticket.route,
+            source: event.source,
+            event_type: event.content.event_type.clone(),
+            priority: ticket.priority,
+            order: match ticket.line.lane {
+                Lane::Ordered(key) => Some(key),
+                Lane::Fresh | Lane::Retry | Lane::Replay => None,
+            },
+            attempts: ticket.attempts,
+            bytes: ticket.bytes,
+            reason,
+            last_error,
+            died_at,
+        };
+        self.dead_letters.entry(ticket.delivery).or_insert(Buried { letter, discarded: false });
     }
 
     pub(super) fn load(&self, line: Line, limit: usize) -> Page {
@@ -170,14 +207,14 @@ impl Data {
         gone
     }
 
-    pub(super) fn bury(&mut self, destination: DestinationId, limit: usize) -> usize {
+    pub(super) fn bury(&mut self, destination: DestinationId, now: Timestamp, limit: usize) -> usize {
         let start = Line { destination, priority: Priority::Critical, lane: Lane::Fresh };
         let rows = self.queue.range(first(start)..);
         let of_it = rows.map(|(place, _)| *place).take_while(|(line, ..)| line.destination == destination);
         let places: Vec<Place> = of_it.take(limit).collect();
         for place in &places {
-            self.queue.remove(place);
-            self.give_up(place.2, DeathReason::DestinationDeleted);
+            let Some(Owed { account, ticket }) = self.queue.remove(place) else { continue };
+            self.give_up(account, &ticket, DeathReason::DestinationDeleted, None, now);
         }
         places.len()
     }
@@ -209,7 +246,7 @@ impl Data {
         let of_it = (event.id, AttemptId::from_u64(0))..=(event.id, AttemptId::from_u64(u64::MAX));
         let attempts: Vec<Attempt> = self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
         let state = |owed: &NewDelivery| {
-            let dead = self.dead_letters.get(&owed.id).copied();
+            let dead = self.dead_letters.get(&owed.id).map(|buried| buried.letter.reason);
             DeliveryState::derive(*owed, event.content.received_at, &attempts, dead)
         };
         let deliveries = event.deliveries.iter().map(state).collect();
@@ -238,7 +275,7 @@ impl Data {
     }
 }
 
-fn place(ticket: &Ticket) -> Place {
+pub(super) fn place(ticket: &Ticket) -> Place {
     let (at, delivery) = ticket.place();
     (ticket.line, at, delivery)
 }

@@ -4,6 +4,7 @@
 //! started on the same store. A run begins when it reads the configuration and ends with `close`.
 
 mod data;
+mod dead_letters;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -11,9 +12,11 @@ mod tests;
 use crate::Store;
 use crate::batch::{Batch, Receipt};
 use crate::configuration::{Change, Configuration};
+use crate::dead_letter::{DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, OwedAgain, Revival};
 use crate::error::StoreError;
 use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
+use crate::replay::Replay;
 use async_trait::async_trait;
 use data::Data;
 use postrider_core::breaker::CircuitRecord;
@@ -117,10 +120,10 @@ impl Store for MemoryStore {
     async fn bury(
         &self,
         destination: DestinationId,
-        _now: Timestamp,
+        now: Timestamp,
         limit: usize,
     ) -> Result<usize, StoreError> {
-        Ok(self.state().data.bury(destination, limit))
+        Ok(self.state().data.bury(destination, now, limit))
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
@@ -129,6 +132,37 @@ impl Store for MemoryStore {
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         Ok(self.state().data.event(account, event))
+    }
+
+    async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
+        Ok(self.state().data.list_dead_letters(&query))
+    }
+
+    async fn revive(
+        &self,
+        account: AccountId,
+        revivals: Vec<Revival>,
+        now: Timestamp,
+    ) -> Result<OwedAgain, StoreError> {
+        Ok(self.state().data.revive(account, &revivals, now))
+    }
+
+    async fn discard(
+        &self,
+        account: AccountId,
+        letters: Vec<DeadLetterKey>,
+        _now: Timestamp,
+    ) -> Result<Discarded, StoreError> {
+        Ok(self.state().data.discard(account, &letters))
+    }
+
+    async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
+        self.state().settings.put_replay(replay);
+        Ok(())
+    }
+
+    async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
+        Ok(self.state().settings.replays())
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

@@ -1,8 +1,10 @@
 //! The configuration as the store in memory keeps it: one map for each noun.
 
 use crate::configuration::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use crate::replay::Replay;
 use postrider_core::breaker::{Circuit, CircuitRecord};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, ReplayId, RouteId, SourceId};
+use postrider_core::limits::REPLAYS_ENDED_MAX;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -13,6 +15,7 @@ pub(super) struct Settings {
     destinations: BTreeMap<DestinationId, Destination>,
     routes: BTreeMap<RouteId, Route>,
     circuits: BTreeMap<DestinationId, CircuitRecord>,
+    replays: BTreeMap<ReplayId, Replay>,
     greatest_id: u64,
 }
 
@@ -73,6 +76,20 @@ impl Settings {
         } else if self.destinations.contains_key(&destination) {
             self.circuits.insert(destination, record);
         }
+    }
+
+    pub(super) fn put_replay(&mut self, replay: Replay) {
+        self.note_id(replay.id.as_u64());
+        let account = replay.account;
+        self.replays.insert(replay.id, replay);
+        let ended = |found: &&Replay| found.account == account && found.state.is_final();
+        let past: Vec<ReplayId> =
+            self.replays.values().rev().filter(ended).skip(REPLAYS_ENDED_MAX).map(|found| found.id).collect();
+        self.replays.retain(|id, _| !past.contains(id));
+    }
+
+    pub(super) fn replays(&self) -> Vec<Replay> {
+        self.replays.values().cloned().collect()
     }
 
     pub(super) fn greatest_id(&self) -> u64 {

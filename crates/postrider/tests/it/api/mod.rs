@@ -1,11 +1,14 @@
 //! The API by the wire that GetHook's users know: envelope, statuses, fields, and who may see what.
 
 mod accounts;
+mod dead_letters;
 mod destinations;
 mod events;
+mod export;
 mod health;
 mod keys;
 mod priorities;
+mod replays;
 mod routes;
 mod secrets;
 mod settings;

@@ -3,7 +3,7 @@
 use super::check_unharmed;
 use crate::rig::Site;
 
-const PATHS: [(&str, &str); 10] = [
+const PATHS: [(&str, &str); 15] = [
     ("DELETE", "/v1/api-keys/{}"),
     ("GET", "/v1/sources/{}"),
     ("DELETE", "/v1/sources/{}"),
@@ -13,6 +13,11 @@ const PATHS: [(&str, &str); 10] = [
     ("DELETE", "/v1/routes/{}"),
     ("GET", "/v1/events/{}"),
     ("POST", "/v1/events/{}/replay"),
+    ("GET", "/v1/dead-letters/{}"),
+    ("DELETE", "/v1/dead-letters/{}"),
+    ("POST", "/v1/dead-letters/{}/replay"),
+    ("GET", "/v1/replays/{}"),
+    ("PATCH", "/v1/replays/{}"),
     ("POST", "/ingest/{}"),
 ];
 

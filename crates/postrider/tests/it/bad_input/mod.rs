@@ -40,7 +40,8 @@ impl Drop for Faults {
 
 /// What there is; refused input changes nothing of it.
 fn everything(api: &Api) -> Value {
-    let paths = ["accounts", "api-keys", "sources", "destinations", "routes", "events"];
+    let paths =
+        ["accounts", "api-keys", "sources", "destinations", "routes", "events", "dead-letters", "replays"];
     paths.iter().map(|path| api.get(&format!("/v1/{path}")).data(200)).collect()
 }
 

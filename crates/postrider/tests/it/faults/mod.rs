@@ -4,5 +4,6 @@ mod disk_full;
 mod hold;
 mod kill;
 mod receivers;
+mod replay;
 mod retries;
 mod stop;

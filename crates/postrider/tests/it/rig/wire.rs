@@ -22,7 +22,7 @@ impl Headers {
 
 /// Reads one message; `None` when the other side has closed before the first byte of it.
 ///
-/// A body is as long as Content-Length says, and empty without it: neither side here sends any other way.
+/// A body is as long as Content-Length says or comes in chunks, and is empty without either.
 pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Option<Message>> {
     let first_line = line(from)?;
     if first_line.is_empty() {
@@ -37,10 +37,30 @@ pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Option<Message>> {
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.0.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
+    if headers.get("transfer-encoding") == Some("chunked") {
+        let body = chunks(from)?;
+        return Ok(Some(Message { first_line: first_line.trim_end().to_owned(), headers, body }));
+    }
     let length = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     from.read_exact(&mut body)?;
     Ok(Some(Message { first_line: first_line.trim_end().to_owned(), headers, body }))
+}
+
+/// A body in chunks, whole or not at all.
+fn chunks(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let size = usize::from_str_radix(line(from)?.trim_end(), 16);
+        let size = size.map_err(|_| io::Error::from(ErrorKind::UnexpectedEof))?;
+        let begun = body.len();
+        body.resize(begun + size + 2, 0);
+        from.read_exact(&mut body[begun..])?;
+        body.truncate(begun + size);
+        if size == 0 {
+            return Ok(body);
+        }
+    }
 }
 
 /// One line with its end, empty at the end of the stream.

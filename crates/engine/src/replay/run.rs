@@ -1,0 +1,116 @@
+//! The task of one replay.
+
+use super::Replays;
+use super::pace::Pace;
+use crate::dead_letters::dead_by;
+use postrider_core::id::ReplayId;
+use postrider_store::{
+    DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, Replay, ReplayState, StoreError,
+};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A step that failed is tried again after this.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a step came to.
+enum Step {
+    /// So many were made owed; go on behind this one.
+    Made(usize, Option<DeadLetterPosition>),
+    /// Somebody changed the job meanwhile: look again.
+    Stale,
+    /// There are no more.
+    Last,
+}
+
+impl Replays {
+    /// Of a job that was cut off nobody knows how far it came, but what is left shows it.
+    pub(super) async fn resume(self: Arc<Self>, id: ReplayId) {
+        let Some(replay) = self.jobs().get(&id).cloned() else { return };
+        match self.letters.count(replay.account, &dead_by(&replay.filter, replay.created_at)).await {
+            Ok(left) => {
+                let done = replay.total.saturating_sub(left).max(replay.done.min(replay.total));
+                if let Some(job) = self.jobs().get_mut(&id) {
+                    (job.done, job.skipped) = (done, 0);
+                }
+            }
+            Err(error) => tracing::warn!(%error, replay = %id, "how far a replay came could not be counted"),
+        }
+        self.run(id).await;
+    }
+
+    /// Runs until the job is ended or the engine stops.
+    pub(super) async fn run(self: Arc<Self>, id: ReplayId) {
+        let mut changed = self.changed.subscribe();
+        let (mut pace, mut after) = (Pace::start(Instant::now()), None);
+        loop {
+            let Some(replay) = self.jobs().get(&id).cloned() else { return };
+            if replay.state.is_final() || self.stopping.load(Ordering::Relaxed) {
+                return;
+            }
+            if replay.state == ReplayState::Paused {
+                let _ = changed.changed().await;
+                continue;
+            }
+            let due = pace.next(replay.rate_per_second);
+            tokio::select! {
+                () = tokio::time::sleep_until(due) => {}
+                _ = changed.changed() => continue,
+            }
+            match self.step(&replay, after).await {
+                Ok(Step::Made(made, next)) => {
+                    pace.made(made, due, Instant::now());
+                    after = next;
+                }
+                Ok(Step::Stale) => {}
+                Ok(Step::Last) => return,
+                Err(error) => {
+                    tracing::warn!(%error, replay = %id, "a step of a replay failed; it is tried again");
+                    tokio::time::sleep(TRY_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn step(&self, seen: &Replay, after: Option<DeadLetterPosition>) -> Result<Step, StoreError> {
+        let query = DeadLetterQuery {
+            account: seen.account,
+            filter: dead_by(&seen.filter, seen.created_at),
+            order: DeadLetterOrder::OldestFirst,
+            after,
+            limit: Pace::step(seen.rate_per_second),
+        };
+        let page = self.letters.store.dead_letters(query).await?;
+        let _turn = self.letters.changing.lock().await;
+        let now = self.jobs().get(&seen.id).cloned();
+        let Some(mut replay) = now.filter(|now| now.state == ReplayState::Running) else {
+            return Ok(Step::Stale);
+        };
+        if self.stopping.load(Ordering::Relaxed) {
+            return Ok(Step::Stale);
+        }
+        let made = self.letters.revive_in_turn(seen.account, &page.items).await?;
+        replay.done += made as u64;
+        replay.skipped += (page.items.len() - made) as u64;
+        replay.updated_at = self.letters.clock.now();
+        if page.next.is_none() {
+            end(&mut replay);
+        }
+        // What is owed is owed: the count is noted here also when the store cannot take it now.
+        self.note(replay.clone());
+        if let Err(error) = self.put(replay).await {
+            tracing::warn!(%error, replay = %seen.id, "how far a replay came could not be written");
+        }
+        Ok(if page.next.is_none() { Step::Last } else { Step::Made(made, page.next) })
+    }
+}
+
+/// What was neither made owed nor found any more was taken by somebody else.
+fn end(replay: &mut Replay) {
+    replay.state = ReplayState::Done;
+    replay.ended_at = Some(replay.updated_at);
+    replay.total = replay.total.max(replay.done + replay.skipped);
+    replay.skipped = replay.total - replay.done;
+}

@@ -1,0 +1,125 @@
+//! `/v1/dead-letters/export`: all of them as JSON lines, one in memory at a time.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::events::Parameters;
+use super::{App, Shared, dead_letters, view};
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http_body_util::channel::{Channel, Sender};
+use postrider_engine::DeadLetterLine;
+use postrider_store::{
+    Attempt, DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Dead letters read at once; their bodies are read one by one.
+const PAGE: usize = 200;
+/// Lines that wait for a slow reader.
+const LINES_WAITING: usize = 2;
+
+#[derive(Clone, Copy)]
+enum Format {
+    /// What waford appends to its file.
+    Waford,
+    /// All that is known.
+    Full,
+}
+
+type Lines = Sender<Bytes, StoreError>;
+
+pub(crate) async fn export(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
+    let format = match parameters.get("format").map(String::as_str) {
+        None | Some("waford") => Format::Waford,
+        Some("full") => Format::Full,
+        Some(_) => return Err(ApiError::field("format", "must be waford or full")),
+    };
+    let query = DeadLetterQuery {
+        account: caller.account,
+        filter: dead_letters::filter_of_query(&parameters, &["format"])?,
+        order: DeadLetterOrder::NewestFirst,
+        after: None,
+        limit: PAGE,
+    };
+    let (lines, body) = Channel::new(LINES_WAITING);
+    tokio::spawn(write(app, query, format, lines));
+    let mut response = Response::new(Body::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    Ok(response)
+}
+
+/// An export that cannot go on is broken off, so that nobody takes a part of it for the whole.
+async fn write(app: Arc<App>, query: DeadLetterQuery, format: Format, mut lines: Lines) {
+    let mut after = None;
+    loop {
+        match write_page(&app, DeadLetterQuery { after, ..query.clone() }, format, &mut lines).await {
+            Ok(None) => return,
+            Ok(next) => after = next,
+            Err(error) => {
+                tracing::warn!(%error, "an export of dead letters was broken off");
+                return lines.abort(error);
+            }
+        }
+    }
+}
+
+async fn write_page(
+    app: &App,
+    query: DeadLetterQuery,
+    format: Format,
+    lines: &mut Lines,
+) -> Result<Option<DeadLetterPosition>, StoreError> {
+    let page = app.engine.dead_letters().list(query).await?;
+    for letter in &page.items {
+        // One that went with its event or was revived meanwhile is left out.
+        let Some(line) = line(app, letter, format).await? else { continue };
+        if lines.send_data(line.into()).await.is_err() {
+            return Ok(None);
+        }
+    }
+    Ok(page.next)
+}
+
+async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<String>, StoreError> {
+    let Some(event) = app.engine.dead_letters().event(letter).await? else { return Ok(None) };
+    let destination = app.engine.catalog().destination(letter.account, letter.destination).cloned();
+    let line = DeadLetterLine {
+        event: letter.event,
+        body: &event.content.body,
+        destination: destination.as_ref().map(|found| found.url.as_str()),
+        attempts: letter.attempts,
+        last_error: letter.last_error.as_deref(),
+    };
+    let (mut text, encoding) = line.text();
+    if matches!(format, Format::Full) {
+        let own = |attempt: &&Attempt| attempt.delivery == letter.delivery;
+        let attempts: Vec<Value> = event.attempts.iter().filter(own).map(view::attempt).collect();
+        let rest = json!({
+            "payload_encoding": encoding,
+            "delivery_id": letter.delivery.to_string(),
+            "account_id": letter.account.to_string(),
+            "destination_id": letter.destination.to_string(),
+            "destination_name": destination.as_ref().map(|found| found.name.as_str()),
+            "event_type": letter.event_type.as_ref().map(|known| known.as_str()),
+            "headers": view::header_map(&event.content.headers),
+            "reason": letter.reason.as_str(),
+            "died_at": letter.died_at.to_string(),
+            "attempts": attempts,
+        })
+        .to_string();
+        // Both are objects: the one goes on where the other ends.
+        text.pop();
+        text.push(',');
+        text.push_str(&rest[1..]);
+    }
+    text.push('\n');
+    Ok(Some(text))
+}
