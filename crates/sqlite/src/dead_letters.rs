@@ -1,10 +1,10 @@
 //! What was given up on: lists over all segments, and the two ways out of them.
 
-use crate::commit::{owe, remove};
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, time, uint};
 use crate::segment::Segments;
+use crate::statements::Statements;
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
@@ -200,7 +200,7 @@ fn revive_in(
             .execute([int(letter.delivery.as_u64())])?;
         all.unblocked.extend(unblock(&change, &letter)?);
         let ticket = letter.revived(revival.order, now);
-        owe(&change, account, &ticket)?;
+        Statements::new(&change)?.owe(account, &ticket)?;
         all.tickets.push(ticket);
     }
     change.commit()?;
@@ -251,7 +251,7 @@ fn discard_in(
 /// Takes what blocks an ordered line out of the queue, if this does.
 fn unblock(change: &Transaction<'_>, letter: &DeadLetter) -> rusqlite::Result<Option<Ticket>> {
     let blocked = letter.blocked();
-    let stood = letter.order.is_some() && remove(change, &blocked)?;
+    let stood = letter.order.is_some() && Statements::new(change)?.remove(&blocked)?;
     Ok(stood.then_some(blocked))
 }
 

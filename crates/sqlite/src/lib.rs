@@ -18,6 +18,7 @@ mod replays;
 mod retention;
 mod rows;
 mod segment;
+mod statements;
 mod writer;
 
 pub use error::OpenError;

@@ -106,7 +106,7 @@ fn start(sender: &Arc<Sender>, reports: &mpsc::Sender<AttemptReport>, job: Job) 
     let (sender, reports) = (Arc::clone(sender), reports.clone());
     tokio::spawn(async move {
         let report = sender.attempt(job).await;
-        // Only an engine that has stopped does not want it any more.
-        let _ = reports.send(report).await;
+        // There is room for every attempt in flight, and only an engine that has stopped does not want it any more.
+        let _ = reports.try_send(report);
     });
 }
