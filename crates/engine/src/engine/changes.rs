@@ -68,6 +68,14 @@ impl Engine {
         self.tell(Control::Input(Input::Circuit(destination, order))).await;
     }
 
+    /// Has the scheduler go by what is configured.
+    async fn tell_settings(&self, id: DestinationId) {
+        let known = self.catalog().any_destination(id).cloned();
+        if let Some(known) = known {
+            self.tell(Control::Input(Input::Configure(id, settings(&known, Timestamp::ZERO)))).await;
+        }
+    }
+
     pub(super) fn bury(&self, destination: DestinationId) {
         self.runtime.spawn(maintenance::bury(
             Arc::clone(&self.store),
@@ -110,7 +118,7 @@ pub(super) fn share(account: &Account) -> Share {
     Share { weight: account.weight, max_in_flight: account.max_in_flight }
 }
 
-pub(super) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
+pub(crate) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
     Settings {
         account: destination.account,
         max_concurrency: destination.max_concurrency,
@@ -136,7 +144,10 @@ pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<
         match engine.change(decide).await {
             Ok(()) => tracing::warn!(destination = %id, "disabled: the receiver answered 410 Gone"),
             Err(ChangeError::Refused(())) => {}
-            Err(ChangeError::Store(error)) => tracing::warn!(%error, "a destination could not be disabled"),
+            Err(ChangeError::Store(error)) => {
+                tracing::warn!(%error, "a destination could not be disabled");
+                engine.tell_settings(id).await;
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod admission;
 mod circuit;
 mod concurrency;
+mod gone;
 mod isolation;
 mod line;
 mod order;
