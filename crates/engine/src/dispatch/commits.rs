@@ -113,6 +113,8 @@ impl Dispatcher {
                 for finished in &batch.finished {
                     self.settled(finished);
                 }
+                let accounts = batch.events.iter().map(|event| event.content.account);
+                self.admission.took(accounts, &self.scheduler, &self.catalog);
             }
             Err(error) => self.commit_failed(batch, replies, &error),
         }

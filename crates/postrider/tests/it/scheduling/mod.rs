@@ -1,5 +1,6 @@
 //! What the scheduler promises, as its users see it: at the receivers, in the API, over restarts and kills.
 
+mod account_limits;
 mod admission;
 mod circuit;
 mod concurrency;
