@@ -11,7 +11,7 @@ use postrider_core::scheduler::{Input, Settings, Share};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Change, Destination, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
@@ -63,9 +63,15 @@ impl Engine {
         Ok(())
     }
 
-    /// An operator's word about a destination's circuit.
-    pub async fn order_circuit(&self, destination: DestinationId, order: CircuitOrder) {
-        self.tell(Control::Input(Input::Circuit(destination, order))).await;
+    /// An operator's word about a destination's circuit. Once this is `Ok`, it outlives the process.
+    pub async fn order_circuit(
+        &self,
+        destination: DestinationId,
+        order: CircuitOrder,
+    ) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Control::Circuit(destination, order, reply)).await;
+        answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into())))
     }
 
     /// Has the scheduler go by what is configured.

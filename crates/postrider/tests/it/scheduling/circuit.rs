@@ -125,6 +125,17 @@ fn an_operator_opens_probes_and_closes_a_circuit() {
 }
 
 #[test]
+fn what_an_operator_was_told_is_done_whenever_it_is_killed() {
+    let mut stage = Stage::new(&[]);
+    let id = stage.destination("in", 3, &json!({}));
+    for state in ["open", "closed"].repeat(6) {
+        stage.order_circuit(&id, state);
+        stage.kill();
+        assert_eq!(stage.view(&id)["circuit_state"], state);
+    }
+}
+
+#[test]
 fn a_state_that_no_circuit_has_is_refused_with_its_field() {
     let stage = Stage::new(&[]);
     let id = stage.destination("in", 3, &json!({}));
