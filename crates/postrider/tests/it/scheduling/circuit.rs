@@ -101,6 +101,25 @@ fn an_open_circuit_survives_a_kill_and_a_restart() {
 }
 
 #[test]
+fn a_probe_that_a_kill_cut_off_is_made_again_alone() {
+    let mut stage = Stage::new(&[]);
+    stage.sink.next("/in", [Reply::status(500), Reply::held()]);
+    stage.sink.always("/in", Reply::status(200).after(SLOW));
+    let id = stage.destination("in", 3, &settings(1, 1, 8));
+    let events = stage.send_many("in", 1);
+    stage.view_once(&id, "circuit_state", &json!("open"));
+    let waiting = stage.send_many("in", 8);
+    stage.view_once(&id, "circuit_state", &json!("half_open"));
+    stage.sink.wait_for("/in", 2);
+    stage.kill();
+    stage.all_delivered(&events);
+    stage.all_delivered(&waiting);
+    let arrivals = stage.sink.arrivals_at("/in");
+    let apart = arrivals[3].began_at - arrivals[2].began_at;
+    assert!(apart >= SLOW, "beside the probe came another after {apart:?}");
+}
+
+#[test]
 fn an_operator_opens_probes_and_closes_a_circuit() {
     let mut stage = Stage::new(&[]);
     let id = stage.destination("in", 3, &settings(3, 3600, 5));

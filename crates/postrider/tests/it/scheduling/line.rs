@@ -71,6 +71,66 @@ fn a_dead_letter_holds_its_key_until_it_is_discarded() {
 }
 
 #[test]
+fn a_discard_by_filter_releases_the_key_too() {
+    let stage = Stage::new(&[]);
+    let (id, events) = blocked(&stage);
+    check_blocked(&stage, &id, &events);
+    let discarded = stage.api.post("/v1/dead-letters/discard", &json!({ "destination_id": id })).data(200);
+    assert_eq!(discarded["discarded"], 1);
+    stage.all_delivered(&events[2..]);
+    check_released(&stage, &id, &[0, 1, 2, 3]);
+}
+
+#[test]
+fn a_deleted_destination_leaves_one_dead_letter_for_each_of_a_held_line() {
+    let mut stage = Stage::new(&[]);
+    let (id, events) = blocked(&stage);
+    check_blocked(&stage, &id, &events);
+    stage.api.delete(&format!("/v1/destinations/{id}")).nothing();
+    for event in &events[1..] {
+        stage.api.event_once(event, "dead_letter");
+    }
+    stage.restart();
+    let found = stage.api.get("/v1/dead-letters").data(200);
+    let mut reasons: Vec<String> =
+        found["items"].as_array().unwrap().iter().map(|letter| text(&letter["reason"])).collect();
+    reasons.sort();
+    assert_eq!(reasons, ["destination_deleted", "destination_deleted", "final_answer"], "{found}");
+}
+
+#[test]
+fn a_line_in_strict_order_is_held_as_a_whole() {
+    let stage = Stage::new(&[]);
+    stage.sink.next("/in", [Reply::status(400)]);
+    let id = stage.destination("in", 3, &settings("block"));
+    stage.change(&id, &json!({ "ordering": "strict", "ordering_key": null }));
+    let events: Vec<String> = (0..3).map(|number| send(&stage, &format!("key{number}"), number)).collect();
+    stage.api.event_once(&events[0], "dead_letter");
+    let view = stage.view_once(&id, "waiting_for", &json!("dead_letter"));
+    assert_eq!(view["blocked_keys"], 1, "{view}");
+    stage.pass_a_turn();
+    assert_eq!(stage.numbers_at("in"), [0]);
+    stage.api.post(&format!("/v1/dead-letters/{}/replay", dead_letter(&stage)), &json!({})).data(202);
+    stage.all_delivered(&events);
+    check_released(&stage, &id, &[0, 0, 1, 2]);
+}
+
+#[test]
+fn a_dead_letter_that_dies_again_holds_its_key_again() {
+    let stage = Stage::new(&[]);
+    let (id, events) = blocked(&stage);
+    check_blocked(&stage, &id, &events);
+    stage.sink.next("/in", [Reply::status(400)]);
+    stage.api.post(&format!("/v1/dead-letters/{}/replay", dead_letter(&stage)), &json!({})).data(202);
+    stage.sink.wait_for("/in", 3);
+    stage.api.event_once(&events[1], "dead_letter");
+    check_blocked(&stage, &id, &events);
+    stage.api.delete(&format!("/v1/dead-letters/{}", dead_letter(&stage))).nothing();
+    stage.all_delivered(&events[2..]);
+    check_released(&stage, &id, &[0, 1, 1, 2, 3]);
+}
+
+#[test]
 fn a_job_that_replays_everything_releases_the_key_too() {
     let stage = Stage::new(&[]);
     let (id, events) = blocked(&stage);

@@ -155,3 +155,25 @@ fn order_by_key_is_kept_over_restarts() {
 fn order_by_key_is_kept_over_kills() {
     check_interrupted("by_key", &json!("payload.key"), Stage::kill);
 }
+
+#[test]
+fn more_keys_than_a_page_are_each_in_order_after_a_restart() {
+    let mut stage = Stage::new(&[]);
+    let id = stage.destination("in", 3, &settings("by_key", &json!("payload.key")));
+    stage.pause(&id);
+    let (keys, each) = (300, 2);
+    for number in 0..each {
+        for key in 0..keys {
+            stage.send("in", &json!({ "key": key, "number": number }));
+        }
+    }
+    stage.restart();
+    stage.resume(&id);
+    stage.view_once(&id, "pending", &json!(0));
+    let mut numbers = vec![Vec::new(); keys];
+    for arrival in stage.sink.arrivals_at("/in") {
+        let body: Value = serde_json::from_slice(&arrival.body).unwrap();
+        numbers[body["key"].as_u64().unwrap() as usize].push(body["number"].as_u64().unwrap());
+    }
+    assert!(numbers.iter().all(|of_key| of_key.iter().copied().eq(0..each)), "{numbers:?}");
+}

@@ -36,18 +36,21 @@ impl Tenant {
     }
 }
 
-/// Two accounts with 40 events each and one slot; gives how many of the first 40 that went out were of the first.
-fn first_of_forty(weights: [u64; 2]) -> usize {
+/// Two accounts with 40 events each and one slot, the first with so many destinations to share them; gives how many
+/// of the first 40 that went out were of the first.
+fn first_of_forty(weights: [u64; 2], destinations: usize) -> usize {
     let stage = Stage::new(&["--slots", "1"]);
     stage.sink.always("/gate", Reply::held());
     stage.destination("gate", 3, &json!({ "timeout_seconds": 60 }));
     stage.send("gate", &json!({}));
     stage.sink.wait_for("/gate", 1);
-    for (name, weight) in [("one", weights[0]), ("other", weights[1])] {
+    for (name, weight, destinations) in [("one", weights[0], destinations), ("other", weights[1], 1)] {
         let tenant = Tenant::new(&stage, name);
         tenant.set(&stage, &json!({ "weight": weight }));
-        stage.destination_of(&tenant.api, name, 3, &json!({}));
-        tenant.send_many(name, 40);
+        for _ in 0..destinations {
+            stage.destination_of(&tenant.api, name, 3, &json!({}));
+        }
+        tenant.send_many(name, 40 / destinations);
     }
     stage.sink.release();
     stage.sink.wait_for("/one", 40);
@@ -58,15 +61,21 @@ fn first_of_forty(weights: [u64; 2]) -> usize {
 
 #[test]
 fn accounts_of_the_same_weight_take_turns() {
-    let first = first_of_forty([1, 1]);
+    let first = first_of_forty([1, 1], 1);
+    assert!((19..=21).contains(&first), "{first} of 40");
+}
+
+#[test]
+fn more_destinations_are_no_larger_share() {
+    let first = first_of_forty([1, 1], 8);
     assert!((19..=21).contains(&first), "{first} of 40");
 }
 
 #[test]
 fn an_account_gets_its_share_by_weight() {
-    let first = first_of_forty([3, 1]);
+    let first = first_of_forty([3, 1], 1);
     assert!((29..=31).contains(&first), "{first} of 40");
-    let first = first_of_forty([1, 4]);
+    let first = first_of_forty([1, 4], 1);
     assert!((7..=9).contains(&first), "{first} of 40");
 }
 
