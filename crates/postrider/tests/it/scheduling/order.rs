@@ -177,3 +177,29 @@ fn more_keys_than_a_page_are_each_in_order_after_a_restart() {
     }
     assert!(numbers.iter().all(|of_key| of_key.iter().copied().eq(0..each)), "{numbers:?}");
 }
+
+/// The receiver goes on with what it got when its caller is killed, longer than a restart takes.
+fn check_one_of_a_key_at_a_time(ordering: &str, key: &Value) {
+    let mut stage = Stage::new(&[]);
+    stage.sink.next("/in", [Reply::status(200).after(Duration::from_millis(1500))]);
+    let id = stage.destination("in", 3, &settings(ordering, key));
+    stage.change(&id, &json!({ "timeout_seconds": 2 }));
+    let send = |number: u64| stage.send("in", &json!({ "key": "a", "number": number }));
+    let events: Vec<String> = (0..3).map(send).collect();
+    stage.sink.wait_for("/in", 1);
+    stage.kill();
+    assert_eq!(stage.view(&id)["waiting_for"], "unclean_stop");
+    stage.all_delivered(&events);
+    assert_eq!(stage.sink.in_flight_max("/in"), 1);
+    assert_eq!(stage.numbers_at("in"), [0, 0, 1, 2]);
+}
+
+#[test]
+fn after_a_kill_an_old_request_in_strict_order_is_waited_out() {
+    check_one_of_a_key_at_a_time("strict", &Value::Null);
+}
+
+#[test]
+fn after_a_kill_an_old_request_of_a_key_is_waited_out() {
+    check_one_of_a_key_at_a_time("by_key", &json!("payload.key"));
+}
