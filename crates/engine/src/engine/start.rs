@@ -72,11 +72,7 @@ impl Engine {
             clock,
             fault.clone(),
         );
-        let destinations: Vec<Arc<Destination>> = read(&catalog).all_destinations().cloned().collect();
-        let holds: IdMap<DestinationId, Timestamp> = destinations
-            .iter()
-            .map(|found| (found.id, hold_after_stop(found, unclean_stop, clock)))
-            .collect();
+        let holds = holds_after_stop(&read(&catalog), unclean_stop, clock);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -98,7 +94,7 @@ impl Engine {
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
-        engine.resume(lines, &destinations, &holds, circuits).await?;
+        engine.resume(lines, &holds, circuits).await?;
         engine.replays.resume_all();
         Ok((engine, workers))
     }
@@ -107,15 +103,15 @@ impl Engine {
     async fn resume(
         &self,
         lines: Vec<LineDepth>,
-        destinations: &[Arc<Destination>],
         holds: &IdMap<DestinationId, Timestamp>,
         circuits: Vec<(DestinationId, CircuitRecord)>,
     ) -> Result<(), StoreError> {
         let accounts = self.catalog().accounts();
+        let destinations: Vec<Arc<Destination>> = self.catalog().all_destinations().cloned().collect();
         for account in accounts {
             self.tell(Control::Input(Input::Share(account.id, share(&account)))).await;
         }
-        for destination in destinations {
+        for destination in &destinations {
             let settings = settings(destination, holds[&destination.id]);
             self.tell(Control::Input(Input::Configure(destination.id, settings))).await;
         }
@@ -146,15 +142,16 @@ fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
     SchedulerOptions { slots: options.slots, floors: options.floors, promotion_age: options.promotion_age }
 }
 
-/// With one attempt at a time allowed, for all or for a key, an attempt of a run that was cut off may still be going on at the
-/// receiver until its timeout.
-fn hold_after_stop(destination: &Destination, unclean_stop: bool, clock: Clock) -> Timestamp {
-    let one_at_a_time = destination.max_concurrency.get() == 1 || destination.ordering != Ordering::None;
-    if unclean_stop && one_at_a_time {
-        clock.now().after(destination.timeout.duration())
-    } else {
-        Timestamp::ZERO
-    }
+/// With one attempt at a time allowed, for all or for a key, an attempt of a run that was cut off may still be going
+/// on at the receiver until its timeout.
+fn holds_after_stop(catalog: &Catalog, unclean_stop: bool, clock: Clock) -> IdMap<DestinationId, Timestamp> {
+    let hold = |destination: &Arc<Destination>| {
+        let one_at_a_time = destination.max_concurrency.get() == 1 || destination.ordering != Ordering::None;
+        let holds = unclean_stop && one_at_a_time;
+        let until = if holds { clock.now().after(destination.timeout.duration()) } else { Timestamp::ZERO };
+        (destination.id, until)
+    };
+    catalog.all_destinations().map(hold).collect()
 }
 
 /// The dispatcher has a thread of its own, so that no request handler ever delays a decision.

@@ -12,6 +12,7 @@ use hyper::body::{Body, Incoming};
 use hyper::client::conn::TrySendError;
 use postrider_core::limits::{RESPONSE_BYTES_MAX, RESPONSE_HEADER_BYTES_MAX};
 use postrider_store::{ErrorKind, Headers, Problem, Timing};
+use std::error::Error;
 use std::time::Instant;
 
 /// What is known of an exchange so far. It stays readable when the deadline cuts the exchange short.
@@ -73,7 +74,19 @@ async fn send(
 type SendError = TrySendError<Request<Full<Bytes>>>;
 
 fn was_closed(error: &SendError) -> bool {
-    error.message().is_some() || error.error().is_incomplete_message() || error.error().is_closed()
+    let error_of_hyper = error.error();
+    error.message().is_some()
+        || error_of_hyper.is_incomplete_message()
+        || error_of_hyper.is_closed()
+        || is_reset(error_of_hyper)
+}
+
+/// The request met a socket that the receiver had closed: the answer to its first bytes is a reset.
+fn is_reset(error: &hyper::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    let reset = [BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected];
+    cause.is_some_and(|cause| reset.contains(&cause.kind()))
 }
 
 async fn try_send(

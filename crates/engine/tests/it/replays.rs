@@ -4,6 +4,7 @@ use crate::gateway::{Gateway, Setup, every};
 use crate::receiver::{BROKEN, OK, Receiver};
 use crate::switched_store::{Switch, SwitchedStore};
 use crate::wait::wait_until;
+use postrider_core::destination::CircuitPolicy;
 use postrider_core::id::DeliveryId;
 use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::{ReplayChange, ReplayError, Revived};
@@ -24,6 +25,7 @@ async fn with_dead_letters(store: &Arc<SwitchedStore>, count: usize) -> (Gateway
     let broken = Receiver::answering([BROKEN]).await;
     let mut destination = gateway.destination(&broken.url());
     destination.retry_policy = Some(every(Duration::from_secs(1), 1));
+    destination.circuit = CircuitPolicy::new(Some(10_000), None, None).unwrap();
     gateway.route("**", &destination).await;
     for n in 0..count {
         gateway.accept(format!("{n}")).await;

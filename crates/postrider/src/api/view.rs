@@ -8,7 +8,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::scheduler::{DestinationView, LimitReason};
-use postrider_store::codec::{policy_to_json, rules_to_json};
+use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json, rules_to_json};
 use postrider_store::{
     Account, ApiKey, Attempt, DeliveryState, Destination, DestinationAuth, EventDetail, EventStatus, Headers,
     Route, Source, SourceAuth,
@@ -98,11 +98,7 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         "ordering": destination.ordering.as_str(),
         "on_dead_letter": destination.on_dead_letter.as_str(),
         "adaptive": destination.adaptive,
-        "circuit": {
-            "threshold": destination.circuit.threshold(),
-            "cooldown_seconds": destination.circuit.cooldown().as_secs(),
-            "cooldown_max_seconds": destination.circuit.cooldown_max().as_secs(),
-        },
+        "circuit": circuit_to_json(destination.circuit),
         "active": destination.active,
         "status": destination_status(destination),
         "in_flight": seen.map_or(0, |seen| seen.in_flight),
@@ -125,7 +121,7 @@ pub(crate) fn destination(destination: &Destination, seen: Option<&DestinationVi
         object["retry_policy"] = policy_to_json(policy);
     }
     if let Some(limit) = destination.rate_limit {
-        object["rate_limit"] = json!({ "per_second": limit.per_second(), "burst": limit.burst() });
+        object["rate_limit"] = rate_to_json(limit);
     }
     if let Some(key) = &destination.ordering_key {
         object["ordering_key"] = key.as_str().into();

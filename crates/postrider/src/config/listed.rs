@@ -1,10 +1,10 @@
 //! Destinations listed in the file: each gets every event posted to `/ingress`.
 
 use super::layers::Layers;
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
-use postrider_core::retry::RetryPolicy;
+use postrider_core::destination::{CircuitPolicy, MaxConcurrency, RateLimit, TimeoutSeconds};
+use postrider_core::retry::{BadField, RetryPolicy};
 use postrider_engine::send::DestinationUrl;
-use postrider_store::codec::policy_from_json;
+use postrider_store::codec::{circuit_from_json, policy_from_json, rate_from_json};
 use toml::{Table, Value};
 
 /// One `[[destinations]]` of the file.
@@ -15,9 +15,21 @@ pub(crate) struct ListedDestination {
     pub(crate) max_concurrency: MaxConcurrency,
     pub(crate) timeout: TimeoutSeconds,
     pub(crate) retry_policy: Option<RetryPolicy>,
+    pub(crate) rate_limit: Option<RateLimit>,
+    pub(crate) circuit: CircuitPolicy,
+    pub(crate) adaptive: bool,
 }
 
-const FIELDS: [&str; 5] = ["name", "url", "max_concurrency", "timeout_seconds", "retry_policy"];
+const FIELDS: [&str; 8] = [
+    "name",
+    "url",
+    "max_concurrency",
+    "timeout_seconds",
+    "retry_policy",
+    "rate_limit",
+    "circuit",
+    "adaptive",
+];
 
 pub(super) fn read(layers: &mut Layers) -> Vec<ListedDestination> {
     let Some(listed) = layers.listed.take() else { return Vec::new() };
@@ -56,11 +68,26 @@ fn read_one(item: &Value) -> Result<ListedDestination, FieldMistakes> {
     }
     let max_concurrency = limit(table, "max_concurrency", MaxConcurrency::new, &mut mistakes);
     let timeout = limit(table, "timeout_seconds", TimeoutSeconds::new, &mut mistakes);
-    let retry_policy = policy(table, &mut mistakes);
+    let retry_policy = part(table, "retry_policy", policy_from_json, &mut mistakes);
+    let rate_limit = part(table, "rate_limit", rate_from_json, &mut mistakes);
+    let circuit = part(table, "circuit", circuit_from_json, &mut mistakes).unwrap_or_default();
+    let adaptive = table.get("adaptive").is_none_or(|value| {
+        value.as_bool().unwrap_or_else(|| {
+            mistakes.push(("adaptive".into(), "must be true or false".into()));
+            true
+        })
+    });
     match (name, url) {
-        (Some(name), Some(url)) if mistakes.is_empty() => {
-            Ok(ListedDestination { name, url, max_concurrency, timeout, retry_policy })
-        }
+        (Some(name), Some(url)) if mistakes.is_empty() => Ok(ListedDestination {
+            name,
+            url,
+            max_concurrency,
+            timeout,
+            retry_policy,
+            rate_limit,
+            circuit,
+            adaptive,
+        }),
         _ => Err(mistakes),
     }
 }
@@ -94,13 +121,14 @@ fn limit<T: Default, E: std::fmt::Display>(
     })
 }
 
-fn policy(table: &Table, mistakes: &mut FieldMistakes) -> Option<RetryPolicy> {
-    let value = serde_json::to_value(table.get("retry_policy")?).unwrap_or_default();
-    match policy_from_json(&value) {
-        Ok(policy) => Some(policy),
-        Err(error) => {
-            mistakes.push((format!("retry_policy.{}", error.field), error.allowed));
-            None
-        }
-    }
+/// A part that is a table of its own, read as the API reads it.
+fn part<T>(
+    table: &Table,
+    field: &str,
+    read: impl Fn(&serde_json::Value) -> Result<T, BadField>,
+    mistakes: &mut FieldMistakes,
+) -> Option<T> {
+    let value = serde_json::to_value(table.get(field)?).unwrap_or_default();
+    let named = |part: &str| if part.is_empty() { field.to_owned() } else { format!("{field}.{part}") };
+    read(&value).map_err(|bad| mistakes.push((named(bad.field), bad.allowed))).ok()
 }

@@ -112,6 +112,9 @@ fn listed_as(wanted: &ListedDestination, found: Destination) -> Destination {
         max_concurrency: wanted.max_concurrency,
         timeout: wanted.timeout,
         retry_policy: wanted.retry_policy.clone(),
+        rate_limit: wanted.rate_limit,
+        circuit: wanted.circuit,
+        adaptive: wanted.adaptive,
         active: true,
         disabled_reason: None,
         ..found

@@ -1,8 +1,12 @@
 //! The text forms that stores and the API share: fan-out lists, what follows, retry policies, priority rules.
 
+mod limits;
 mod policy;
 mod rules;
 
+pub use limits::{
+    CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, circuit_to_json, rate_from_json, rate_to_json,
+};
 pub use policy::{policy_from_json, policy_to_json};
 pub use rules::{BadRule, rules_from_json, rules_to_json};
 

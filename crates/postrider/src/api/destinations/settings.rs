@@ -7,7 +7,8 @@ use postrider_core::limits::EXPRESSION_BYTES_MAX;
 use postrider_core::retry::BadField;
 use postrider_engine::Wants;
 use postrider_store::Destination;
-use serde_json::{Map, Value};
+use postrider_store::codec::{CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, rate_from_json};
+use serde_json::Value;
 
 /// Takes over what the caller gives. `null` takes an optional one away and brings the circuit's default back.
 pub(super) fn settings(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
@@ -55,38 +56,27 @@ fn ordering_key(fields: &mut Fields) -> Result<Option<String>, ApiError> {
 }
 
 fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiError> {
-    let Some(object) = object(fields, "rate_limit", &["per_second", "burst"])? else { return Ok(None) };
-    // What is no number is out of range as well.
-    let per_second = object.get("per_second").and_then(Value::as_f64).unwrap_or(f64::NAN);
-    let limit = RateLimit::new(per_second, whole(&object, "burst"));
-    limit.map(Some).map_err(|bad| inner("rate_limit", &bad))
+    let Some(value) = taken(fields, "rate_limit", &RATE_PARTS)? else { return Ok(None) };
+    rate_from_json(&value).map(Some).map_err(|bad| inner("rate_limit", &bad))
 }
 
 fn circuit(fields: &mut Fields) -> Result<CircuitPolicy, ApiError> {
-    let parts = ["threshold", "cooldown_seconds", "cooldown_max_seconds"];
-    let Some(object) = object(fields, "circuit", &parts)? else { return Ok(CircuitPolicy::default()) };
-    let [threshold, cooldown, cooldown_max] = parts.map(|part| whole(&object, part));
-    CircuitPolicy::new(threshold, cooldown, cooldown_max).map_err(|bad| inner("circuit", &bad))
+    let Some(value) = taken(fields, "circuit", &CIRCUIT_PARTS)? else { return Ok(CircuitPolicy::default()) };
+    circuit_from_json(&value).map_err(|bad| inner("circuit", &bad))
 }
 
-fn object(
-    fields: &mut Fields,
-    field: &'static str,
-    parts: &[&str],
-) -> Result<Option<Map<String, Value>>, ApiError> {
-    let Some(value) = fields.take(field) else { return Ok(None) };
-    let Value::Object(object) = value else {
-        return Err(ApiError::field(field, format!("must be an object of {}", parts.join(", "))));
-    };
-    only(field, &object, parts)?;
-    Ok(Some(object))
-}
-
-/// A whole number inside an object. Zero is never legal, so it stands in for what is no whole number at all.
-fn whole(object: &Map<String, Value>, part: &str) -> Option<u64> {
-    object.get(part).filter(|value| !value.is_null()).map(|value| value.as_u64().unwrap_or(0))
+/// A part of its own, in which an unknown field is named in full.
+fn taken(fields: &mut Fields, field: &'static str, parts: &[&str]) -> Result<Option<Value>, ApiError> {
+    let value = fields.take(field);
+    if let Some(Value::Object(object)) = &value {
+        only(field, object, parts)?;
+    }
+    Ok(value)
 }
 
 fn inner(within: &str, bad: &BadField) -> ApiError {
-    ApiError::field(&format!("{within}.{}", bad.field), &bad.allowed)
+    match bad.field {
+        "" => ApiError::field(within, &bad.allowed),
+        part => ApiError::field(&format!("{within}.{part}"), &bad.allowed),
+    }
 }

@@ -11,7 +11,7 @@ const FIELDS: &str = "delivery_id event_id account_id destination_id destination
 pub(super) fn hopeless(api: &Api, sink: &Sink, path: &str, max_attempts: u32) -> String {
     sink.always(path, Reply::status(503));
     let policy = json!({ "delays_seconds": [0.05], "max_attempts": max_attempts, "jitter": "none" });
-    api.destination(&sink.url(path), &json!({ "retry_policy": policy }))
+    api.destination(&sink.url(path), &json!({ "retry_policy": policy, "circuit": { "threshold": 10_000 } }))
 }
 
 /// Sends an event and gives its id once it is a dead letter.

@@ -16,7 +16,8 @@ fn a_bulk_replay_goes_on_after_kills_and_owes_nothing_twice() {
     let (_, path) = api.source();
     sink.always("/broken", Reply::status(500));
     let policy = json!({ "delays_seconds": [0.1], "max_attempts": 1, "jitter": "none" });
-    let settings = json!({ "max_concurrency": 20, "retry_policy": policy });
+    let settings =
+        json!({ "max_concurrency": 20, "retry_policy": policy, "circuit": { "threshold": 10_000 } });
     let destination = api.destination(&sink.url("/broken"), &settings);
     let load = Load::start(site.address(), &path, 4);
     wait_within(Duration::from_secs(60), "enough has come", || (sink.count() >= EVENTS).then_some(()));
