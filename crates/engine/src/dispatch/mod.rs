@@ -78,6 +78,16 @@ pub(crate) struct Inboxes {
     pub(crate) control: mpsc::Receiver<Control>,
 }
 
+/// What the dispatcher has in common with the engine.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) catalog: Arc<RwLock<Catalog>>,
+    pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) fault: FaultSender,
+}
+
 pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
     catalog: Arc<RwLock<Catalog>>,
@@ -104,16 +114,12 @@ pub(crate) struct Dispatcher {
 
 impl Dispatcher {
     pub(crate) fn new(
-        store: Arc<dyn Store>,
-        catalog: Arc<RwLock<Catalog>>,
-        clock: Clock,
-        ids: Ids,
+        shared: Shared,
         options: SchedulerOptions,
         workers: Vec<WorkerHandle>,
-        admission: Arc<Admission>,
         gone: mpsc::Sender<DestinationId>,
-        fault: FaultSender,
     ) -> Self {
+        let Shared { store, catalog, clock, ids, admission, fault } = shared;
         Dispatcher {
             store,
             catalog,

@@ -24,7 +24,7 @@ impl Dispatcher {
                     Action::Send(ticket) => self.send(ticket),
                     Action::Load { line, limit } => self.load_page(line, limit),
                     Action::LoadKeys { destination, after, limit } => {
-                        self.load_keys(destination, after, limit)
+                        self.load_keys(destination, after, limit);
                     }
                     Action::Keep(destination, record) => circuits.push((destination, record)),
                 }

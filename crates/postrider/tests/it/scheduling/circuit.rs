@@ -81,9 +81,9 @@ fn an_open_circuit_survives_a_kill_and_a_restart() {
     assert!((3..=4).contains(&attempts), "{attempts}");
     for start in ["after a kill", "after a stop"] {
         if start == "after a kill" {
-            stage.kill()
+            stage.kill();
         } else {
-            stage.restart()
+            stage.restart();
         }
         stage.pass_a_turn();
         let view = stage.view(&id);
