@@ -7,6 +7,7 @@ use postrider_core::id::AccountId;
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Depth, Scheduler};
 use postrider_core::time::Timestamp;
+use postrider_store::Account;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -46,6 +47,10 @@ pub enum Limit {
     Age,
     /// How long commits take.
     Commit,
+    /// Deliveries that its account may be owed.
+    AccountRows,
+    /// Body bytes that its account may be owed.
+    AccountBytes,
 }
 
 /// Past this share of a limit of all, accounts above their own share are refused first.
@@ -135,6 +140,27 @@ impl Admission {
         }
     }
 
+    /// Looks at the accounts of events that were just taken in: a limit of their own counts from the next event on.
+    pub(crate) fn took(
+        &self,
+        accounts: impl Iterator<Item = AccountId>,
+        scheduler: &Scheduler,
+        catalog: &RwLock<Catalog>,
+    ) {
+        let catalog = catalog.read().unwrap_or_else(PoisonError::into_inner);
+        let mut last = None;
+        for id in accounts {
+            // Most of a batch is of one account.
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            let found = catalog.account(id).and_then(|account| own_limit(account, scheduler.pending_of(id)));
+            if let Some(limit) = found {
+                self.over.write().unwrap_or_else(PoisonError::into_inner).insert(id, limit);
+            }
+        }
+    }
+
     /// While somebody is refused for what only a look can tell, it is looked again by then, also if nothing happens.
     pub(crate) fn look_again_at(&self) -> Option<Timestamp> {
         let waits_too_long = Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.age;
@@ -150,19 +176,29 @@ impl Admission {
         let mut over = IdMap::default();
         for (id, depth) in scheduler.pending_by_account() {
             let Some(account) = catalog.account(id) else { continue };
-            let above = |found: u64, limit: Option<u64>| limit.is_some_and(|limit| found >= limit);
             let weight = u64::from(account.weight.get());
             // One that is alone has no share to keep to: the limit of all is its limit.
             let crowded = under_pressure && weights > weight;
             let unfair = |found, limit| crowded && is_past_share(found, limit, weight, weights);
-            if above(depth.rows, account.max_pending) || unfair(depth.rows, self.limits.rows) {
-                over.insert(id, Limit::Rows);
-            } else if above(depth.bytes, account.max_pending_bytes) || unfair(depth.bytes, self.limits.bytes)
-            {
-                over.insert(id, Limit::Bytes);
+            let share = if unfair(depth.rows, self.limits.rows) {
+                Some(Limit::Rows)
+            } else {
+                unfair(depth.bytes, self.limits.bytes).then_some(Limit::Bytes)
+            };
+            if let Some(limit) = own_limit(account, depth).or(share) {
+                over.insert(id, limit);
             }
         }
         over
+    }
+}
+
+/// The limit of its own that an account has reached.
+fn own_limit(account: &Account, owed: Depth) -> Option<Limit> {
+    if account.max_pending.is_some_and(|most| owed.rows >= most) {
+        Some(Limit::AccountRows)
+    } else {
+        account.max_pending_bytes.is_some_and(|most| owed.bytes >= most).then_some(Limit::AccountBytes)
     }
 }
 

@@ -18,12 +18,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the gateway.
     #[command(after_help = "Example:\n  postrider serve --listen 127.0.0.1:8080 --egress-allow 127.0.0.0/8")]
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Measure this machine: the gateway beside a bare forwarder, in one run.
     #[command(
         after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
     )]
-    Bench(postrider_bench::BenchArgs),
+    Bench(Box<postrider_bench::BenchArgs>),
 }
 
 /// Flags stand over the environment (POSTRIDER_LISTEN and so on), which stands over the file.

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         None => serve::run(&cli.serve),
         Some(cli::Command::Serve(args)) => serve::run(&args),
-        Some(cli::Command::Bench(args)) => postrider_bench::run(args),
+        Some(cli::Command::Bench(args)) => postrider_bench::run(*args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

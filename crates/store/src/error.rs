@@ -1,7 +1,7 @@
 //! What can go wrong in a store, by what the caller does about it.
 
 /// Why a store could not do what was asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// No room: nothing was written. It works again when there is space.
     #[error("the disk is full")]

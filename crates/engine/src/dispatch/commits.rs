@@ -1,11 +1,13 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
 use super::{Dispatcher, Done};
+use crate::engine::settings;
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
-use postrider_core::id::{DeliveryId, EventId};
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
-use postrider_core::scheduler::{After, Input};
+use postrider_core::scheduler::{After, Input, Settings};
+use postrider_core::time::Timestamp;
 use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -111,6 +113,8 @@ impl Dispatcher {
                 for finished in &batch.finished {
                     self.settled(finished);
                 }
+                let accounts = batch.events.iter().map(|event| event.content.account);
+                self.admission.took(accounts, &self.scheduler, &self.catalog);
             }
             Err(error) => self.commit_failed(batch, replies, &error),
         }
@@ -143,11 +147,23 @@ impl Dispatcher {
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
         self.note_death(finished);
+        if finished.attempt.status == Some(410) {
+            self.receiver_is_gone(finished.ticket.line.destination);
+        }
         let verdict = self.verdict(&finished.attempt);
         self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
-        if finished.attempt.status == Some(410) {
+    }
+
+    /// Has it disabled, and sends it nothing from now on: until that is on disk, each attempt would be a dead letter.
+    fn receiver_is_gone(&mut self, id: DestinationId) {
+        if self.gone.try_send(id).is_err() {
             // With no room for it, the next 410 of the same receiver will tell.
-            let _ = self.gone.try_send(finished.ticket.line.destination);
+            return;
+        }
+        let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner).any_destination(id).cloned();
+        if let Some(known) = known {
+            let stopped = Settings { paused: true, ..settings(&known, Timestamp::ZERO) };
+            self.step(Input::Configure(id, stopped));
         }
     }
 

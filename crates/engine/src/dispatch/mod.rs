@@ -19,6 +19,7 @@ use commits::Commits;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::COMMIT_EVENTS_MAX;
@@ -39,6 +40,8 @@ const REPORTS_MAX: usize = 256;
 pub(crate) enum Control {
     /// Something for the scheduler.
     Input(Input),
+    /// An operator's word about a circuit; answered once it is noted for the next run.
+    Circuit(DestinationId, CircuitOrder, KeptReply),
     /// Dead letters that are owed again.
     Revived(OwedAgain),
     /// Dead letters that blocked an ordered line and do so no longer.
@@ -47,6 +50,9 @@ pub(crate) enum Control {
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
 }
+
+/// Who waits until a circuit is noted.
+pub(crate) type KeptReply = oneshot::Sender<Result<(), StoreError>>;
 
 /// Something asynchronous that has ended.
 enum Done {
@@ -72,6 +78,16 @@ pub(crate) struct Inboxes {
     pub(crate) control: mpsc::Receiver<Control>,
 }
 
+/// What the dispatcher has in common with the engine.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) catalog: Arc<RwLock<Catalog>>,
+    pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) fault: FaultSender,
+}
+
 pub(crate) struct Dispatcher {
     store: Arc<dyn Store>,
     catalog: Arc<RwLock<Catalog>>,
@@ -85,6 +101,8 @@ pub(crate) struct Dispatcher {
     cache: ContentCache,
     commits: Commits,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// Operators whose word about a circuit was taken in this turn.
+    orders: Vec<KeptReply>,
     drained: Option<oneshot::Sender<()>>,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
@@ -96,16 +114,12 @@ pub(crate) struct Dispatcher {
 
 impl Dispatcher {
     pub(crate) fn new(
-        store: Arc<dyn Store>,
-        catalog: Arc<RwLock<Catalog>>,
-        clock: Clock,
-        ids: Ids,
+        shared: Shared,
         options: SchedulerOptions,
         workers: Vec<WorkerHandle>,
-        admission: Arc<Admission>,
         gone: mpsc::Sender<DestinationId>,
-        fault: FaultSender,
     ) -> Self {
+        let Shared { store, catalog, clock, ids, admission, fault } = shared;
         Dispatcher {
             store,
             catalog,
@@ -118,6 +132,7 @@ impl Dispatcher {
             cache: ContentCache::new(CACHE_BYTES),
             commits: Commits::default(),
             work: FuturesUnordered::new(),
+            orders: Vec::new(),
             drained: None,
             admission,
             gone,
@@ -220,6 +235,10 @@ impl Dispatcher {
     fn control(&mut self, control: Control) {
         match control {
             Control::Input(input) => self.step(input),
+            Control::Circuit(destination, order, reply) => {
+                self.step(Input::Circuit(destination, order));
+                self.orders.push(reply);
+            }
             Control::Revived(OwedAgain { tickets, unblocked }) => {
                 self.unblock(unblocked);
                 tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));

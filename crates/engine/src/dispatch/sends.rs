@@ -24,7 +24,7 @@ impl Dispatcher {
                     Action::Send(ticket) => self.send(ticket),
                     Action::Load { line, limit } => self.load_page(line, limit),
                     Action::LoadKeys { destination, after, limit } => {
-                        self.load_keys(destination, after, limit)
+                        self.load_keys(destination, after, limit);
                     }
                     Action::Keep(destination, record) => circuits.push((destination, record)),
                 }
@@ -34,14 +34,19 @@ impl Dispatcher {
     }
 
     fn keep_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
-        if circuits.is_empty() {
+        let orders = std::mem::take(&mut self.orders);
+        if circuits.is_empty() && orders.is_empty() {
             return;
         }
         for (destination, record) in &circuits {
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
         }
         let store = Arc::clone(&self.store);
-        self.work.push(Box::pin(async move { Done::Kept(store.keep_circuits(circuits).await) }));
+        self.work.push(Box::pin(async move {
+            let kept = store.keep_circuits(circuits).await;
+            orders.into_iter().for_each(|order| drop(order.send(kept.clone())));
+            Done::Kept(kept)
+        }));
     }
 
     fn send(&mut self, ticket: Ticket) {

@@ -11,7 +11,7 @@ use postrider_core::scheduler::{Input, Settings, Share};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Change, Destination, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
@@ -63,9 +63,23 @@ impl Engine {
         Ok(())
     }
 
-    /// An operator's word about a destination's circuit.
-    pub async fn order_circuit(&self, destination: DestinationId, order: CircuitOrder) {
-        self.tell(Control::Input(Input::Circuit(destination, order))).await;
+    /// An operator's word about a destination's circuit. Once this is `Ok`, it outlives the process.
+    pub async fn order_circuit(
+        &self,
+        destination: DestinationId,
+        order: CircuitOrder,
+    ) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Control::Circuit(destination, order, reply)).await;
+        answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into())))
+    }
+
+    /// Has the scheduler go by what is configured.
+    async fn tell_settings(&self, id: DestinationId) {
+        let known = self.catalog().any_destination(id).cloned();
+        if let Some(known) = known {
+            self.tell(Control::Input(Input::Configure(id, settings(&known, Timestamp::ZERO)))).await;
+        }
     }
 
     pub(super) fn bury(&self, destination: DestinationId) {
@@ -110,7 +124,7 @@ pub(super) fn share(account: &Account) -> Share {
     Share { weight: account.weight, max_in_flight: account.max_in_flight }
 }
 
-pub(super) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
+pub(crate) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
     Settings {
         account: destination.account,
         max_concurrency: destination.max_concurrency,
@@ -136,7 +150,10 @@ pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<
         match engine.change(decide).await {
             Ok(()) => tracing::warn!(destination = %id, "disabled: the receiver answered 410 Gone"),
             Err(ChangeError::Refused(())) => {}
-            Err(ChangeError::Store(error)) => tracing::warn!(%error, "a destination could not be disabled"),
+            Err(ChangeError::Store(error)) => {
+                tracing::warn!(%error, "a destination could not be disabled");
+                engine.tell_settings(id).await;
+            }
         }
     }
 }

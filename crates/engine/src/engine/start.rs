@@ -6,7 +6,7 @@ use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
-use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes};
+use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::maintenance;
 use crate::replay::Replays;
 use crate::send::{Connector, SendWorker};
@@ -50,17 +50,15 @@ impl Engine {
         let (handles, workers) = (0..options.workers.max(1))
             .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
             .unzip();
-        let mut dispatcher = Dispatcher::new(
-            Arc::clone(&store),
-            Arc::clone(&catalog),
+        let shared = Shared {
+            store: Arc::clone(&store),
+            catalog: Arc::clone(&catalog),
             clock,
-            ids.clone(),
-            scheduler_options(&options),
-            handles,
-            Arc::clone(&admission),
-            gone,
-            fault.clone(),
-        );
+            ids: ids.clone(),
+            admission: Arc::clone(&admission),
+            fault: fault.clone(),
+        };
+        let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
         let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));

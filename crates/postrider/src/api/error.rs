@@ -110,8 +110,8 @@ impl ApiError {
 /// A limit as a person would say it.
 const fn noun(limit: Limit) -> &'static str {
     match limit {
-        Limit::Rows => "deliveries",
-        Limit::Bytes => "bytes",
+        Limit::Rows | Limit::AccountRows => "deliveries",
+        Limit::Bytes | Limit::AccountBytes => "bytes",
         Limit::Age => "waiting time",
         Limit::Commit => "time to write",
     }
@@ -124,6 +124,8 @@ const fn setting(limit: Limit) -> &'static str {
         Limit::Bytes => "backlog_max_bytes",
         Limit::Age => "backlog_max_age",
         Limit::Commit => "commit_max_ms",
+        Limit::AccountRows => "max_pending",
+        Limit::AccountBytes => "max_pending_bytes",
     }
 }
 

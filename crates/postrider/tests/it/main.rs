@@ -8,5 +8,6 @@ mod bad_input;
 mod bench;
 mod faults;
 mod ingest;
+mod scheduling;
 mod start;
 mod tidy;

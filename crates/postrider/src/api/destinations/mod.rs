@@ -150,7 +150,7 @@ pub(crate) async fn circuit(
     let allowed = || ApiError::field("state", "must be \"open\", \"half_open\" or \"closed\"");
     let order = CircuitOrder::from_word(&state).ok_or_else(allowed)?;
     fields.finish()?;
-    app.engine.order_circuit(id, order).await;
+    app.engine.order_circuit(id, order).await?;
     let activity = app.engine.activity().await;
     Ok(view::data(StatusCode::OK, &view::destination(&found, activity.destinations.get(&id))))
 }

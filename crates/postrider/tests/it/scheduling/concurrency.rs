@@ -1,0 +1,59 @@
+//! Attempts at once: never above `max_concurrency`, and below it while the receiver is overwhelmed.
+
+use super::Stage;
+use super::stage::{no_circuit, patient};
+use crate::rig::{Reply, wait_until};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn settings() -> Value {
+    json!({ "max_concurrency": 8, "retry_policy": patient(), "circuit": no_circuit() })
+}
+
+#[test]
+fn a_receiver_that_is_overwhelmed_gets_fewer_at_once_and_more_when_it_is_well() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/in", Reply::status(429));
+    let id = stage.destination("in", 3, &settings());
+    assert_eq!(stage.view(&id)["concurrency"], json!({ "limit": 8, "reason": "configured" }));
+    stage.send_many("in", 40);
+    let cut = wait_until("it gets fewer", || {
+        let found = stage.view(&id)["concurrency"].clone();
+        (found["limit"].as_u64()? < 8).then_some(found)
+    });
+    assert_eq!(cut["reason"], "throttled", "{cut}");
+    stage.view_once(&id, "concurrency", &json!({ "limit": 1, "reason": "throttled" }));
+    assert_eq!(stage.view(&id)["circuit_state"], "closed", "a 429 is no failure");
+    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(5)));
+    wait_until("it gets more", || {
+        let found = stage.view(&id)["concurrency"].clone();
+        (found["limit"].as_u64()? > 2 && found["reason"] == "healthy").then_some(())
+    });
+    stage.view_once(&id, "pending", &json!(0));
+}
+
+#[test]
+fn without_adaption_the_limit_stays_as_configured() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/in", Reply::status(429).after(Duration::from_millis(10)));
+    let id = stage.destination("in", 3, &settings());
+    stage.change(&id, &json!({ "adaptive": false }));
+    stage.send_many("in", 40);
+    stage.sink.wait_for("/in", 120);
+    assert_eq!(stage.view(&id)["concurrency"], json!({ "limit": 8, "reason": "configured" }));
+    assert_eq!(stage.sink.in_flight_max("/in"), 8);
+}
+
+#[test]
+fn there_are_never_more_at_once_than_allowed_also_when_that_changes() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(30)));
+    let id = stage.destination("in", 3, &json!({ "max_concurrency": 3 }));
+    let events = stage.send_many("in", 30);
+    stage.all_delivered(&events);
+    assert_eq!(stage.sink.in_flight_max("/in"), 3);
+    stage.change(&id, &json!({ "max_concurrency": 6 }));
+    let events = stage.send_many("in", 60);
+    stage.all_delivered(&events);
+    assert_eq!(stage.sink.in_flight_max("/in"), 6);
+}

@@ -1,0 +1,20 @@
+//! What the scheduler promises, as its users see it: at the receivers, in the API, over restarts and kills.
+
+mod account_limits;
+mod admission;
+mod circuit;
+mod concurrency;
+mod gone;
+mod isolation;
+mod line;
+mod order;
+mod pause;
+mod priorities;
+mod rate;
+mod retries;
+mod retry_after;
+mod settings;
+mod shares;
+mod stage;
+
+use stage::Stage;

@@ -1,0 +1,116 @@
+//! The urgent first, and the others all the same.
+
+use super::Stage;
+use crate::rig::Reply;
+use serde_json::json;
+use std::time::Duration;
+
+/// Takes the only slot until the sink releases.
+fn take_the_slot(stage: &Stage) {
+    stage.sink.always("/gate", Reply::held());
+    stage.destination("gate", 3, &json!({ "timeout_seconds": 60 }));
+    stage.send("gate", &json!({}));
+    stage.sink.wait_for("/gate", 1);
+}
+
+/// The paths in the order of what arrived, without the gate.
+fn paths(stage: &Stage) -> Vec<String> {
+    let paths = stage.sink.arrivals().into_iter().map(|arrival| arrival.path);
+    paths.filter(|path| path != "/gate").collect()
+}
+
+#[test]
+fn the_next_slot_goes_to_the_most_urgent() {
+    let stage = Stage::new(&["--slots", "1"]);
+    take_the_slot(&stage);
+    let mut events = Vec::new();
+    for (name, priority) in [("bulk", 4), ("normal", 3), ("high", 2), ("critical", 1)] {
+        stage.destination(name, priority, &json!({}));
+        events.extend(stage.send_many(name, 3));
+    }
+    stage.sink.release();
+    stage.all_delivered(&events);
+    let expected = ["/critical", "/high", "/normal", "/bulk"].map(|path| [path; 3]).concat();
+    assert_eq!(paths(&stage), expected);
+}
+
+#[test]
+fn inside_one_destination_the_urgent_go_first_too() {
+    let stage = Stage::new(&["--slots", "1"]);
+    take_the_slot(&stage);
+    let id = stage.destination("bulk", 4, &json!({}));
+    stage
+        .api
+        .make("/v1/routes", &json!({ "destination_id": id, "event_type_pattern": "urgent", "priority": 1 }));
+    let mut events: Vec<String> =
+        (0..5).map(|number| stage.send("bulk", &json!({ "number": number }))).collect();
+    events.push(stage.send("urgent", &json!({ "number": 9 })));
+    stage.sink.release();
+    stage.all_delivered(&events);
+    assert_eq!(stage.numbers_at("bulk"), [9, 0, 1, 2, 3, 4]);
+}
+
+/// A flood of critical events, and 10 of bulk; gives how many of the flood came before the last of the bulk.
+fn flood_before_bulk(args: &[&str]) -> usize {
+    let stage = Stage::new(args);
+    let slow = Reply::status(200).after(Duration::from_millis(20));
+    stage.sink.always("/critical", slow.clone());
+    stage.sink.always("/bulk", slow);
+    let limits = json!({ "max_concurrency": 100, "adaptive": false });
+    let [critical, bulk] = [("critical", 1), ("bulk", 4)].map(|(name, priority)| {
+        let id = stage.destination(name, priority, &limits);
+        stage.pause(&id);
+        id
+    });
+    let mut events = stage.send_many("bulk", 10);
+    events.extend(stage.send_many("critical", 200));
+    stage.resume(&critical);
+    stage.sink.wait_for("/critical", 1);
+    stage.resume(&bulk);
+    stage.all_delivered(&events);
+    let paths = paths(&stage);
+    let last = paths.iter().rposition(|path| path == "/bulk").unwrap();
+    paths[..last].iter().filter(|path| *path == "/critical").count()
+}
+
+#[test]
+fn bulk_moves_under_a_flood_of_critical_by_its_floor() {
+    let before = flood_before_bulk(&["--slots", "10"]);
+    assert!(before < 180, "{before} of 200 critical came before the last of 10 bulk");
+    let before = flood_before_bulk(&["--slots", "10", "--priority-floors", "1,0,0,5"]);
+    assert!(before < 100, "{before} of 200 critical came before the last of 10 bulk that have five slots");
+}
+
+#[test]
+fn without_a_floor_bulk_waits_for_all_that_is_more_urgent() {
+    let before = flood_before_bulk(&["--slots", "10", "--priority-floors", "0,0,0,0"]);
+    assert!(before >= 190, "{before}");
+}
+
+/// One bulk event behind a backlog of critical ones; gives how many of these came after it.
+fn critical_after_bulk(age_seconds: &str, count: usize, answer: Duration) -> usize {
+    let stage = Stage::new(&["--slots", "1", "--promotion-age-seconds", age_seconds]);
+    take_the_slot(&stage);
+    stage.sink.always("/critical", Reply::status(200).after(answer));
+    stage.destination("critical", 1, &json!({}));
+    stage.destination("bulk", 4, &json!({}));
+    let mut events = vec![stage.send("bulk", &json!({}))];
+    events.extend(stage.send_many("critical", count));
+    stage.sink.release();
+    stage.all_delivered(&events);
+    let paths = paths(&stage);
+    let bulk = paths.iter().position(|path| path == "/bulk").unwrap();
+    paths.len() - 1 - bulk
+}
+
+#[test]
+fn what_waits_for_its_promotion_age_becomes_more_urgent() {
+    // Three bands to rise: it is critical after three seconds, and the backlog takes longer than that.
+    let after = critical_after_bulk("1", 130, Duration::from_millis(50));
+    assert!(after > 0, "the bulk came last");
+}
+
+#[test]
+fn without_a_promotion_age_nothing_rises() {
+    assert_eq!(critical_after_bulk("0", 30, Duration::from_millis(5)), 0);
+}
