@@ -34,7 +34,8 @@ impl Load {
     fn new(backlog: u64) -> Self {
         let scheduler = Scheduler::new(SchedulerOptions::of_slots(SLOTS));
         let mut load = Load { scheduler, actions: Vec::new(), running: VecDeque::new(), next_id: 0 };
-        (0..ACCOUNTS).for_each(|number| load.step(Input::Share(AccountId::from_u64(number), Share::default())));
+        (0..ACCOUNTS)
+            .for_each(|number| load.step(Input::Share(AccountId::from_u64(number), Share::default())));
         (0..DESTINATIONS).for_each(|number| load.step(configured(number)));
         (0..backlog).for_each(|number| load.owe(number % DESTINATIONS));
         load

@@ -10,7 +10,8 @@ use crate::id::{AccountId, DestinationId};
 use crate::map::IdMap;
 use std::collections::VecDeque;
 
-/// Slots that a band may always have when it has something to send, the most urgent first.
+/// Slots that a band may always have when it has something to send, the most urgent first. What is not in use of
+/// them is out of reach of the less urgent (from 32 slots on), so that the urgent find a slot however long the others keep theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floors([u32; Priority::COUNT]);
 
@@ -21,10 +22,10 @@ impl Floors {
         (sum <= u64::from(slots)).then_some(Floors(floors))
     }
 
-    /// A tenth for each, and for bulk half of that; at least one each as far as they go.
+    /// A sixteenth for each, and for bulk half of that; at least one each as far as they go.
     pub fn of_slots(slots: u32) -> Self {
         let share = |part: u32| (slots / part).max(u32::from(slots >= 4));
-        Floors([share(10), share(10), share(10), share(20)])
+        Floors([share(16), share(16), share(16), share(32)])
     }
 
     /// Of a band.
@@ -33,8 +34,12 @@ impl Floors {
     }
 }
 
+/// With fewer slots none is kept free for the more urgent: it would be a great share of them.
+const KEEPS_FROM_SLOTS: u32 = 32;
+
 #[derive(Debug)]
 pub(super) struct FairQueue {
+    slots: u32,
     floors: Floors,
     /// What an account without a cap of its own may have in flight while there are others.
     cap_among_others: u32,
@@ -67,8 +72,8 @@ struct Turn {
 }
 
 impl FairQueue {
-    pub(super) fn new(floors: Floors, cap_among_others: u32) -> Self {
-        FairQueue { floors, cap_among_others, bands: Default::default(), accounts: IdMap::default() }
+    pub(super) fn new(slots: u32, floors: Floors, cap_among_others: u32) -> Self {
+        FairQueue { slots, floors, cap_among_others, bands: Default::default(), accounts: IdMap::default() }
     }
 
     /// An account exists or its share changed.
@@ -104,12 +109,32 @@ impl FairQueue {
         }
     }
 
-    /// A band under its floor, the most urgent first; else the most urgent.
+    /// A band under its floor, the most urgent first; else the most urgent that has a slot open to it.
     fn next_band(&self) -> Option<Priority> {
         let waits = |band: &Priority| !self.bands[band.index()].ring.is_empty();
-        let under_floor = |band: &Priority| self.bands[band.index()].in_flight < self.floors.of(*band);
         let mut waiting = Priority::ALL.into_iter().filter(waits);
-        waiting.clone().find(under_floor).or_else(|| waiting.next())
+        let under_floor = waiting.clone().find(|band| self.is_under_floor(*band));
+        under_floor.or_else(|| waiting.find(|band| self.open_slots(*band) > 0))
+    }
+
+    fn is_under_floor(&self, band: Priority) -> bool {
+        self.bands[band.index()].in_flight < self.floors.of(band) && self.free_slots() > 0
+    }
+
+    fn free_slots(&self) -> u32 {
+        self.slots - self.bands.iter().map(|band| band.in_flight).sum::<u32>()
+    }
+
+    /// Slots that a band may have now: all that are free, but those kept for the more urgent.
+    pub(super) fn open_slots(&self, band: Priority) -> u32 {
+        if self.slots < KEEPS_FROM_SLOTS {
+            return self.free_slots();
+        }
+        let kept =
+            |urgent: Priority| self.floors.of(urgent).saturating_sub(self.bands[urgent.index()].in_flight);
+        let urgent = Priority::ALL.into_iter().take_while(|urgent| *urgent < band);
+        let open = self.free_slots().saturating_sub(urgent.map(kept).sum());
+        if self.is_under_floor(band) { open.max(1) } else { open }
     }
 
     /// What [`FairQueue::pop`] gave was sent.

@@ -96,7 +96,7 @@ impl Scheduler {
             promotion_age: options.promotion_age,
             draining: false,
             destinations: IdMap::default(),
-            queue: FairQueue::new(options.floors, cap_among_others),
+            queue: FairQueue::new(options.slots, options.floors, cap_among_others),
             in_flight: IdMap::default(),
             timers: BTreeSet::new(),
             waiting: 0,
@@ -144,6 +144,11 @@ impl Scheduler {
     /// Attempts of an account in flight.
     pub fn in_flight_of(&self, account: AccountId) -> u32 {
         self.queue.in_flight(account)
+    }
+
+    /// Slots that a band may have now.
+    pub fn open_slots(&self, band: Priority) -> u32 {
+        self.queue.open_slots(band)
     }
 
     /// Tickets held in memory.

@@ -60,6 +60,18 @@ fn every_band_keeps_its_floor_and_the_rest_goes_to_the_urgent() {
 }
 
 #[test]
+fn what_is_kept_for_the_urgent_is_free_when_they_come() {
+    let mut bench = Bench::with(SchedulerOptions::of_slots(64));
+    (0..3).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(100)))));
+    (0..100).for_each(|_| drop(bench.owe_at(0, Priority::Bulk)));
+    assert_eq!(bench.in_flight_to(0), 64 - 12, "four slots each are kept for the three above");
+    (0..100).for_each(|_| drop(bench.owe_at(1, Priority::Normal)));
+    assert_eq!(bench.in_flight_to(1), 4, "its own, and not those of the two above");
+    let critical: usize = (0..10).map(|_| bench.owe_at(2, Priority::Critical).len()).sum();
+    assert_eq!(critical, 8, "all that is left");
+}
+
+#[test]
 fn floors_that_do_not_fit_into_the_slots_do_not_exist() {
     assert_eq!(Floors::new([3, 3, 3, 2], 10), None);
     assert_eq!(Floors::new([u32::MAX; 4], u32::MAX), None);
