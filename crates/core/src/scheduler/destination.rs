@@ -226,8 +226,7 @@ impl Destination {
         self.heads().filter_map(change).min()
     }
 
-    /// Takes the next due ticket of a band; if none is left in it, of the most urgent that has one.
-    /// Gives by how many bands it had been raised.
+    /// Takes the next due ticket of a band, if one is left in it. Gives by how many bands it had been raised.
     pub(super) fn take(
         &mut self,
         band: Priority,
@@ -238,7 +237,6 @@ impl Destination {
             let due = self.heads().filter(|head| head.due <= now);
             due.map(|head| (self.band(head, now, promotion_age), head))
         };
-        let band = if due().any(|(of, _)| of == band) { band } else { due().map(|(of, _)| of).min()? };
         let of_band = || due().filter(|(of, _)| *of == band).map(|(_, head)| head);
         let mut turns = self.turns[band.index()];
         let rank = turns.choose(|rank| of_band().any(|head| head.rank == rank))?;

@@ -74,9 +74,8 @@ impl Scheduler {
 
     fn send(&mut self, band: Priority, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
-        let (ticket, raised) = destination
-            .take(band, now, self.promotion_age)
-            .expect("an eligible destination has something due");
+        // What stood in this band was raised or taken meanwhile: others of it have the turn.
+        let Some((ticket, raised)) = destination.take(band, now, self.promotion_age) else { return };
         destination.begin(&ticket, now);
         let account = destination.settings.account;
         self.waiting -= 1;
