@@ -82,6 +82,8 @@ struct Flight {
     account: AccountId,
     /// The band whose slot it has.
     band: Priority,
+    /// It was given up on and made owed again before its end was heard of: what waits for that.
+    again: Option<Ticket>,
 }
 
 impl Scheduler {

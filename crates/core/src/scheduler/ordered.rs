@@ -40,6 +40,8 @@ pub(super) struct Ordered {
 struct KeyLine {
     window: Window,
     busy: bool,
+    /// What is in flight was given up on and taken out of the way before its end was heard of.
+    unblocked: bool,
     /// Where its head stands in `ready`.
     ready_at: Option<(Priority, Timestamp)>,
 }
@@ -128,11 +130,24 @@ impl Ordered {
 
     /// An attempt of a key ended.
     pub(super) fn ended(&mut self, key: OrderKey) {
-        self.change(key, |line| line.busy = false);
+        self.change(key, |line| {
+            line.busy = false;
+            line.unblocked = false;
+        });
     }
 
     /// The head of a key was given up on and blocks the rest.
     pub(super) fn block(&mut self, key: OrderKey) {
+        let unblocked = self.keys.get_mut(&key).is_some_and(|line| std::mem::take(&mut line.unblocked));
+        if unblocked {
+            // Look what the store has of it: it may be blocked by now all the same.
+            self.change(key, |line| {
+                line.busy = false;
+                line.window.clear();
+                line.window.mark_beyond();
+            });
+            return;
+        }
         self.blocked.insert(key);
         self.change(key, |line| {
             line.busy = false;
@@ -145,11 +160,14 @@ impl Ordered {
         if self.blocked.remove(&key) {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
+        } else if let Some(line) = self.keys.get_mut(&key) {
+            line.unblocked = line.busy;
         }
     }
 
     /// Nothing is blocked any more.
     pub(super) fn unblock_all(&mut self) {
+        self.keys.values_mut().for_each(|line| line.unblocked = line.busy);
         while let Some(key) = self.blocked.pop_first() {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
@@ -177,7 +195,9 @@ impl Ordered {
             let (of_key, further) = rest.split_at(count);
             rest = further;
             let cut = rest.is_empty() && !end;
-            self.find_key(key, of_key, !cut && !missed.contains(&key), room);
+            // What was missed may belong before all of these: the key is read anew.
+            let known = if missed.contains(&key) { &[] } else { of_key };
+            self.find_key(key, known, !cut && !missed.contains(&key), room);
             self.scan.after = Some(key);
         }
         if end {
@@ -263,6 +283,6 @@ impl Ordered {
 
 impl KeyLine {
     fn new(line: Line) -> Self {
-        KeyLine { window: Window::new(line), busy: false, ready_at: None }
+        KeyLine { window: Window::new(line), busy: false, unblocked: false, ready_at: None }
     }
 }

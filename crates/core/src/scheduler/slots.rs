@@ -82,7 +82,7 @@ impl Scheduler {
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);
         self.queue.sent(band, account);
-        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band });
+        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band, again: None });
         assert!(twice.is_none(), "a delivery is in flight once");
         actions.push(Action::Send(ticket));
     }
@@ -114,6 +114,9 @@ impl Scheduler {
                 After::Blocks => found.ordered(id).block(key),
                 After::Gone | After::DueAgain(_) => found.ordered(id).ended(key),
             });
+        }
+        if let Some(again) = flight.again {
+            self.arrive(&again);
         }
         Some(id)
     }
