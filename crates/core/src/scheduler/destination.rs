@@ -89,7 +89,10 @@ impl Destination {
     }
 
     /// A change of settings never shortens a hold that stands.
-    pub(super) fn change(&mut self, settings: Settings) {
+    pub(super) fn change(&mut self, settings: Settings, now: Timestamp) {
+        if let Some(limit) = settings.rate_limit.filter(|limit| self.settings.rate_limit != Some(*limit)) {
+            self.rate.change(limit, now);
+        }
         let hold_until = self.settings.hold_until.max(settings.hold_until);
         self.settings = Settings { hold_until, ..settings };
         self.limiter.configure(settings.max_concurrency.get(), settings.adaptive);

@@ -191,7 +191,7 @@ impl Scheduler {
             Input::Configure(id, settings) => {
                 self.destinations
                     .entry(id)
-                    .and_modify(|found| found.change(settings))
+                    .and_modify(|found| found.change(settings, now))
                     .or_insert_with(|| Destination::new(settings));
                 Some(id)
             }
