@@ -2,7 +2,7 @@
 
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
-use postrider_core::id::{DeliveryId, EventId};
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::{After, Input};
@@ -145,10 +145,22 @@ impl Dispatcher {
         self.note_death(finished);
         let verdict = self.verdict(&finished.attempt);
         self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
+        if after == After::Blocks && !self.blocks_when_dead(&finished.ticket) {
+            self.release(finished.ticket.line.destination);
+        }
         if finished.attempt.status == Some(410) {
             // With no room for it, the next 410 of the same receiver will tell.
             let _ = self.gone.try_send(finished.ticket.line.destination);
         }
+    }
+
+    /// Its lines stopped waiting for dead letters after this one was decided and before it was on disk.
+    fn release(&mut self, destination: DestinationId) {
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move {
+            let released = store.release(destination).await;
+            Done::Released(destination, released)
+        }));
     }
 
     /// The dead letter is on disk; its line in the file is a convenience.
