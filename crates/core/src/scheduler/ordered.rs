@@ -56,6 +56,8 @@ struct Scan {
     after: Option<OrderKey>,
     /// Since the scan began at the first key, something was left to the store.
     left_out: bool,
+    /// All lines were unblocked while a page was on its way.
+    stale: bool,
     /// Keys of which something was left to the store while a page was on its way.
     missed: BTreeSet<OrderKey>,
 }
@@ -161,13 +163,16 @@ impl Ordered {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
         } else if let Some(line) = self.keys.get_mut(&key) {
-            line.unblocked = line.busy;
+            line.overtake();
+        } else if self.scan.asked {
+            self.leave_to_store(key);
         }
     }
 
     /// Nothing is blocked any more.
     pub(super) fn unblock_all(&mut self) {
-        self.keys.values_mut().for_each(|line| line.unblocked = line.busy);
+        self.keys.values_mut().for_each(KeyLine::overtake);
+        self.scan.stale = self.scan.asked;
         while let Some(key) = self.blocked.pop_first() {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
@@ -189,6 +194,11 @@ impl Ordered {
     pub(super) fn keys_page(&mut self, tickets: &[Ticket], end: bool, room: Room) {
         self.scan.asked = false;
         let missed = std::mem::take(&mut self.scan.missed);
+        if std::mem::take(&mut self.scan.stale) {
+            // It may show heads that are gone: it is asked for again.
+            self.scan.left_out |= !missed.is_empty();
+            return;
+        }
         let mut rest = tickets;
         while let Some(key) = rest.first().and_then(Ticket::order_key) {
             let count = rest.iter().take_while(|ticket| ticket.order_key() == Some(key)).count();
@@ -208,6 +218,7 @@ impl Ordered {
 
     pub(super) fn keys_page_failed(&mut self) {
         self.scan.asked = false;
+        self.scan.stale = false;
         self.scan.missed.clear();
     }
 
@@ -282,6 +293,14 @@ impl Ordered {
 }
 
 impl KeyLine {
+    /// It is unblocked before it was seen to be blocked: by what is in flight, or by a page on its way.
+    fn overtake(&mut self) {
+        self.unblocked = self.busy;
+        if self.window.is_loading() {
+            self.window.mark_beyond();
+        }
+    }
+
     fn new(line: Line) -> Self {
         KeyLine { window: Window::new(line), busy: false, unblocked: false, ready_at: None }
     }

@@ -67,3 +67,17 @@ fn what_is_owed_again_while_keys_are_read_goes_before_what_the_page_has() {
     let page = Input::Page { line: behind.line, tickets: vec![revived, behind], end: true };
     assert_eq!(sends(&bench.step(page)), [revived.delivery]);
 }
+
+#[test]
+fn a_page_of_keys_from_before_all_was_unblocked_blocks_nothing() {
+    let mut bench = ordered();
+    let (head, behind) = (bench.ticket(0, KEY, START), bench.ticket(0, KEY, START));
+    let depth = Depth { rows: 2, bytes: 200 };
+    bench.step(Input::Stored { line: behind.line, depth });
+    bench.step(Input::UnblockedAll { destination: destination(0), gone: Depth::of(&head) });
+    let tickets = vec![head.due_again(Timestamp::MAX), behind];
+    let asked = bench.step(Input::Keys { destination: destination(0), tickets, end: true });
+    assert!(matches!(asked[..], [Action::LoadKeys { .. }]), "{asked:?}");
+    let keys = Input::Keys { destination: destination(0), tickets: vec![behind], end: true };
+    assert_eq!(sends(&bench.step(keys)), [behind.delivery]);
+}
