@@ -1,14 +1,16 @@
 //! The gateway as an engine would be: it does what the scheduler says and tells it what came of it.
 
 use crate::breach::Breach;
+use crate::options::Bug;
+use crate::recorder::Recorded;
 use crate::world::{Happening, World, block_on};
+use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::Ticket;
-use postrider_core::id::{AttemptId, DeliveryId, DestinationId, IdGenerator};
-use postrider_core::limits::WINDOW_MAX;
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, IdGenerator};
 use postrider_core::retry::RetryPolicy;
-use postrider_core::scheduler::{Action, Input, Scheduler, Settings};
+use postrider_core::scheduler::{Action, Input, Scheduler};
 use postrider_core::time::Timestamp;
-use postrider_store::{Destination, EventContent, Finished, NewEvent, Route, Store};
+use postrider_store::{Account, Destination, EventContent, NewEvent, Route, Store};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ const PAGE_RETRY: Duration = Duration::from_secs(1);
 pub(crate) struct Gateway {
     pub(crate) scheduler: Scheduler,
     pub(crate) ids: IdGenerator,
+    pub(crate) accounts: Vec<Account>,
     pub(crate) destinations: BTreeMap<DestinationId, Destination>,
     pub(crate) routes: Vec<Route>,
     /// Until when a destination is held after an unclean stop.
@@ -27,7 +30,7 @@ pub(crate) struct Gateway {
     /// Events that wait for a commit.
     pub(crate) events: Vec<NewEvent>,
     /// Attempts that wait for a commit.
-    pub(crate) outcomes: Vec<Finished>,
+    pub(crate) outcomes: Vec<Recorded>,
     pub(crate) commit_planned: bool,
     pub(crate) sending: BTreeMap<DeliveryId, Sending>,
     /// News on their way to the scheduler, and pages on their way to it, by destination.
@@ -35,12 +38,16 @@ pub(crate) struct Gateway {
     pub(crate) page_failed_at: BTreeMap<DestinationId, Timestamp>,
     /// News of commits arrive in order.
     pub(crate) heard_until: Timestamp,
+    /// Circuits on their way to the store, which gets them in order.
+    pub(crate) keeping: u32,
+    pub(crate) kept_until: Timestamp,
     pub(crate) stopping: bool,
 }
 
 /// An attempt in flight.
 #[derive(Debug)]
 pub(crate) struct Sending {
+    pub(crate) account: AccountId,
     pub(crate) ticket: Ticket,
     pub(crate) attempt: AttemptId,
     pub(crate) started_at: Timestamp,
@@ -49,21 +56,16 @@ pub(crate) struct Sending {
 }
 
 impl Gateway {
-    pub(crate) fn settings(&self, destination: &Destination) -> Settings {
-        Settings {
-            account: destination.account,
-            max_concurrency: destination.max_concurrency,
-            adaptive: destination.adaptive,
-            rate_limit: destination.rate_limit,
-            ordering: destination.ordering,
-            circuit: destination.circuit,
-            paused: !destination.active || destination.paused,
-            hold_until: self.holds.get(&destination.id).copied().unwrap_or(Timestamp::ZERO),
+    /// How many at once the scheduler allows a destination; `None` while that one waits for something that the
+    /// scheduler cannot hasten.
+    pub(crate) fn limit(&self, id: DestinationId, now: Timestamp) -> Option<usize> {
+        if self.waits_for_others(id, now) {
+            return None;
         }
+        self.scheduler.view(id, now).map(|view| view.limit as usize)
     }
 
-    /// Whether a destination waits for something that the scheduler cannot hasten.
-    pub(crate) fn waits_for_others(&self, id: DestinationId, now: Timestamp) -> bool {
+    fn waits_for_others(&self, id: DestinationId, now: Timestamp) -> bool {
         let on_the_way = self.on_the_way.get(&id).is_some_and(|count| *count > 0);
         let held = self.holds.get(&id).is_some_and(|until| now < *until);
         let failed = self.page_failed_at.get(&id).is_some_and(|at| now <= at.after(PAGE_RETRY));
@@ -96,18 +98,60 @@ impl World {
         gateway.scheduler.step(self.now, input, &mut actions);
         let waiting = gateway.scheduler.waiting();
         self.report.steps += 1;
-        self.report.waiting_max = self.report.waiting_max.max(waiting);
         self.report.owed_max = self.report.owed_max.max(self.ledger.owed());
-        let bound = self.ledger.lines() * WINDOW_MAX;
-        if waiting > bound {
-            return Err(Breach::Memory { waiting, bound });
+        if waiting > self.report.waiting_max {
+            self.report.waiting_max = waiting;
+            self.ledger.check_memory(waiting)?;
         }
         for action in actions {
-            match action {
-                Action::Send(ticket) => self.send(ticket)?,
-                Action::Load { line, limit } => self.ask_for_page(line, limit),
-                Action::LoadKeys { .. } | Action::Keep(..) => {}
-            }
+            self.perform(action)?;
+        }
+        let Some(gateway) = &self.gateway else { return Ok(()) };
+        self.ledger.check_turns(self.now, |id| gateway.limit(id, self.now))
+    }
+
+    /// The store gets to know of a circuit some time later.
+    fn keep_later(&mut self, id: DestinationId, record: CircuitRecord) -> Result<(), Breach> {
+        self.note(|| format!("keep {id} {record:?}"));
+        self.ledger.check_keep(id, record)?;
+        self.report.opened += u64::from(record.circuit != Circuit::Closed);
+        let lag = self.random.moment();
+        let Some(gateway) = &mut self.gateway else { return Ok(()) };
+        gateway.keeping += 1;
+        gateway.kept_until = gateway.kept_until.max(self.now.after(lag));
+        self.agenda.plan(gateway.kept_until, Happening::Keep(self.life, id, record));
+        Ok(())
+    }
+
+    pub(crate) fn keep(&mut self, id: DestinationId, record: CircuitRecord) {
+        let Some(gateway) = &mut self.gateway else { return };
+        gateway.keeping -= 1;
+        if !gateway.destinations.contains_key(&id) {
+            return;
+        }
+        self.ledger.kept(id, record);
+        if !self.strikes(Bug::CircuitUnkept) {
+            block_on(self.store.keep_circuits(vec![(id, record)])).expect("the store in memory can keep it");
+        }
+    }
+
+    /// A second probe is let through behind everyone's back.
+    fn spoil_probe(&mut self, id: DestinationId) -> Result<(), Breach> {
+        let Some(gateway) = &mut self.gateway else { return Ok(()) };
+        let mut actions = Vec::new();
+        gateway.scheduler.step(self.now, Input::Circuit(id, CircuitOrder::HalfOpen), &mut actions);
+        actions
+            .into_iter()
+            .filter(|action| !matches!(action, Action::Keep(..)))
+            .try_for_each(|action| self.perform(action))
+    }
+
+    fn perform(&mut self, action: Action) -> Result<(), Breach> {
+        match action {
+            Action::Send(ticket) => return self.send(ticket),
+            Action::Keep(destination, record) => return self.keep_later(destination, record),
+            Action::Load { line, limit } => self.ask_for_page(line, limit),
+            Action::LoadKeys { destination, after, limit } => self.ask_for_keys(destination, after, limit),
         }
         Ok(())
     }
@@ -126,11 +170,15 @@ impl World {
         let destination = ticket.line.destination;
         let timeout = gateway.destinations[&destination].timeout.duration();
         let policy = gateway.policy(&ticket);
-        let (started_at, accepted_at) = (self.now, content.received_at);
-        gateway.sending.insert(ticket.delivery, Sending { ticket, attempt, started_at, accepted_at, policy });
+        let (account, started_at, accepted_at) = (content.account, self.now, content.received_at);
+        let sending = Sending { account, ticket, attempt, started_at, accepted_at, policy };
+        gateway.sending.insert(ticket.delivery, sending);
         let answer = self.receivers[&destination].answer(timeout, &mut self.random);
         let (life, delivery) = (self.life, ticket.delivery);
         self.plan(answer.after, Happening::Answer { life, delivery, attempt, answer });
+        if self.ledger.probe(destination) == Some(delivery) && self.strikes(Bug::SecondProbe) {
+            return self.spoil_probe(destination);
+        }
         Ok(())
     }
 }

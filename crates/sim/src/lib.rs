@@ -6,9 +6,11 @@
 
 mod agenda;
 mod breach;
+mod dead_letters;
 mod gateway;
 mod ledger;
 mod nemesis;
+mod operators;
 mod options;
 mod pages;
 mod producer;
@@ -23,7 +25,7 @@ mod tests;
 mod trace;
 mod world;
 
-pub use breach::{Breach, Violation};
+pub use breach::{Breach, Mismatch, Violation};
 pub use options::{Bug, Options};
 pub use report::Report;
 

@@ -1,14 +1,8 @@
-//! What goes wrong and what operators do, until the calm.
+//! What goes wrong and when operators act, until the calm.
 
-use crate::breach::Breach;
-use crate::options::Bug;
 use crate::receiver::Health;
-use crate::world::{Happening, World, block_on};
-use postrider_core::destination::MaxConcurrency;
-use postrider_core::id::DestinationId;
-use postrider_core::scheduler::Input;
-use postrider_store::{Change, Destination, Store};
-use std::time::Duration;
+use crate::world::{Happening, World};
+use postrider_core::id::{AccountId, DestinationId};
 
 impl World {
     /// Trouble is planned near traffic: a crash of an idle gateway shows little.
@@ -26,6 +20,11 @@ impl World {
             if let Some(destination) = self.some_destination() {
                 self.plan(after, Happening::Operate(destination));
             }
+        }
+        if self.random.one_in(10) {
+            let after = self.random.ms(0, 60_000);
+            let account = AccountId::from_u64(self.random.between(1, self.accounts));
+            self.plan(after, Happening::GoThroughDeadLetters(account));
         }
         if self.random.one_in(6) {
             let after = self.random.ms(0, 5_000);
@@ -66,70 +65,4 @@ impl World {
             *known = health;
         }
     }
-
-    /// An operator pauses, resumes, changes the concurrency of a destination, or deletes one.
-    pub(crate) fn operate(&mut self, id: DestinationId) -> Result<(), Breach> {
-        let Some(gateway) = &self.gateway else { return Ok(()) };
-        let Some(mut changed) = gateway.destinations.get(&id).cloned() else { return Ok(()) };
-        match self.random.between(0, 19) {
-            _ if self.is_calm() => return Ok(()),
-            0 if self.receivers.len() > 1 => return self.delete(id),
-            0..10 => changed.active = !changed.active,
-            _ => changed.max_concurrency = concurrency(self.random.between(1, 6)),
-        }
-        self.change(&changed)
-    }
-
-    fn change(&mut self, changed: &Destination) -> Result<(), Breach> {
-        let Some(gateway) = &mut self.gateway else { return Ok(()) };
-        let change = Change::PutDestination(Box::new(changed.clone()));
-        block_on(self.store.configure(vec![change])).expect("the store in memory can be configured");
-        let (id, max, paused) = (changed.id, changed.max_concurrency.get(), !changed.active);
-        let before = gateway.destinations.insert(id, changed.clone()).expect("it was there before");
-        let settings = gateway.settings(changed);
-        let repaced = before.max_concurrency != changed.max_concurrency;
-        self.ledger.configured(id, max, paused);
-        self.note(|| format!("{id} takes {max}, paused {paused}"));
-        let ignored =
-            if repaced { self.strikes(Bug::ConcurrencyIgnored) } else { self.strikes(Bug::PauseIgnored) };
-        if ignored { Ok(()) } else { self.hear(Input::Configure(id, settings)) }
-    }
-
-    fn delete(&mut self, id: DestinationId) -> Result<(), Breach> {
-        self.note(|| format!("{id} is deleted"));
-        let change = vec![Change::DeleteDestination(id)];
-        block_on(self.store.configure(change)).expect("the store in memory can be configured");
-        self.receivers.remove(&id);
-        self.ledger.deleted(id);
-        if let Some(gateway) = &mut self.gateway {
-            gateway.destinations.remove(&id);
-            gateway.routes.retain(|route| route.destination != id);
-        }
-        let (life, after) = (self.life, self.random.moment());
-        self.plan(after, Happening::Bury(life, id));
-        self.hear(Input::Remove(id))
-    }
-
-    /// Receivers recover and operators resume what they paused.
-    pub(crate) fn calm(&mut self) -> Result<(), Breach> {
-        let Some(gateway) = &self.gateway else {
-            // It is down and will start: the calm begins with it.
-            self.plan(Duration::from_secs(1), Happening::Calm);
-            return Ok(());
-        };
-        let paused: Vec<Destination> =
-            gateway.destinations.values().filter(|to| !to.active).cloned().collect();
-        self.note(|| "calm".into());
-        for destination in paused {
-            self.change(&Destination { active: true, ..destination })?;
-        }
-        for health in self.receivers.values_mut() {
-            *health = Health::Healthy;
-        }
-        Ok(())
-    }
-}
-
-pub(crate) fn concurrency(value: u64) -> MaxConcurrency {
-    MaxConcurrency::new(value).expect("a small number is legal")
 }

@@ -50,11 +50,39 @@ pub enum Bug {
     ClosedWhileHeld,
     /// Keeps sending when told to stop.
     DrainIgnored,
+    /// Lets a second probe pass while the first is under way.
+    SecondProbe,
+    /// Does not restore the circuits that the last run left open.
+    CircuitForgotten,
+    /// Does not keep a circuit that moved for the next run.
+    CircuitUnkept,
+    /// Drops an operator's word about a circuit.
+    CircuitOrderIgnored,
+    /// Takes a delivery that is due again out of its ordered line, and puts it back when it is due.
+    OrderBrokenByRetry,
+    /// Goes on with an ordered line although a dead letter blocks it.
+    BlockedGoesOn,
+    /// Does not tell the scheduler that a line waits for its dead letter no longer.
+    UnblockForgotten,
+    /// Does not tell the scheduler of a dead letter that is owed again.
+    ReplayForgotten,
+    /// Does not tell the scheduler in which order a destination wants its events.
+    OrderForgotten,
+    /// Never answers a page of keys.
+    KeysLost,
+    /// Does not tell the scheduler of a rate limit.
+    RateIgnored,
+    /// Does not tell the scheduler of an account's cap.
+    CapIgnored,
+    /// Makes the scheduler without floors.
+    FloorIgnored,
+    /// Does not tell the scheduler that a receiver asked to be left alone.
+    RetryAfterIgnored,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 13] = [
+    pub const ALL: [Bug; 27] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,
@@ -68,5 +96,19 @@ impl Bug {
         Bug::HoldForgotten,
         Bug::ClosedWhileHeld,
         Bug::DrainIgnored,
+        Bug::SecondProbe,
+        Bug::CircuitForgotten,
+        Bug::CircuitUnkept,
+        Bug::CircuitOrderIgnored,
+        Bug::OrderBrokenByRetry,
+        Bug::BlockedGoesOn,
+        Bug::UnblockForgotten,
+        Bug::ReplayForgotten,
+        Bug::OrderForgotten,
+        Bug::KeysLost,
+        Bug::RateIgnored,
+        Bug::CapIgnored,
+        Bug::FloorIgnored,
+        Bug::RetryAfterIgnored,
     ];
 }

@@ -2,7 +2,7 @@
 
 use crate::options::Bug;
 use crate::world::{Happening, World, block_on};
-use postrider_core::delivery::Line;
+use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Input;
 use postrider_store::Store;
@@ -10,12 +10,22 @@ use std::time::Duration;
 
 impl World {
     pub(crate) fn ask_for_page(&mut self, line: Line, limit: usize) {
-        self.report.pages += 1;
         self.note(|| format!("ask for {limit} of {line:?}"));
-        let until_read = self.page_wait();
         let life = self.life;
-        self.plan(until_read, Happening::ReadPage(life, line, limit));
-        self.depart(line);
+        self.ask(line.destination, Happening::ReadPage(life, line, limit));
+    }
+
+    pub(crate) fn ask_for_keys(&mut self, id: DestinationId, after: Option<OrderKey>, limit: usize) {
+        self.note(|| format!("ask for {limit} of the keys of {id} past {after:?}"));
+        let life = self.life;
+        self.ask(id, Happening::ReadKeys(life, id, after, limit));
+    }
+
+    fn ask(&mut self, id: DestinationId, read: Happening) {
+        self.report.pages += 1;
+        let until_read = self.page_wait();
+        self.plan(until_read, read);
+        self.depart(id);
         if self.random.one_in(3) {
             self.plan_offer();
         }
@@ -23,9 +33,7 @@ impl World {
 
     /// What is read now may be out of date when it is heard.
     pub(crate) fn read_page(&mut self, line: Line, limit: usize) {
-        let fails = !self.is_calm() && self.random.one_in(10);
-        if fails {
-            self.report.failed_pages += 1;
+        if self.page_fails() {
             self.hear_later(Input::PageFailed(line));
             return;
         }
@@ -39,11 +47,34 @@ impl World {
         self.note(|| format!("read {} of {line:?}, end {end}", page.tickets.len()));
         let input = Input::Page { line, tickets: page.tickets, end };
         if self.strikes(Bug::PageTwice) {
-            self.depart(line);
+            self.depart(line.destination);
             let (life, after) = (self.life, self.random.ms(1, 2_000));
             self.plan(after, Happening::Hear(life, input.clone()));
         }
         self.hear_later(input);
+    }
+
+    /// The same for the keys of an ordered lane.
+    pub(crate) fn read_keys(&mut self, destination: DestinationId, after: Option<OrderKey>, limit: usize) {
+        if self.page_fails() {
+            self.hear_later(Input::KeysFailed(destination));
+            return;
+        }
+        if self.strikes(Bug::KeysLost) {
+            self.arrived(destination);
+            return;
+        }
+        let page = block_on(self.store.load_keys(destination, after, limit));
+        let page = page.expect("the store in memory can be read");
+        let end = page.end && (page.tickets.len() < limit || self.random.one_in(2));
+        self.note(|| format!("read {} of the keys of {destination}, end {end}", page.tickets.len()));
+        self.hear_later(Input::Keys { destination, tickets: page.tickets, end });
+    }
+
+    fn page_fails(&mut self) -> bool {
+        let fails = !self.is_calm() && self.random.one_in(10);
+        self.report.failed_pages += u64::from(fails);
+        fails
     }
 
     fn hear_later(&mut self, input: Input) {
@@ -55,9 +86,9 @@ impl World {
         if self.slow_pages { self.random.ms(0, 3_000) } else { self.random.moment() }
     }
 
-    fn depart(&mut self, line: Line) {
+    fn depart(&mut self, id: DestinationId) {
         if let Some(gateway) = &mut self.gateway {
-            gateway.depart(line.destination);
+            gateway.depart(id);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Producers: mostly quiet, sometimes a burst, and trouble tends to come with it.
 
-use crate::setup::{ACCOUNT, SOURCES};
+use crate::setup::{SOURCES, owner};
 use crate::world::{Happening, World};
 use bytes::Bytes;
+use postrider_core::delivery::OrderKey;
+use postrider_core::destination::Ordering;
 use postrider_core::id::{DeliveryId, EventId, SourceId};
-use postrider_store::{EventContent, NewDelivery, NewEvent};
+use postrider_store::{EventContent, NewDelivery, NewEvent, Route};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,19 +58,27 @@ impl World {
 
     fn event(&mut self, source: SourceId) -> Option<NewEvent> {
         let now = self.now;
+        let account = owner(source.as_u64(), self.accounts);
+        // Some have nothing to be ordered by.
+        let key = if self.random.one_in(10) { 0 } else { self.random.between(1, self.order_keys) };
         let gateway = self.gateway.as_mut()?;
         let id = EventId::from_u64(gateway.ids.next(now));
-        let wanted = gateway.routes.iter().filter(|route| route.source.is_none_or(|from| from == source));
+        let own = |route: &&Route| route.account == account && route.source.is_none_or(|from| from == source);
+        let wanted = gateway.routes.iter().filter(own);
         let deliveries = wanted.map(|route| NewDelivery {
             id: DeliveryId::from_u64(gateway.ids.next(now)),
             destination: route.destination,
             route: route.id,
             priority: route.priority,
-            order: None,
+            order: match gateway.destinations[&route.destination].ordering {
+                Ordering::None => None,
+                Ordering::Strict => Some(OrderKey::WHOLE),
+                Ordering::ByKey => Some(OrderKey::from_u64(key)),
+            },
         });
         let deliveries = deliveries.collect();
         let content = EventContent {
-            account: ACCOUNT,
+            account,
             headers: Default::default(),
             body: Bytes::copy_from_slice(&id.as_u64().to_be_bytes()),
             event_type: None,

@@ -12,6 +12,7 @@ pub(crate) enum Health {
     Failing,
     Flapping,
     Limiting,
+    Overloaded,
     Refusing,
     Hanging,
 }
@@ -26,12 +27,13 @@ pub(crate) struct Answer {
 }
 
 impl Health {
-    const ALL: [Health; 7] = [
+    const ALL: [Health; 8] = [
         Health::Healthy,
         Health::Slow,
         Health::Failing,
         Health::Flapping,
         Health::Limiting,
+        Health::Overloaded,
         Health::Refusing,
         Health::Hanging,
     ];
@@ -51,6 +53,12 @@ impl Health {
             Health::Limiting => {
                 let retry_after = Some(Duration::from_secs(random.between(0, 120)));
                 Answer { retry_after, ..Answer::status(after, 429) }
+            }
+            // Now and then for longer than a whole destination is held.
+            Health::Overloaded => {
+                let most = if random.one_in(10) { 20_000 } else { 30 };
+                let retry_after = random.one_in(3).then(|| Duration::from_secs(random.between(0, most)));
+                Answer { retry_after, ..Answer::status(after, 503) }
             }
             Health::Refusing => {
                 Answer { after, outcome: Outcome::NetworkError, status: None, retry_after: None }

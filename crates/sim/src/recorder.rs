@@ -2,18 +2,29 @@
 
 use crate::breach::Breach;
 use crate::gateway::Sending;
+use crate::ledger::Answered;
+use crate::operators::waits_for_dead_letters;
 use crate::options::Bug;
 use crate::receiver::Answer;
-use crate::setup::ACCOUNT;
 use crate::world::{Happening, World, block_on};
 use bytes::Bytes;
+use postrider_core::delivery::Line;
 use postrider_core::id::{DeliveryId, DestinationId};
+use postrider_core::limits::DESTINATION_HOLD_MAX;
 use postrider_core::outcome::{Finding, Health, Next, next};
 use postrider_core::retry::Chance;
 use postrider_core::scheduler::{After, Input, Verdict};
+use postrider_core::time::Timestamp;
 use postrider_store::{Acceptance, Attempt, Batch, Finished, NewEvent, Store, StoreError, Timing};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// An attempt that ended, and what it says about its receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) finished: Finished,
+    verdict: Verdict,
+}
 
 impl World {
     /// A receiver is done: what follows is decided, and waits for the next commit.
@@ -29,8 +40,15 @@ impl World {
             accepted_at: sending.accepted_at,
         };
         let next = next(&sending.policy, finding, self.now, chance);
-        gateway.outcomes.push(finished(&sending, &answer, next));
-        self.ledger.answered(delivery, next);
+        let destination = gateway.destinations.get(&sending.ticket.line.destination);
+        let waits = destination.is_some_and(waits_for_dead_letters) && sending.ticket.order_key().is_some();
+        let blocks_line = waits && matches!(next, Next::Dead(_));
+        let finished = Finished { blocks_line, ..finished(&sending, &answer, next) };
+        let verdict = verdict(&answer, self.now);
+        gateway.outcomes.push(Recorded { finished, verdict });
+        self.ledger.answered(delivery, Answered { next, blocks_line, verdict });
+        self.report.blocked += u64::from(blocks_line);
+        self.report.held += u64::from(verdict.hold_until.is_some());
         self.note(|| format!("answered {delivery:?} {:?}, {next:?}", answer.outcome));
         let after = self.random.moment();
         self.plan_commit(after);
@@ -48,10 +66,10 @@ impl World {
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         gateway.commit_planned = false;
         let events = std::mem::take(&mut gateway.events);
-        let mut finished = std::mem::take(&mut gateway.outcomes);
-        let unwritten =
-            if self.strikes(Bug::FinishedUncommitted) { std::mem::take(&mut finished) } else { vec![] };
-        let batch = Arc::new(Batch { events, finished });
+        let outcomes = std::mem::take(&mut gateway.outcomes);
+        let unwritten = self.strikes(Bug::FinishedUncommitted);
+        let written = outcomes.iter().filter(|_| !unwritten).map(|recorded| recorded.finished.clone());
+        let batch = Arc::new(Batch { events, finished: written.collect() });
         if !self.is_calm() && self.random.one_in(20) {
             let error = if self.random.one_in(2) { full } else { away };
             self.store.fail_next_commits(1, error);
@@ -63,23 +81,28 @@ impl World {
                     "no keys are used"
                 );
                 self.write_outcomes_again(&batch.finished);
-                self.spread_news(&batch.events, batch.finished.iter().chain(&unwritten))
+                self.spread_news(&batch.events, &outcomes)
             }
-            Err(error) => self.refused(&batch, &error),
+            Err(error) => self.refused(&batch.events, outcomes, &error),
         }
     }
 
     /// Nothing was written: producers are told so, and the outcomes are given again.
-    fn refused(&mut self, batch: &Batch, error: &StoreError) -> Result<(), Breach> {
+    fn refused(
+        &mut self,
+        events: &[NewEvent],
+        outcomes: Vec<Recorded>,
+        error: &StoreError,
+    ) -> Result<(), Breach> {
         self.report.failed_commits += 1;
         self.note(|| format!("commit failed: {error}"));
         if let Some(gateway) = &mut self.gateway {
-            gateway.outcomes.extend(batch.finished.iter().cloned());
+            gateway.outcomes.extend(outcomes);
         }
         let after = self.random.ms(10, 3_000);
         self.plan_commit(after);
         if self.strikes(Bug::AcceptedUncommitted) {
-            return self.spread_news(&batch.events, std::iter::empty());
+            return self.spread_news(events, &[]);
         }
         Ok(())
     }
@@ -92,30 +115,47 @@ impl World {
         }
     }
 
-    fn spread_news<'a>(
-        &mut self,
-        events: &[NewEvent],
-        finished: impl Iterator<Item = &'a Finished>,
-    ) -> Result<(), Breach> {
+    fn spread_news(&mut self, events: &[NewEvent], outcomes: &[Recorded]) -> Result<(), Breach> {
         for event in events {
             self.ledger.accepted(event);
             for ticket in event.tickets() {
                 self.owed_news(Input::Owed(ticket), ticket.line.destination)?;
             }
         }
-        for Finished { ticket, attempt, .. } in finished {
-            let after = match attempt.next {
-                Next::Retry { .. } if self.strikes(Bug::RetryLost) => After::Gone,
-                Next::Retry { .. } if self.strikes(Bug::RetryEarly) => After::DueAgain(self.now),
-                Next::Retry { due } => After::DueAgain(due),
-                Next::Delivered | Next::Dead(_) => After::Gone,
-            };
-            let health = Health::of(attempt.outcome, attempt.status);
-            let verdict = Verdict { health, latency: attempt.timing.total, hold_until: None };
+        for Recorded { finished, verdict } in outcomes {
+            let ticket = finished.ticket;
+            self.ledger.committed(ticket.delivery);
+            let after = self.what_follows(finished);
+            let ignored = self.has(Bug::RetryAfterIgnored);
+            let hold_until = verdict.hold_until.filter(|_| !ignored);
+            let verdict = Verdict { hold_until, ..*verdict };
             let news = Input::Finished { delivery: ticket.delivery, after, verdict };
             self.tell_later(news, ticket.line.destination);
+            if finished.blocks_line {
+                // Its destination may have stopped to wait for dead letters since this was decided.
+                self.release(ticket.line.destination)?;
+            }
         }
         Ok(())
+    }
+
+    fn what_follows(&mut self, finished: &Finished) -> After {
+        let ticket = finished.ticket;
+        match finished.attempt.next {
+            Next::Retry { .. } if self.strikes(Bug::RetryLost) => After::Gone,
+            Next::Retry { .. } if self.strikes(Bug::RetryEarly) => After::DueAgain(self.now),
+            Next::Retry { due } if ticket.order_key().is_some() && self.strikes(Bug::OrderBrokenByRetry) => {
+                let (life, again) = (self.life, Input::Owed(ticket.due_again(due)));
+                self.plan(due.since(self.now), Happening::Hear(life, again));
+                if let Some(gateway) = &mut self.gateway {
+                    gateway.depart(ticket.line.destination);
+                }
+                After::Gone
+            }
+            Next::Retry { due } => After::DueAgain(due),
+            Next::Dead(_) if finished.blocks_line && !self.strikes(Bug::BlockedGoesOn) => After::Blocks,
+            Next::Delivered | Next::Dead(_) => After::Gone,
+        }
     }
 
     fn owed_news(&mut self, news: Input, to: DestinationId) -> Result<(), Breach> {
@@ -136,7 +176,7 @@ impl World {
     }
 
     /// News of commits reach the scheduler in the order of the commits, but pages may overtake them.
-    fn tell_later(&mut self, news: Input, about: DestinationId) {
+    pub(crate) fn tell_later(&mut self, news: Input, about: DestinationId) {
         let lag = self.random.moment();
         let Some(gateway) = &mut self.gateway else { return };
         gateway.depart(about);
@@ -150,20 +190,26 @@ impl World {
             Input::Page { line, tickets, end } => {
                 format!("hear a page of {} of {line:?}, end {end}", tickets.len())
             }
+            Input::Keys { destination, tickets, end } => {
+                format!("hear {} of the keys of {destination}, end {end}", tickets.len())
+            }
             other => format!("hear {other:?}"),
         });
         match &input {
-            Input::Page { line, .. } => self.arrived(line.destination),
-            Input::PageFailed(line) => {
-                let (now, line) = (self.now, *line);
-                self.arrived(line.destination);
+            Input::Page { line, .. } | Input::Unblocked { line, .. } => self.arrived(line.destination),
+            Input::Keys { destination, .. } | Input::UnblockedAll { destination, .. } => {
+                self.arrived(*destination);
+            }
+            Input::PageFailed(Line { destination, .. }) | Input::KeysFailed(destination) => {
+                let (now, destination) = (self.now, *destination);
+                self.arrived(destination);
                 if let Some(gateway) = &mut self.gateway {
-                    gateway.page_failed_at.insert(line.destination, now);
+                    gateway.page_failed_at.insert(destination, now);
                 }
             }
             Input::Owed(ticket) => self.arrived(ticket.line.destination),
             Input::Finished { delivery, .. } => {
-                let destination = self.ledger.released(*delivery);
+                let destination = self.ledger.released(self.now, *delivery);
                 self.arrived(destination);
             }
             _ => {}
@@ -197,5 +243,13 @@ fn finished(sending: &Sending, answer: &Answer, next: Next) -> Finished {
         timing: Timing { total: answer.after, ..Timing::default() },
         next,
     };
-    Finished { account: ACCOUNT, ticket: sending.ticket, attempt, blocks_line: false }
+    Finished { account: sending.account, ticket: sending.ticket, attempt, blocks_line: false }
+}
+
+/// `Retry-After` holds the whole destination, within its cap.
+fn verdict(answer: &Answer, now: Timestamp) -> Verdict {
+    let health = Health::of(answer.outcome, answer.status);
+    let asked = answer.retry_after.filter(|_| matches!(health, Health::Throttled | Health::Overloaded));
+    let hold_until = asked.map(|wait| now.after(wait.min(DESTINATION_HOLD_MAX)));
+    Verdict { health, latency: answer.after, hold_until }
 }

@@ -15,6 +15,18 @@ pub struct Report {
     pub dead: u64,
     /// Deliveries that went down with a deleted destination.
     pub buried: u64,
+    /// Times a dead letter was made owed again.
+    pub revived: u64,
+    /// Dead letters taken off the lists.
+    pub discarded: u64,
+    /// Dead letters that blocked an ordered line.
+    pub blocked: u64,
+    /// Times a circuit opened.
+    pub opened: u64,
+    /// Circuits that a start found open.
+    pub restored: u64,
+    /// Times a receiver's wish to be left alone held its destination.
+    pub held: u64,
     /// Attempts made again because a crash hid what became of them.
     pub repeated: u64,
     /// Crashes.
@@ -45,6 +57,12 @@ impl Report {
         self.delivered += other.delivered;
         self.dead += other.dead;
         self.buried += other.buried;
+        self.revived += other.revived;
+        self.discarded += other.discarded;
+        self.blocked += other.blocked;
+        self.opened += other.opened;
+        self.restored += other.restored;
+        self.held += other.held;
         self.repeated += other.repeated;
         self.crashes += other.crashes;
         self.stops += other.stops;

@@ -3,11 +3,14 @@
 use crate::breach::Breach;
 use crate::gateway::Gateway;
 use crate::options::Bug;
+use crate::setup::{settings, share};
 use crate::world::{Happening, World, block_on};
+use postrider_core::delivery::{Lane, Priority};
+use postrider_core::destination::Ordering;
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::scheduler::{Depth, Input, Scheduler, SchedulerOptions};
+use postrider_core::scheduler::{Depth, Floors, Input, Scheduler};
 use postrider_core::time::Timestamp;
-use postrider_store::{Configuration, LineDepth, Store};
+use postrider_store::{Configuration, Destination, LineDepth, Store};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -26,12 +29,11 @@ impl World {
         }
         let lines = block_on(self.store.lines()).expect("the store in memory can be read");
         self.note(|| format!("start on {} lines, unclean stop {}", lines.len(), configuration.unclean_stop));
-        self.ledger.started();
+        let holds = self.holds(&configuration);
+        self.ledger.started(self.now, &holds);
         self.died = true;
-        let gateway = self.gateway(configuration);
-        let inputs: Vec<Input> =
-            gateway.destinations.values().map(|to| Input::Configure(to.id, gateway.settings(to))).collect();
-        self.gateway = Some(gateway);
+        let inputs = self.first_inputs(&configuration);
+        self.gateway = Some(self.gateway(configuration));
         for input in inputs {
             self.hear(input)?;
         }
@@ -42,15 +44,45 @@ impl World {
         Ok(())
     }
 
-    fn gateway(&mut self, configuration: Configuration) -> Gateway {
+    /// Accounts, destinations with their holds, and circuits as the last run left them.
+    fn first_inputs(&mut self, configuration: &Configuration) -> Vec<Input> {
         let forgets = self.has(Bug::HoldForgotten);
-        let held = configuration
-            .destinations
-            .iter()
-            .filter(|to| configuration.unclean_stop && !forgets && to.max_concurrency.get() == 1);
-        let holds = held.map(|to| (to.id, self.now.after(to.timeout.duration()))).collect();
+        let holds = if forgets { BTreeMap::new() } else { self.holds(configuration) };
+        let mut inputs = Vec::new();
+        for account in &configuration.accounts {
+            inputs.push(Input::Share(account.id, self.distort_share(share(account))));
+        }
+        for to in &configuration.destinations {
+            let hold_until = holds.get(&to.id).copied().unwrap_or(Timestamp::ZERO);
+            inputs.push(Input::Configure(to.id, self.distort(settings(to, hold_until))));
+        }
+        for (id, record) in &configuration.circuits {
+            self.report.restored += 1;
+            if !self.strikes(Bug::CircuitForgotten) {
+                inputs.push(Input::Restore(*id, *record));
+            }
+        }
+        inputs
+    }
+
+    /// Where one attempt at a time is allowed, for all or for a key, one of the dead run may still be going on.
+    fn holds(&self, configuration: &Configuration) -> BTreeMap<DestinationId, Timestamp> {
+        let unclean = configuration.unclean_stop;
+        let one_at_a_time =
+            |to: &&Destination| to.max_concurrency.get() == 1 || to.ordering != Ordering::None;
+        let held = configuration.destinations.iter().filter(|_| unclean).filter(one_at_a_time);
+        held.map(|to| (to.id, self.now.after(to.timeout.duration()))).collect()
+    }
+
+    fn gateway(&self, configuration: Configuration) -> Gateway {
+        let holds = self.holds(&configuration);
+        let mut options = self.scheduler_options;
+        if self.has(Bug::FloorIgnored) {
+            options.floors = Floors::new([0; Priority::COUNT], options.slots).unwrap_or(options.floors);
+        }
         Gateway {
-            scheduler: Scheduler::new(SchedulerOptions::of_slots(self.slots)),
+            scheduler: Scheduler::new(options),
+            accounts: configuration.accounts,
             ids: IdGenerator::new(0, configuration.id_floor),
             destinations: configuration.destinations.into_iter().map(|to| (to.id, to)).collect(),
             routes: configuration.routes,
@@ -62,6 +94,8 @@ impl World {
             on_the_way: BTreeMap::new(),
             page_failed_at: BTreeMap::new(),
             heard_until: Timestamp::ZERO,
+            keeping: 0,
+            kept_until: Timestamp::ZERO,
             stopping: false,
         }
     }
@@ -74,6 +108,10 @@ impl World {
                 self.plan(Duration::from_millis(1), Happening::Bury(life, line.destination));
             } else if !self.strikes(Bug::LineForgotten) {
                 self.hear(Input::Stored { line, depth: Depth { rows, bytes } })?;
+                if matches!(line.lane, Lane::Ordered(_)) {
+                    // A change that was cut off before its lines were released is made whole here.
+                    self.release(line.destination)?;
+                }
             }
         }
         Ok(())
@@ -86,7 +124,7 @@ impl World {
         }
         self.note(|| "crash".into());
         self.report.crashes += 1;
-        self.ledger.crashed();
+        self.ledger.ended();
         self.life += 1;
         let down = match self.random.between(0, 3) {
             0 | 1 => Duration::ZERO,
@@ -111,6 +149,7 @@ impl World {
         let Some(gateway) = &self.gateway else { return Ok(()) };
         let done = gateway.stopping
             && self.ledger.in_flight() == 0
+            && gateway.keeping == 0
             && gateway.events.is_empty()
             && gateway.outcomes.is_empty();
         if !done {
@@ -124,6 +163,7 @@ impl World {
             self.died = false;
         }
         self.note(|| "stopped".into());
+        self.ledger.ended();
         self.gateway = None;
         self.life += 1;
         self.report.stops += 1;

@@ -1,75 +1,167 @@
-//! How a world begins: some destinations with their limits and policies, and routes to them.
+//! How a world begins: accounts with their shares, destinations with their limits and policies, and routes to them.
 
-use crate::nemesis::concurrency;
 use crate::random::Random;
 use crate::receiver::Health;
 use crate::world::{World, block_on};
+use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
-use postrider_core::destination::CircuitPolicy;
-use postrider_core::destination::TimeoutSeconds;
+use postrider_core::destination::{
+    CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
+};
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
-use postrider_store::{Change, Destination, Route, Store};
+use postrider_core::scheduler::{Floors, SchedulerOptions, Settings, Share};
+use postrider_core::time::Timestamp;
+use postrider_store::{Account, Change, Destination, Route, Store};
 use std::time::Duration;
 
-pub(crate) const ACCOUNT: AccountId = AccountId::from_u64(1);
-/// Sources are numbered from 1.
+/// Sources are numbered from 1; source and destination belong to the account of their number.
 pub(crate) const SOURCES: u64 = 3;
 
+/// Slots, floors and promotion of a world.
+pub(crate) fn scheduler_options(random: &mut Random) -> SchedulerOptions {
+    // With few slots everyone has to wait for a turn.
+    let slots = if random.one_in(3) { random.between(4, 5) } else { random.between(1, 12) } as u32;
+    let usual = SchedulerOptions::of_slots(slots);
+    let floors = match random.between(0, 3) {
+        0 => Floors::new([0, 0, 0, slots.min(1)], slots).unwrap_or(usual.floors),
+        _ => usual.floors,
+    };
+    let promotion_age = match random.between(0, 5) {
+        0 => None,
+        1 | 2 => Some(Duration::from_secs(10)),
+        _ => usual.promotion_age,
+    };
+    SchedulerOptions { floors, promotion_age, ..usual }
+}
+
 pub(crate) fn configure(world: &mut World) {
-    let destinations = world.random.between(1, 6);
     let mut changes = Vec::new();
+    for number in 1..=world.accounts {
+        let account = account(number, world);
+        world.ledger.shared(account.id, share(&account));
+        changes.push(Change::PutAccount(account));
+    }
+    let destinations = world.random.between(1, 6);
     for number in 100..100 + destinations {
         let destination = destination(number, world);
-        let (id, max, paused) = (destination.id, destination.max_concurrency.get(), !destination.active);
-        world.ledger.configured(id, max, paused);
-        world.receivers.insert(id, Health::Healthy);
+        world.ledger.configured(world.now, destination.id, settings(&destination, Timestamp::ZERO));
+        world.receivers.insert(destination.id, Health::Healthy);
         changes.push(Change::PutDestination(Box::new(destination)));
     }
     for number in 200..200 + world.random.between(destinations, 3 * destinations) {
-        let to = DestinationId::from_u64(100 + (number - 200) % destinations);
+        let to = 100 + (number - 200) % destinations;
         changes.push(Change::PutRoute(route(number, to, world)));
     }
     block_on(world.store.configure(changes)).expect("the store in memory can be configured");
 }
 
-fn destination(number: u64, world: &mut World) -> Destination {
-    let random = &mut world.random;
-    let (id, blank) = (DestinationId::from_u64(number), String::new);
-    Destination {
-        max_concurrency: concurrency(if random.one_in(3) { 1 } else { random.between(1, 6) }),
-        timeout: TimeoutSeconds::new(random.between(1, 30)).expect("half a minute is legal"),
-        retry_policy: policy(random),
-        adaptive: false,
-        circuit: CircuitPolicy::new(Some(10_000), None, None).expect("the most is legal"),
-        ..Destination::new(id, ACCOUNT, blank(), blank(), blank(), world.now)
+/// Whose a source or destination is.
+pub(crate) fn owner(number: u64, accounts: u64) -> AccountId {
+    AccountId::from_u64(1 + number % accounts)
+}
+
+pub(crate) fn share(account: &Account) -> Share {
+    Share { weight: account.weight, max_in_flight: account.max_in_flight }
+}
+
+pub(crate) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
+    Settings {
+        account: destination.account,
+        max_concurrency: destination.max_concurrency,
+        adaptive: destination.adaptive,
+        rate_limit: destination.rate_limit,
+        ordering: destination.ordering,
+        circuit: destination.circuit,
+        paused: !destination.active || destination.paused,
+        hold_until,
     }
 }
 
-fn route(number: u64, destination: DestinationId, world: &mut World) -> Route {
+fn account(number: u64, world: &mut World) -> Account {
+    let account = Account::new(AccountId::from_u64(number), String::new(), world.now);
+    Account {
+        weight: Weight::new(world.random.between(1, 4)).expect("a small weight is legal"),
+        max_in_flight: any_cap(&mut world.random),
+        ..account
+    }
+}
+
+pub(crate) fn any_cap(random: &mut Random) -> Option<u32> {
+    random.one_in(2).then(|| random.between(1, 6) as u32)
+}
+
+fn destination(number: u64, world: &mut World) -> Destination {
+    let (id, blank) = (DestinationId::from_u64(number), String::new);
+    let account = owner(number, world.accounts);
     let random = &mut world.random;
-    let source = SourceId::from_u64(random.between(1, SOURCES));
+    Destination {
+        max_concurrency: any_concurrency(random),
+        timeout: TimeoutSeconds::new(random.between(1, 30)).expect("half a minute is legal"),
+        retry_policy: policy(random),
+        rate_limit: if random.one_in(4) { any_rate(random) } else { None },
+        ordering: any_ordering(random),
+        on_dead_letter: any_on_dead_letter(random),
+        adaptive: random.one_in(2),
+        circuit: any_circuit(random),
+        ..Destination::new(id, account, blank(), blank(), blank(), world.now)
+    }
+}
+
+pub(crate) fn any_concurrency(random: &mut Random) -> MaxConcurrency {
+    let value = if random.one_in(3) { 1 } else { random.between(1, 6) };
+    MaxConcurrency::new(value).expect("a small number is legal")
+}
+
+/// Intervals of whole microseconds, so that the checker's bucket and the gate never differ by a rounding.
+pub(crate) fn any_rate(random: &mut Random) -> Option<RateLimit> {
+    let per_second = random.pick(&[0.1, 0.5, 2.0, 5.0, 20.0])?;
+    RateLimit::new(per_second, random.pick(&[None, Some(3), Some(10)])?).ok()
+}
+
+pub(crate) fn any_ordering(random: &mut Random) -> Ordering {
+    random.pick(&[Ordering::None, Ordering::None, Ordering::Strict, Ordering::ByKey]).unwrap_or_default()
+}
+
+pub(crate) fn any_on_dead_letter(random: &mut Random) -> OnDeadLetter {
+    if random.one_in(2) { OnDeadLetter::Block } else { OnDeadLetter::Skip }
+}
+
+/// In some a single failure opens, in some hardly anything.
+fn any_circuit(random: &mut Random) -> CircuitPolicy {
+    let threshold = if random.one_in(4) { 10_000 } else { random.between(1, 8) };
+    let cooldown = random.between(1, 60);
+    let cooldown_max = cooldown * random.between(1, 10);
+    CircuitPolicy::new(Some(threshold), Some(cooldown), Some(cooldown_max)).expect("small numbers are legal")
+}
+
+fn route(number: u64, to: u64, world: &mut World) -> Route {
+    let (destination, account) = (DestinationId::from_u64(to), owner(to, world.accounts));
+    let random = &mut world.random;
+    let source = random.between(1, SOURCES);
+    let own = owner(source, world.accounts) == account;
     Route {
-        source: if random.one_in(3) { None } else { Some(source) },
+        source: if random.one_in(3) || !own { None } else { Some(SourceId::from_u64(source)) },
         priority: Priority::from_number(random.between(1, 4)).unwrap_or(Priority::Normal),
         retry_policy: if random.one_in(4) { policy(random) } else { None },
-        ..Route::new(RouteId::from_u64(number), ACCOUNT, destination, world.now)
+        ..Route::new(RouteId::from_u64(number), account, destination, world.now)
     }
 }
 
 /// Short waits make queues move, long ones make them wait; without a policy the default counts.
 fn policy(random: &mut Random) -> Option<RetryPolicy> {
     let jitter = if random.one_in(3) { Jitter::None } else { Jitter::Full };
-    let schedule = match random.between(0, 3) {
+    let (schedule, attempts) = match random.between(0, 4) {
         0 => return None,
-        1 => Schedule::Delays([1, 5, 30, 120].map(Duration::from_secs).into()),
-        2 => Schedule::Delays([5, 600, 7200].map(Duration::from_secs).into()),
-        _ => Schedule::Exponential {
-            base: Duration::from_millis(200),
-            factor: 2.0,
-            cap: Duration::from_secs(3600),
-        },
+        1 => (Schedule::Delays([1, 5, 30, 120].map(Duration::from_secs).into()), Some(6)),
+        2 => (Schedule::Delays([5, 600, 7200].map(Duration::from_secs).into()), Some(6)),
+        // Soon dead.
+        3 => (Schedule::Delays([1].map(Duration::from_secs).into()), Some(2)),
+        _ => {
+            let (base, cap) = (Duration::from_millis(200), Duration::from_secs(3600));
+            (Schedule::Exponential { base, factor: 2.0, cap }, Some(6))
+        }
     };
     let max_age = random.one_in(3).then_some(Duration::from_secs(3600));
-    RetryPolicy::new(schedule, Some(6), max_age, jitter).ok()
+    RetryPolicy::new(schedule, attempts, max_age, jitter).ok()
 }

@@ -10,11 +10,12 @@ use crate::receiver::{Answer, Health};
 use crate::report::Report;
 use crate::setup;
 use crate::trace::Trace;
-use postrider_core::delivery::{Line, Ticket};
-use postrider_core::id::{AttemptId, DeliveryId, DestinationId};
-use postrider_core::scheduler::Input;
+use postrider_core::breaker::CircuitRecord;
+use postrider_core::delivery::{Lane, Line, OrderKey, Ticket};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId};
+use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{MemoryStore, Store};
+use postrider_store::{DeadLetter, MemoryStore, Store};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
@@ -40,7 +41,11 @@ pub(crate) struct World {
     pub(crate) life: Life,
     /// How the last life ended, or would if it ended now.
     pub(crate) died: bool,
-    pub(crate) slots: u32,
+    pub(crate) scheduler_options: SchedulerOptions,
+    /// Accounts are numbered from 1.
+    pub(crate) accounts: u64,
+    /// What events are ordered by is one of so many.
+    pub(crate) order_keys: u64,
     pub(crate) receivers: BTreeMap<DestinationId, Health>,
     /// In some worlds every page takes long.
     pub(crate) slow_pages: bool,
@@ -62,6 +67,16 @@ pub(crate) enum Happening {
     Hear(Life, Input),
     /// The store reads a page.
     ReadPage(Life, Line, usize),
+    /// The store reads a page of keys.
+    ReadKeys(Life, DestinationId, Option<OrderKey>, usize),
+    /// The store gets to know of a circuit.
+    Keep(Life, DestinationId, CircuitRecord),
+    /// What blocks lines of a destination is taken out of the way.
+    Release(Life, DestinationId),
+    /// An operator goes through the dead letters of an account.
+    GoThroughDeadLetters(AccountId),
+    /// After the calm: nothing stays behind a dead letter.
+    ClearUp,
     /// A receiver is done with a request.
     Answer { life: Life, delivery: DeliveryId, attempt: AttemptId, answer: Answer },
     /// A receiver's health changes.
@@ -84,7 +99,8 @@ impl World {
     pub(crate) fn new(seed: u64, options: &Options) -> Self {
         let mut random = Random::new(seed);
         let now = Timestamp::from_civil(2026, 1, 1, 0, 0, 0).expect("there was such a day");
-        let slots = random.between(1, 12) as u32;
+        let scheduler_options = setup::scheduler_options(&mut random);
+        let (accounts, order_keys) = (random.between(1, 3), random.between(1, 40));
         let slow_pages = random.one_in(2);
         let mut world = World {
             now,
@@ -92,11 +108,13 @@ impl World {
             options: options.clone(),
             agenda: Agenda::new(),
             store: MemoryStore::new(),
-            ledger: Ledger::new(slots),
+            ledger: Ledger::new(scheduler_options),
             gateway: None,
             life: 0,
             died: false,
-            slots,
+            scheduler_options,
+            accounts,
+            order_keys,
             receivers: BTreeMap::new(),
             slow_pages,
             calm_at: now.after(options.length),
@@ -154,7 +172,15 @@ impl World {
             }
             Happening::Answer { attempt, .. } => self.ledger.orphan_ended(attempt),
             Happening::Bury(life, destination) if life == self.life => self.bury(destination),
+            Happening::ReadKeys(life, id, after, limit) if life == self.life => {
+                self.read_keys(id, after, limit);
+            }
+            Happening::Keep(life, id, record) if life == self.life => self.keep(id, record),
+            Happening::Release(life, id) if life == self.life => self.release(id)?,
             Happening::Commit(_) | Happening::Hear(..) | Happening::ReadPage(..) | Happening::Bury(..) => {}
+            Happening::ReadKeys(..) | Happening::Keep(..) | Happening::Release(..) => {}
+            Happening::GoThroughDeadLetters(account) => self.go_through_dead_letters(account)?,
+            Happening::ClearUp => self.clear_up()?,
             Happening::ChangeHealth(destination) => self.change_health(destination),
             Happening::Operate(destination) => self.operate(destination)?,
             Happening::Crash => self.crash(),
@@ -172,19 +198,22 @@ impl World {
         if rests { Ok(()) } else { Err(Breach::Spins) }
     }
 
-    fn check_nothing_is_late(&self) -> Result<(), Breach> {
+    fn check_nothing_is_late(&mut self) -> Result<(), Breach> {
         let Some(gateway) = &self.gateway else { return Ok(()) };
-        self.ledger.check_nothing_is_late(self.now, |id| gateway.waits_for_others(id, self.now))
+        self.ledger.check_nothing_is_late(self.now, |id| gateway.limit(id, self.now))
     }
 
     fn check_end(&mut self) -> Result<(), Breach> {
         let rows = self.queue();
         self.ledger.audit_queue(&rows)?;
-        for event in self.ledger.events() {
-            let detail = block_on(self.store.event(setup::ACCOUNT, event)).ok().flatten();
+        for (account, event) in self.ledger.events() {
+            let detail = block_on(self.store.event(account, event)).ok().flatten();
             let detail = detail.expect("the store in memory forgets nothing");
             self.ledger.audit_end(&detail, &mut self.report)?;
         }
+        let letters = |account| self.dead_letters(account, usize::MAX);
+        let listed: Vec<DeadLetter> = self.ledger.accounts().into_iter().flat_map(letters).collect();
+        self.ledger.audit_dead_letters(&listed)?;
         let pending = self.gateway.as_ref().map_or(0, |gateway| gateway.scheduler.pending().rows);
         if pending == 0 { Ok(()) } else { Err(Breach::WrongPending(pending)) }
     }
@@ -194,7 +223,15 @@ impl World {
         let lines = block_on(self.store.lines()).expect("the store in memory can be read");
         let page =
             |line| block_on(self.store.load(line, usize::MAX)).expect("the store in memory can be read");
-        lines.into_iter().flat_map(|depth| page(depth.line).tickets).collect()
+        let keys = |id| {
+            let page = block_on(self.store.load_keys(id, None, usize::MAX));
+            page.expect("the store in memory can be read")
+        };
+        let rows = |line: Line| match line.lane {
+            Lane::Ordered(_) => keys(line.destination).tickets,
+            _ => page(line).tickets,
+        };
+        lines.into_iter().flat_map(|depth| rows(depth.line)).collect()
     }
 
     pub(crate) fn plan(&mut self, after: Duration, what: Happening) {

@@ -89,7 +89,10 @@ impl Destination {
     }
 
     /// A change of settings never shortens a hold that stands.
-    pub(super) fn change(&mut self, settings: Settings) {
+    pub(super) fn change(&mut self, settings: Settings, now: Timestamp) {
+        if let Some(limit) = settings.rate_limit.filter(|limit| self.settings.rate_limit != Some(*limit)) {
+            self.rate.change(limit, now);
+        }
         let hold_until = self.settings.hold_until.max(settings.hold_until);
         self.settings = Settings { hold_until, ..settings };
         self.limiter.configure(settings.max_concurrency.get(), settings.adaptive);
@@ -226,8 +229,7 @@ impl Destination {
         self.heads().filter_map(change).min()
     }
 
-    /// Takes the next due ticket of a band; if none is left in it, of the most urgent that has one.
-    /// Gives by how many bands it had been raised.
+    /// Takes the next due ticket of a band, if one is left in it. Gives by how many bands it had been raised.
     pub(super) fn take(
         &mut self,
         band: Priority,
@@ -238,7 +240,6 @@ impl Destination {
             let due = self.heads().filter(|head| head.due <= now);
             due.map(|head| (self.band(head, now, promotion_age), head))
         };
-        let band = if due().any(|(of, _)| of == band) { band } else { due().map(|(of, _)| of).min()? };
         let of_band = || due().filter(|(of, _)| *of == band).map(|(_, head)| head);
         let mut turns = self.turns[band.index()];
         let rank = turns.choose(|rank| of_band().any(|head| head.rank == rank))?;

@@ -82,6 +82,8 @@ struct Flight {
     account: AccountId,
     /// The band whose slot it has.
     band: Priority,
+    /// It was given up on and made owed again before its end was heard of: what waits for that.
+    again: Option<Ticket>,
 }
 
 impl Scheduler {
@@ -194,7 +196,7 @@ impl Scheduler {
             Input::Configure(id, settings) => {
                 self.destinations
                     .entry(id)
-                    .and_modify(|found| found.change(settings))
+                    .and_modify(|found| found.change(settings, now))
                     .or_insert_with(|| Destination::new(settings));
                 Some(id)
             }

@@ -40,6 +40,8 @@ pub(super) struct Ordered {
 struct KeyLine {
     window: Window,
     busy: bool,
+    /// What is in flight was given up on and taken out of the way before its end was heard of.
+    unblocked: bool,
     /// Where its head stands in `ready`.
     ready_at: Option<(Priority, Timestamp)>,
 }
@@ -54,6 +56,8 @@ struct Scan {
     after: Option<OrderKey>,
     /// Since the scan began at the first key, something was left to the store.
     left_out: bool,
+    /// All lines were unblocked while a page was on its way.
+    stale: bool,
     /// Keys of which something was left to the store while a page was on its way.
     missed: BTreeSet<OrderKey>,
 }
@@ -128,11 +132,24 @@ impl Ordered {
 
     /// An attempt of a key ended.
     pub(super) fn ended(&mut self, key: OrderKey) {
-        self.change(key, |line| line.busy = false);
+        self.change(key, |line| {
+            line.busy = false;
+            line.unblocked = false;
+        });
     }
 
     /// The head of a key was given up on and blocks the rest.
     pub(super) fn block(&mut self, key: OrderKey) {
+        let unblocked = self.keys.get_mut(&key).is_some_and(|line| std::mem::take(&mut line.unblocked));
+        if unblocked {
+            // Look what the store has of it: it may be blocked by now all the same.
+            self.change(key, |line| {
+                line.busy = false;
+                line.window.clear();
+                line.window.mark_beyond();
+            });
+            return;
+        }
         self.blocked.insert(key);
         self.change(key, |line| {
             line.busy = false;
@@ -145,11 +162,17 @@ impl Ordered {
         if self.blocked.remove(&key) {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
+        } else if let Some(line) = self.keys.get_mut(&key) {
+            line.overtake();
+        } else if self.scan.asked {
+            self.leave_to_store(key);
         }
     }
 
     /// Nothing is blocked any more.
     pub(super) fn unblock_all(&mut self) {
+        self.keys.values_mut().for_each(KeyLine::overtake);
+        self.scan.stale = self.scan.asked;
         while let Some(key) = self.blocked.pop_first() {
             self.insert_key(key);
             self.change(key, |line| line.window.mark_beyond());
@@ -171,13 +194,20 @@ impl Ordered {
     pub(super) fn keys_page(&mut self, tickets: &[Ticket], end: bool, room: Room) {
         self.scan.asked = false;
         let missed = std::mem::take(&mut self.scan.missed);
+        if std::mem::take(&mut self.scan.stale) {
+            // It may show heads that are gone: it is asked for again.
+            self.scan.left_out |= !missed.is_empty();
+            return;
+        }
         let mut rest = tickets;
         while let Some(key) = rest.first().and_then(Ticket::order_key) {
             let count = rest.iter().take_while(|ticket| ticket.order_key() == Some(key)).count();
             let (of_key, further) = rest.split_at(count);
             rest = further;
             let cut = rest.is_empty() && !end;
-            self.find_key(key, of_key, !cut && !missed.contains(&key), room);
+            // What was missed may belong before all of these: the key is read anew.
+            let known = if missed.contains(&key) { &[] } else { of_key };
+            self.find_key(key, known, !cut && !missed.contains(&key), room);
             self.scan.after = Some(key);
         }
         if end {
@@ -188,6 +218,7 @@ impl Ordered {
 
     pub(super) fn keys_page_failed(&mut self) {
         self.scan.asked = false;
+        self.scan.stale = false;
         self.scan.missed.clear();
     }
 
@@ -262,7 +293,15 @@ impl Ordered {
 }
 
 impl KeyLine {
+    /// It is unblocked before it was seen to be blocked: by what is in flight, or by a page on its way.
+    fn overtake(&mut self) {
+        self.unblocked = self.busy;
+        if self.window.is_loading() {
+            self.window.mark_beyond();
+        }
+    }
+
     fn new(line: Line) -> Self {
-        KeyLine { window: Window::new(line), busy: false, ready_at: None }
+        KeyLine { window: Window::new(line), busy: false, unblocked: false, ready_at: None }
     }
 }

@@ -78,9 +78,12 @@ impl Scheduler {
 
     pub(super) fn owed(&mut self, ticket: &Ticket) -> Option<DestinationId> {
         self.pending_grows(ticket.line.destination, Depth::of(ticket))?;
-        // A page read after the commit may have brought it already.
-        if !self.in_flight.contains_key(&ticket.delivery) {
-            self.arrive(ticket);
+        match self.in_flight.get_mut(&ticket.delivery) {
+            None => self.arrive(ticket),
+            // A page read after the commit has brought it already.
+            Some(flight) if flight.ticket == *ticket => {}
+            // An operator was faster than the news of its end.
+            Some(flight) => flight.again = Some(*ticket),
         }
         Some(ticket.line.destination)
     }

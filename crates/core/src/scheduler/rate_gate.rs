@@ -22,6 +22,12 @@ impl RateGate {
         Timestamp::from_unix_ms(self.paid_us.saturating_sub(tolerance_us(limit)).div_ceil(US_PER_MS))
     }
 
+    /// Another limit holds from now: what was sent under the last one leaves at most the new burst to pay for.
+    pub(super) fn change(&mut self, limit: RateLimit, now: Timestamp) {
+        let unpaid_max = tolerance_us(limit) + interval_us(limit);
+        self.paid_us = self.paid_us.min(now.unix_ms() * US_PER_MS + unpaid_max);
+    }
+
     /// One is sent.
     pub(super) fn pass(&mut self, limit: RateLimit, now: Timestamp) {
         let now_us = now.unix_ms() * US_PER_MS;
@@ -75,6 +81,16 @@ mod tests {
             let found = passed(per_second, burst, ms);
             assert!(found.abs_diff(expected) <= expected / 500, "{per_second}/s, burst {burst}: {found}");
         }
+    }
+
+    #[test]
+    fn a_faster_limit_does_not_wait_for_what_a_slower_one_is_owed() {
+        let slow = RateLimit::new(0.001, Some(100)).unwrap();
+        let fast = RateLimit::new(10.0, Some(3)).unwrap();
+        let mut gate = RateGate::default();
+        (0..100).for_each(|_| gate.pass(slow, START));
+        gate.change(fast, START);
+        assert_eq!(gate.open_at(fast).since(START).as_millis(), 100);
     }
 
     #[test]

@@ -74,16 +74,15 @@ impl Scheduler {
 
     fn send(&mut self, band: Priority, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
-        let (ticket, raised) = destination
-            .take(band, now, self.promotion_age)
-            .expect("an eligible destination has something due");
+        // What stood in this band was raised or taken meanwhile: others of it have the turn.
+        let Some((ticket, raised)) = destination.take(band, now, self.promotion_age) else { return };
         destination.begin(&ticket, now);
         let account = destination.settings.account;
         self.waiting -= 1;
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);
         self.queue.sent(band, account);
-        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band });
+        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band, again: None });
         assert!(twice.is_none(), "a delivery is in flight once");
         actions.push(Action::Send(ticket));
     }
@@ -115,6 +114,9 @@ impl Scheduler {
                 After::Blocks => found.ordered(id).block(key),
                 After::Gone | After::DueAgain(_) => found.ordered(id).ended(key),
             });
+        }
+        if let Some(again) = flight.again {
+            self.arrive(&again);
         }
         Some(id)
     }

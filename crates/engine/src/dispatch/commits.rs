@@ -152,6 +152,9 @@ impl Dispatcher {
         }
         let verdict = self.verdict(&finished.attempt);
         self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
+        if after == After::Blocks && !self.blocks_when_dead(&finished.ticket) {
+            self.release(finished.ticket.line.destination);
+        }
     }
 
     /// Has it disabled, and sends it nothing from now on: until that is on disk, each attempt would be a dead letter.
@@ -165,6 +168,15 @@ impl Dispatcher {
             let stopped = Settings { paused: true, ..settings(&known, Timestamp::ZERO) };
             self.step(Input::Configure(id, stopped));
         }
+    }
+
+    /// Its lines stopped waiting for dead letters after this one was decided and before it was on disk.
+    fn release(&mut self, destination: DestinationId) {
+        let store = Arc::clone(&self.store);
+        self.work.push(Box::pin(async move {
+            let released = store.release(destination).await;
+            Done::Released(destination, released)
+        }));
     }
 
     /// The dead letter is on disk; its line in the file is a convenience.

@@ -62,6 +62,7 @@ enum Done {
     Keys(DestinationId, Result<Page, StoreError>),
     Content(Ticket, Result<Option<EventContent>, StoreError>),
     Kept(Result<(), StoreError>),
+    Released(DestinationId, Result<Depth, StoreError>),
 }
 
 /// What a turn of the loop brought.
@@ -104,6 +105,8 @@ pub(crate) struct Dispatcher {
     /// Operators whose word about a circuit was taken in this turn.
     orders: Vec<KeptReply>,
     drained: Option<oneshot::Sender<()>>,
+    /// Notes of circuits on their way to the store.
+    keeping: usize,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
     /// Destinations whose receiver answered 410, to be disabled.
@@ -134,6 +137,7 @@ impl Dispatcher {
             work: FuturesUnordered::new(),
             orders: Vec::new(),
             drained: None,
+            keeping: 0,
             admission,
             gone,
             dead_letter_file: None,
@@ -224,10 +228,22 @@ impl Dispatcher {
             }
             Done::Content(ticket, result) => self.content_loaded(ticket, result),
             Done::Kept(result) => {
+                self.keeping -= 1;
                 if let Err(error) = result {
                     self.fault.note(&error);
                     tracing::warn!(%error, "where circuits stand could not be noted for the next run");
                 }
+            }
+            Done::Released(destination, result) => self.released(destination, result),
+        }
+    }
+
+    fn released(&mut self, destination: DestinationId, result: Result<Depth, StoreError>) {
+        match result {
+            Ok(gone) => self.step(Input::UnblockedAll { destination, gone }),
+            Err(error) => {
+                self.fault.note(&error);
+                tracing::warn!(%error, %destination, "an ordered line could not be released");
             }
         }
     }
@@ -268,7 +284,7 @@ impl Dispatcher {
         if self.fault.is_told() {
             return true;
         }
-        let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle();
+        let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle() && self.keeping == 0;
         match self.drained.take() {
             Some(done) if idle => {
                 let _ = done.send(());

@@ -45,7 +45,7 @@ impl Dispatcher {
     }
 
     /// Whether the rest of an ordered line waits for this one even when it is given up on.
-    fn blocks_when_dead(&self, ticket: &Ticket) -> bool {
+    pub(super) fn blocks_when_dead(&self, ticket: &Ticket) -> bool {
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let blocks = catalog.any_destination(ticket.line.destination).is_some_and(|destination| {
             destination.ordering != Ordering::None && destination.on_dead_letter == OnDeadLetter::Block

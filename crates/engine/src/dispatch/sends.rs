@@ -41,6 +41,7 @@ impl Dispatcher {
         for (destination, record) in &circuits {
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
         }
+        self.keeping += 1;
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
             let kept = store.keep_circuits(circuits).await;

@@ -1,9 +1,9 @@
 //! Stopping: what is under way ends, what waits stays owed, and nothing is lost or sent twice.
 
 use crate::gateway::{Gateway, Setup, arrival};
-use crate::receiver::{OK, Receiver};
+use crate::receiver::{BROKEN, OK, Receiver};
 use crate::wait::wait_until;
-use postrider_core::destination::MaxConcurrency;
+use postrider_core::destination::{CircuitPolicy, MaxConcurrency};
 use postrider_engine::{IngestError, StopReport};
 use postrider_store::{MemoryStore, Store};
 use std::sync::Arc;
@@ -47,6 +47,23 @@ async fn a_stop_waits_for_what_is_under_way_and_leaves_the_rest_to_the_next_star
     let gateway = start_on(&store).await;
     until_nothing_is_owed(&gateway).await;
     assert_eq!((receiver.requests().len(), receiver.repeated().len()), (10, 0));
+}
+
+#[tokio::test]
+async fn a_circuit_that_the_last_attempt_opens_is_open_at_the_next_start() {
+    let (receiver, store) = (Receiver::holding(BROKEN).await, Arc::new(MemoryStore::new()));
+    let gateway = start_on(&store).await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.circuit = CircuitPolicy::new(Some(1), None, None).unwrap();
+    gateway.route("**", &destination).await;
+    gateway.accept("fails").await;
+    receiver.until_requests(1).await;
+    let engine = Arc::clone(&gateway.engine);
+    let stop = tokio::spawn(async move { engine.stop(Duration::from_secs(10)).await.unwrap() });
+    wait_until("it is stopping", async || gateway.engine.ready().err()).await;
+    receiver.release();
+    assert_eq!(stop.await.unwrap(), StopReport::Clean);
+    assert_eq!(store.configuration().await.unwrap().circuits.len(), 1);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use crate::switched_store::{Switch, SwitchedStore};
 use crate::tls_receiver::trusting;
 use crate::wait::{wait_until, wait_within};
 use postrider_core::delivery::DeliveryStatus;
+use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_engine::send::{AddressGuard, Connector};
 use postrider_engine::{ChangeError, Engine, EngineOptions, IngestError};
 use postrider_store::{Change, MemoryStore, Store, StoreError};
@@ -73,6 +74,27 @@ async fn a_full_disk_refuses_events_keeps_outcomes_and_recovers_by_itself() {
 #[tokio::test]
 async fn a_store_that_is_away_refuses_events_keeps_outcomes_and_recovers_by_itself() {
     check_passing(AWAY, IngestError::Unavailable).await;
+}
+
+#[tokio::test]
+async fn a_line_told_to_skip_skips_a_dead_letter_that_waited_for_the_disk() {
+    let (receiver, store) = (Receiver::holding(BROKEN).await, SwitchedStore::new());
+    let gateway = start_on(&store).await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.ordering = Ordering::Strict;
+    destination.retry_policy = Some(every(Duration::from_secs(1), 1));
+    gateway.route("**", &destination).await;
+    gateway.accept("given up on").await;
+    gateway.accept("behind it").await;
+    receiver.until_requests(1).await;
+
+    store.commits.send_replace(AWAY);
+    receiver.release();
+    until_refused(&store, 1).await;
+    destination.on_dead_letter = OnDeadLetter::Skip;
+    gateway.put(&destination).await;
+    store.commits.send_replace(Switch::Works);
+    receiver.until_requests(2).await;
 }
 
 #[tokio::test]

@@ -1,63 +1,51 @@
-//! The ledger against the store: what is owed is exactly what is in the queue, and every delivery has its end.
+//! The books are compared: with the store's queue after every stop, with events and dead letters at the end.
 
-use super::{Ledger, Stand, retried};
+use super::{Ledger, Stand};
 use crate::breach::Breach;
 use crate::report::Report;
 use postrider_core::delivery::{DeliveryStatus, Ticket};
-use postrider_core::id::{DeliveryId, EventId};
-use postrider_core::outcome::Next;
-use postrider_store::EventDetail;
+use postrider_core::id::{AccountId, DeliveryId, EventId};
+use postrider_store::{DeadLetter, EventDetail};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Ledger {
-    /// While nothing is in flight the queue must hold what is owed, row by row. What a crash hid is learned here.
-    pub(crate) fn audit_queue(&mut self, rows: &[Ticket]) -> Result<(), Breach> {
+    /// While nothing is in flight the queue must hold what is owed and what blocks, row by row.
+    pub(crate) fn audit_queue(&self, rows: &[Ticket]) -> Result<(), Breach> {
         assert!(self.in_flight.is_empty(), "an audit is for a gateway at rest");
         let by_delivery: BTreeMap<DeliveryId, &Ticket> = rows.iter().map(|row| (row.delivery, row)).collect();
-        self.learn(&by_delivery)?;
+        let wrong = |row: &Ticket| Breach::WrongRow(Box::new(*row));
+        if by_delivery.len() < rows.len() {
+            let twice = rows.iter().find(|row| by_delivery[&row.delivery] != *row);
+            return Err(twice.map_or(Breach::Spins, wrong));
+        }
         for row in rows {
-            let entry = self.entries.get(&row.delivery).ok_or(Breach::WrongRow(*row))?;
+            let entry = self.entries.get(&row.delivery).ok_or_else(|| wrong(row))?;
             let legal = match entry.stand {
-                Stand::Owed => entry.ticket == *row,
+                Stand::Owed | Stand::Blocks => entry.ticket == *row,
                 Stand::Doomed => true,
                 Stand::InFlight | Stand::Delivered | Stand::Dead => false,
             };
             if !legal {
-                return Err(Breach::WrongRow(*row));
+                return Err(wrong(row));
             }
         }
-        let mut owed = self.owed.values().flatten().map(|(_, delivery)| *delivery);
+        let stands = |stand| matches!(stand, Stand::Owed | Stand::Blocks);
+        let mut owed = self.entries.iter().filter(|(_, entry)| stands(entry.stand)).map(|(id, _)| *id);
         match owed.find(|delivery| !by_delivery.contains_key(delivery)) {
             Some(lost) => Err(Breach::Lost(lost)),
             None => Ok(()),
         }
     }
 
-    /// What was in flight at a crash is either as it was, or as its answer made it.
-    fn learn(&mut self, rows: &BTreeMap<DeliveryId, &Ticket>) -> Result<(), Breach> {
-        for (delivery, answered) in std::mem::take(&mut self.unsure) {
-            let entry = self.entries.get_mut(&delivery).expect("what was sent was accepted");
-            let before = entry.ticket;
-            match (rows.get(&delivery), answered) {
-                (Some(row), _) if **row == before => {
-                    entry.stand = Stand::Owed;
-                    entry.excused = true;
-                    self.owe(before);
-                }
-                (Some(row), Some(Next::Retry { due })) if **row == retried(&before, due) => {
-                    self.settle(delivery, Next::Retry { due });
-                }
-                (None, Some(end @ (Next::Delivered | Next::Dead(_)))) => self.settle(delivery, end),
-                (Some(row), _) => return Err(Breach::WrongRow(**row)),
-                (None, _) => return Err(Breach::Lost(delivery)),
-            }
-        }
-        Ok(())
+    /// The events of all that was accepted, with whose they are.
+    pub(crate) fn events(&self) -> BTreeSet<(AccountId, EventId)> {
+        let owner = |ticket: &Ticket| self.destinations[&ticket.line.destination].account;
+        self.entries.values().map(|entry| (owner(&entry.ticket), entry.ticket.event)).collect()
     }
 
-    /// The events of all that was accepted.
-    pub(crate) fn events(&self) -> BTreeSet<EventId> {
-        self.entries.values().map(|entry| entry.ticket.event).collect()
+    /// All accounts.
+    pub(crate) fn accounts(&self) -> Vec<AccountId> {
+        self.accounts.keys().copied().collect()
     }
 
     /// At the end every delivery is delivered or dead, as the receiver saw it, with its attempts in a row.
@@ -73,11 +61,35 @@ impl Ledger {
             };
             *counter += 1;
             report.accepted += 1;
-            let numbers = event.attempts.iter().filter(|attempt| attempt.delivery == id);
-            if !numbers.map(|attempt| attempt.number).eq(1..=delivery.attempts) {
+            report.revived += entry.revivals as u64;
+            let own = event.attempts.iter().filter(|attempt| attempt.delivery == id);
+            let numbers: Vec<u32> = own.map(|attempt| attempt.number).collect();
+            // Each time it was made owed again its attempts were counted from one.
+            let in_a_row = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1 || pair[1] == 1);
+            let starts = numbers.iter().filter(|number| **number == 1).count();
+            if !in_a_row || starts > entry.revivals + 1 || numbers.first().is_some_and(|first| *first != 1) {
                 return Err(Breach::WrongAttempts(id));
             }
         }
         Ok(())
+    }
+
+    /// At the end there is one dead letter for each delivery that was given up on and not discarded.
+    pub(crate) fn audit_dead_letters(&self, listed: &[DeadLetter]) -> Result<(), Breach> {
+        let mut seen = BTreeSet::new();
+        for letter in listed {
+            let id = letter.delivery;
+            let entry = self.entries.get(&id).ok_or(Breach::Phantom(id))?;
+            let legal = matches!(entry.stand, Stand::Dead | Stand::Doomed) && !entry.discarded;
+            if !legal || !seen.insert(id) {
+                return Err(Breach::WrongDeadLetter(id));
+            }
+        }
+        let given_up =
+            self.entries.iter().filter(|(_, entry)| entry.stand == Stand::Dead && !entry.discarded);
+        match given_up.map(|(id, _)| *id).find(|id| !seen.contains(id)) {
+            Some(missing) => Err(Breach::WrongDeadLetter(missing)),
+            None => Ok(()),
+        }
     }
 }

@@ -2,30 +2,46 @@
 //! may be sent now, what must be sent now, and what the store must hold.
 
 mod audit;
-mod limits;
+mod circuit;
+mod letters;
+mod line_up;
+mod rate;
+mod terms;
+mod turns;
+mod waiting;
 
-use crate::breach::Breach;
-use limits::Limits;
-use postrider_core::delivery::{Priority, Ticket};
-use postrider_core::id::{AttemptId, DeliveryId, DestinationId};
+use crate::breach::{Breach, Mismatch};
+use line_up::LineUp;
+use postrider_core::breaker::CircuitRecord;
+use postrider_core::delivery::{Lane, Line, OrderKey, Ticket};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId};
+use postrider_core::limits::{KEY_WINDOW_MAX, WINDOW_MAX};
 use postrider_core::outcome::Next;
+use postrider_core::scheduler::{SchedulerOptions, Share, Verdict};
 use postrider_core::time::Timestamp;
 use postrider_store::NewEvent;
 use std::collections::{BTreeMap, BTreeSet};
+use terms::Terms;
 
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    slots: usize,
+    options: SchedulerOptions,
     entries: BTreeMap<DeliveryId, Entry>,
-    destinations: BTreeMap<DestinationId, Limits>,
+    accounts: BTreeMap<AccountId, Share>,
+    destinations: BTreeMap<DestinationId, Terms>,
     /// Sent, and its slot not given back.
     in_flight: BTreeMap<DeliveryId, Flight>,
-    /// In flight when the gateway died: what became of them is only seen in the store.
-    unsure: BTreeMap<DeliveryId, Option<Next>>,
     /// Requests of dead runs that the receiver still works on.
-    orphans: BTreeMap<AttemptId, DestinationId>,
-    owed: BTreeMap<DestinationId, BTreeSet<(Timestamp, DeliveryId)>>,
-    bands: BTreeSet<(DestinationId, Priority)>,
+    orphans: BTreeMap<AttemptId, (DestinationId, Option<OrderKey>)>,
+    owed: BTreeMap<DestinationId, LineUp>,
+    /// Lines that were ever in use.
+    lines: BTreeSet<Line>,
+    /// Circuits that moved in this step and must be kept for the next run.
+    moved: Vec<DestinationId>,
+    /// What the store has of circuits.
+    kept: BTreeMap<DestinationId, CircuitRecord>,
+    /// Sent in this step.
+    sent_now: Vec<Ticket>,
     stopping: bool,
     repeated: u64,
 }
@@ -37,6 +53,9 @@ struct Entry {
     stand: Stand,
     /// It was in flight at a crash, so that the next attempt may repeat one that the receiver has seen.
     excused: bool,
+    /// Times an operator made it owed again.
+    revivals: usize,
+    discarded: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,28 +64,45 @@ enum Stand {
     InFlight,
     Delivered,
     Dead,
+    /// Dead, and its ordered line waits for it.
+    Blocks,
     /// Its destination was deleted.
     Doomed,
 }
 
 #[derive(Debug)]
 struct Flight {
-    destination: DestinationId,
+    ticket: Ticket,
+    account: AccountId,
     attempt: AttemptId,
-    answered: Option<Next>,
+    sent_at: Timestamp,
+    answered: Option<Answered>,
+    committed: bool,
+}
+
+/// What a receiver said, and what follows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answered {
+    pub(crate) next: Next,
+    /// If it is dead, its ordered line waits for it.
+    pub(crate) blocks_line: bool,
+    pub(crate) verdict: Verdict,
 }
 
 impl Ledger {
-    pub(crate) fn new(slots: u32) -> Self {
+    pub(crate) fn new(options: SchedulerOptions) -> Self {
         Ledger {
-            slots: slots as usize,
+            options,
             entries: BTreeMap::new(),
+            accounts: BTreeMap::new(),
             destinations: BTreeMap::new(),
             in_flight: BTreeMap::new(),
-            unsure: BTreeMap::new(),
             orphans: BTreeMap::new(),
             owed: BTreeMap::new(),
-            bands: BTreeSet::new(),
+            lines: BTreeSet::new(),
+            moved: Vec::new(),
+            kept: BTreeMap::new(),
+            sent_now: Vec::new(),
             stopping: false,
             repeated: 0,
         }
@@ -77,8 +113,8 @@ impl Ledger {
         for ticket in event.tickets() {
             let deleted = self.is_deleted(ticket.line.destination);
             let stand = if deleted { Stand::Doomed } else { Stand::Owed };
-            self.entries.insert(ticket.delivery, Entry { ticket, stand, excused: false });
-            self.bands.insert((ticket.line.destination, ticket.line.priority));
+            let entry = Entry { ticket, stand, excused: false, revivals: 0, discarded: false };
+            self.entries.insert(ticket.delivery, entry);
             if !deleted {
                 self.owe(ticket);
             }
@@ -87,61 +123,89 @@ impl Ledger {
 
     /// A request went out.
     pub(crate) fn sent(&mut self, now: Timestamp, sent: &Ticket, attempt: AttemptId) -> Result<(), Breach> {
-        self.check_limits(sent)?;
+        self.check_limits(now, sent)?;
         let entry = self.entries.get_mut(&sent.delivery).ok_or(Breach::Phantom(sent.delivery))?;
         match entry.stand {
+            _ if self.in_flight.contains_key(&sent.delivery) => {
+                return Err(Breach::TwiceAtOnce(sent.delivery));
+            }
             Stand::Owed => {}
             Stand::InFlight => return Err(Breach::TwiceAtOnce(sent.delivery)),
-            Stand::Delivered | Stand::Dead => return Err(Breach::Repeated(sent.delivery)),
+            Stand::Delivered | Stand::Dead | Stand::Blocks => return Err(Breach::Repeated(sent.delivery)),
             Stand::Doomed => return Err(Breach::SentToDeleted(sent.line.destination)),
         }
         if now < entry.ticket.due {
             return Err(Breach::Early { delivery: sent.delivery, due: entry.ticket.due });
         }
         if *sent != entry.ticket {
-            return Err(Breach::WrongTicket { sent: *sent, expected: entry.ticket });
+            return Err(Breach::WrongTicket(Box::new(Mismatch { sent: *sent, expected: entry.ticket })));
         }
         entry.stand = Stand::InFlight;
         self.repeated += u64::from(std::mem::take(&mut entry.excused));
         let destination = sent.line.destination;
-        self.owed.entry(destination).or_default().remove(&sent.place());
-        self.in_flight.insert(sent.delivery, Flight { destination, attempt, answered: None });
+        let lines = self.owed.entry(destination).or_default();
+        lines.check_order(sent)?;
+        lines.begin(sent);
+        let terms = self.destinations.get_mut(&destination).ok_or(Breach::Phantom(sent.delivery))?;
+        terms.sent(now, sent)?;
+        let (ticket, account) = (*sent, terms.account);
+        let flight = Flight { ticket, account, attempt, sent_at: now, answered: None, committed: false };
+        self.in_flight.insert(sent.delivery, flight);
+        self.sent_now.push(ticket);
         Ok(())
     }
 
     /// The receiver is done with a request, and this follows.
-    pub(crate) fn answered(&mut self, delivery: DeliveryId, next: Next) {
+    pub(crate) fn answered(&mut self, delivery: DeliveryId, answered: Answered) {
         let flight = self.in_flight.get_mut(&delivery).expect("what is answered was sent");
-        flight.answered = Some(next);
+        flight.answered = Some(answered);
     }
 
-    /// The gateway gives the slot back, so what followed must be on disk.
-    pub(crate) fn released(&mut self, delivery: DeliveryId) -> DestinationId {
-        let flight = self.in_flight.remove(&delivery).expect("what gives its slot back had one");
-        let next = flight.answered.expect("what gives its slot back was answered");
-        self.settle(delivery, next);
-        flight.destination
-    }
-
-    fn settle(&mut self, delivery: DeliveryId, next: Next) {
+    /// What followed is said to be on disk.
+    pub(crate) fn committed(&mut self, delivery: DeliveryId) {
+        let flight = self.in_flight.get_mut(&delivery).expect("what is recorded was sent");
+        flight.committed = true;
+        let Answered { next, blocks_line, .. } = flight.answered.expect("what is recorded was answered");
         let entry = self.entries.get_mut(&delivery).expect("what was sent was accepted");
         if entry.stand == Stand::Doomed {
             return;
         }
+        let ticket = &mut entry.ticket;
         match next {
             Next::Delivered => entry.stand = Stand::Delivered,
-            Next::Dead(_) => entry.stand = Stand::Dead,
-            Next::Retry { due } => {
-                entry.ticket = retried(&entry.ticket, due);
-                entry.stand = Stand::Owed;
-                let ticket = entry.ticket;
-                self.owe(ticket);
+            Next::Dead(_) if !blocks_line => entry.stand = Stand::Dead,
+            Next::Dead(_) => {
+                *ticket = ticket.due_again(Timestamp::MAX);
+                entry.stand = Stand::Blocks;
             }
+            Next::Retry { due } => {
+                *ticket = ticket.due_again(due);
+                entry.stand = Stand::Owed;
+            }
+        }
+        let (ticket, stand) = (entry.ticket, entry.stand);
+        if matches!(stand, Stand::Owed | Stand::Blocks) {
+            self.owe(ticket);
         }
     }
 
+    /// The scheduler hears of it, and has the slot back.
+    pub(crate) fn released(&mut self, now: Timestamp, delivery: DeliveryId) -> DestinationId {
+        let flight = self.in_flight.remove(&delivery).expect("what gives its slot back had one");
+        let answered = flight.answered.expect("what gives its slot back was answered");
+        let destination = flight.ticket.line.destination;
+        self.owed.entry(destination).or_default().end(&flight.ticket);
+        if let Some(terms) = self.destinations.get_mut(&destination).filter(|terms| !terms.deleted)
+            && terms.learn(now, delivery, answered.verdict)
+        {
+            self.moved.push(destination);
+        }
+        destination
+    }
+
     fn owe(&mut self, ticket: Ticket) {
-        self.owed.entry(ticket.line.destination).or_default().insert(ticket.place());
+        self.lines.insert(ticket.line);
+        self.owed.entry(ticket.line.destination).or_default().owe(&ticket);
     }
 
     /// The gateway was told to stop.
@@ -149,14 +213,23 @@ impl Ledger {
         self.stopping = true;
     }
 
-    /// The gateway died. What it had in flight goes on at the receivers, unless it was answered already.
-    pub(crate) fn crashed(&mut self) {
+    /// The gateway is gone, in order or not. What it had in flight goes on at the receivers, unless it was answered
+    /// already, and is owed as before, unless what followed is on disk.
+    pub(crate) fn ended(&mut self) {
+        self.sent_now.clear();
+        self.moved.clear();
         for (delivery, flight) in std::mem::take(&mut self.in_flight) {
+            let Ticket { line, .. } = flight.ticket;
             if flight.answered.is_none() {
-                self.orphans.insert(flight.attempt, flight.destination);
+                self.orphans.insert(flight.attempt, (line.destination, flight.ticket.order_key()));
             }
-            if self.entries[&delivery].stand == Stand::InFlight {
-                self.unsure.insert(delivery, flight.answered);
+            self.owed.entry(line.destination).or_default().end(&flight.ticket);
+            let entry = self.entries.get_mut(&delivery).expect("what was sent was accepted");
+            if entry.stand == Stand::InFlight {
+                entry.stand = Stand::Owed;
+                entry.excused = true;
+                let ticket = entry.ticket;
+                self.owe(ticket);
             }
         }
     }
@@ -173,7 +246,7 @@ impl Ledger {
 
     /// Deliveries owed, those in flight not included.
     pub(crate) fn owed(&self) -> usize {
-        self.owed.values().map(BTreeSet::len).sum()
+        self.owed.values().map(LineUp::len).sum()
     }
 
     /// Attempts that repeated one hidden by a crash.
@@ -181,13 +254,13 @@ impl Ledger {
         self.repeated
     }
 
-    /// How many lines were ever in use: a fresh and a retry lane for each destination and priority.
-    pub(crate) fn lines(&self) -> usize {
-        2 * self.bands.len()
+    /// So many tickets are in memory, more than ever before. What is allowed only grows, so less need not be checked.
+    pub(crate) fn check_memory(&self, waiting: usize) -> Result<(), Breach> {
+        let room = |line: &Line| match line.lane {
+            Lane::Ordered(_) if self.always_by_key(line.destination) => KEY_WINDOW_MAX,
+            _ => WINDOW_MAX,
+        };
+        let bound = self.lines.iter().map(room).sum();
+        if waiting <= bound { Ok(()) } else { Err(Breach::Memory { waiting, bound }) }
     }
-}
-
-/// A ticket after a failed attempt.
-fn retried(ticket: &Ticket, due: Timestamp) -> Ticket {
-    ticket.due_again(due)
 }

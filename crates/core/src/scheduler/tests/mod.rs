@@ -3,6 +3,7 @@
 mod circuit;
 mod limits;
 mod ordered;
+mod overtaken;
 mod paging;
 mod properties;
 mod turns;

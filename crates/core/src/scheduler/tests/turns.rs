@@ -113,6 +113,20 @@ fn a_time_of_being_paused_does_not_make_urgent() {
 }
 
 #[test]
+fn what_is_raised_leaves_no_turn_behind_for_the_less_urgent() {
+    let mut bench = Bench::new(1, 3, 5);
+    let busy = bench.owe(0)[0];
+    bench.owe_at(1, Priority::Bulk);
+    bench.pass(PROMOTION_AGE_DEFAULT);
+    bench.pass(PROMOTION_AGE_DEFAULT);
+    let raised = bench.finish(busy, None)[0];
+    bench.owe_at(1, Priority::Bulk);
+    bench.owe_at(2, Priority::Normal);
+    let next = bench.finish(raised, None);
+    assert_eq!((next.len(), bench.in_flight_to(2)), (1, 1), "normal goes before bulk");
+}
+
+#[test]
 fn accounts_share_by_weight_whatever_they_owe() {
     let mut bench = Bench::with(SchedulerOptions::of_slots(8));
     for (account, weight, destinations) in [(1, 1, 5), (2, 3, 1), (3, 4, 2)] {

@@ -1,0 +1,135 @@
+//! A circuit as it should stand by what was reported, and what a receiver asked for.
+
+use crate::breach::Breach;
+use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
+use postrider_core::delivery::Ticket;
+use postrider_core::destination::CircuitPolicy;
+use postrider_core::id::DeliveryId;
+use postrider_core::outcome::Health;
+use postrider_core::time::Timestamp;
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+pub(super) struct CircuitModel {
+    state: State,
+    /// Times it opened since it was last closed.
+    trips: u32,
+    /// It has closed in this run, so that the destination begins slowly.
+    pub(super) recovered: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Closed { failures: u32 },
+    Open { until: Timestamp },
+    Probing { probe: Option<DeliveryId> },
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State::Closed { failures: 0 }
+    }
+}
+
+impl CircuitModel {
+    /// As the store kept it.
+    pub(super) fn restored(record: CircuitRecord) -> Self {
+        let state = match record.circuit {
+            Circuit::Closed => State::default(),
+            Circuit::Open { until } => State::Open { until },
+            Circuit::HalfOpen => State::Probing { probe: None },
+        };
+        CircuitModel { state, trips: record.trips, recovered: false }
+    }
+
+    /// What the store must be told.
+    pub(super) fn record(&self) -> CircuitRecord {
+        let circuit = match self.state {
+            State::Closed { .. } => Circuit::Closed,
+            State::Open { until } => Circuit::Open { until },
+            State::Probing { .. } => Circuit::HalfOpen,
+        };
+        CircuitRecord { circuit, trips: self.trips }
+    }
+
+    /// Whether an attempt must be let through.
+    pub(super) fn lets_pass(&self, now: Timestamp) -> bool {
+        match self.state {
+            State::Closed { .. } | State::Probing { probe: None } => true,
+            State::Open { until } => until <= now,
+            State::Probing { probe: Some(_) } => false,
+        }
+    }
+
+    /// The probe that is under way.
+    pub(super) fn probe(&self) -> Option<DeliveryId> {
+        if let State::Probing { probe } = self.state { probe } else { None }
+    }
+
+    /// A request went out.
+    pub(super) fn sent(&mut self, now: Timestamp, sent: &Ticket) -> Result<(), Breach> {
+        let destination = sent.line.destination;
+        match self.state {
+            State::Closed { .. } => return Ok(()),
+            State::Open { until } if now < until => return Err(Breach::SentWhileOpen { destination, until }),
+            State::Probing { probe: Some(_) } => return Err(Breach::SecondProbe(destination)),
+            State::Open { .. } | State::Probing { probe: None } => {}
+        }
+        self.state = State::Probing { probe: Some(sent.delivery) };
+        Ok(())
+    }
+
+    /// The scheduler hears how an attempt went. Whether the circuit moves.
+    pub(super) fn learn(
+        &mut self,
+        now: Timestamp,
+        policy: CircuitPolicy,
+        delivery: DeliveryId,
+        health: Health,
+    ) -> bool {
+        let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
+        match self.state {
+            State::Closed { failures } if failed && failures + 1 >= policy.threshold() => {
+                self.open(now, policy);
+            }
+            State::Closed { failures } if failed => {
+                self.state = State::Closed { failures: failures + 1 };
+                return false;
+            }
+            State::Closed { .. } => {
+                if health == Health::Good {
+                    self.state = State::default();
+                }
+                return false;
+            }
+            State::Probing { probe: Some(probe) } if probe == delivery && failed => self.open(now, policy),
+            State::Probing { probe: Some(probe) } if probe == delivery => self.close(),
+            State::Probing { .. } | State::Open { .. } => return false,
+        }
+        true
+    }
+
+    /// An operator's word.
+    pub(super) fn order(&mut self, order: CircuitOrder) {
+        match order {
+            CircuitOrder::Open => self.state = State::Open { until: Timestamp::MAX },
+            CircuitOrder::HalfOpen => self.state = State::Probing { probe: None },
+            CircuitOrder::Close => self.close(),
+        }
+    }
+
+    /// Twice as long each time, up to the longest.
+    fn open(&mut self, now: Timestamp, policy: CircuitPolicy) {
+        let mut cooldown = policy.cooldown();
+        for _ in 0..self.trips.min(32) {
+            cooldown = (cooldown * 2).min(policy.cooldown_max());
+        }
+        assert!(cooldown > Duration::ZERO, "a cooldown takes time");
+        self.trips += 1;
+        self.state = State::Open { until: now.after(cooldown) };
+    }
+
+    fn close(&mut self) {
+        *self = CircuitModel { recovered: true, ..CircuitModel::default() };
+    }
+}

@@ -1,0 +1,158 @@
+//! Whose turn it was: bands under their floor first, else the most urgent; and nobody is passed over for long.
+
+use super::line_up::rank;
+use super::{Flight, Ledger};
+use crate::breach::Breach;
+use postrider_core::delivery::{Priority, Ticket};
+use postrider_core::id::DestinationId;
+use postrider_core::time::Timestamp;
+
+/// One of eight, and as much again for what the checker cannot see.
+const LANE_PASSED_MAX: usize = 16;
+
+/// A destination that has something to send at a priority.
+struct Waiting {
+    id: DestinationId,
+    priority: Priority,
+    /// It waited long enough to stand in this band, or in a more urgent one.
+    band_at_least: Priority,
+    /// It did not wait long enough to stand in another band than its priority's.
+    young: bool,
+}
+
+impl Ledger {
+    /// After a step: whether what was sent in it had its turn. `limit` is how many at once the scheduler allows a
+    /// destination; `None` while that one waits for something outside of the scheduler.
+    pub(crate) fn check_turns(
+        &mut self,
+        now: Timestamp,
+        limit: impl Fn(DestinationId) -> Option<usize>,
+    ) -> Result<(), Breach> {
+        let sent = std::mem::take(&mut self.sent_now);
+        if let Some(moved) = self.moved.first() {
+            return Err(Breach::NotKept(*moved));
+        }
+        for ticket in &sent {
+            let to = ticket.line.destination;
+            let limit = limit(to);
+            if let Some(max) = limit.filter(|max| self.slots_used(to) > *max) {
+                return Err(Breach::OverConcurrency { destination: to, max });
+            }
+            if let Some(terms) = self.destinations.get_mut(&to) {
+                terms.waits[ticket.priority.index()] = None;
+            }
+            // Of a line whose page is on its way the scheduler may know nothing, and what waited long enough to be
+            // raised has its turns in another band.
+            match limit {
+                Some(_) if self.is_young(ticket.due, now) => self.count_lanes(now, ticket)?,
+                _ => self.forgive_lanes(to),
+            }
+        }
+        // What waited long enough to be raised may stand in any band.
+        let sent: Vec<&Ticket> = sent.iter().filter(|ticket| self.is_young(ticket.due, now)).collect();
+        if !sent.is_empty() {
+            self.note_waiting(now, limit)?;
+        }
+        if sent.is_empty() {
+            return Ok(());
+        }
+        for waiting in self.who_waits(now) {
+            self.check_bands(&waiting, &sent)?;
+            self.count_passing(&waiting, &sent)?;
+        }
+        Ok(())
+    }
+
+    /// Those in whose way is nothing but that it was not their turn.
+    fn who_waits(&self, now: Timestamp) -> Vec<Waiting> {
+        let bands = |id: DestinationId| Priority::ALL.into_iter().map(move |band| (id, band));
+        let waits = |(id, priority): (DestinationId, Priority)| {
+            let terms = &self.destinations[&id];
+            let (due, _) = self.owed.get(&id)?.first_due(priority, now)?;
+            let since = terms.waits[priority.index()].filter(|_| !self.is_full(terms.account))?.since;
+            let waited = now.since(since.max(due)).as_millis();
+            let raised = self.options.promotion_age.map_or(0, |age| waited / age.as_millis());
+            let band_at_least = priority.raised(u64::try_from(raised).unwrap_or(u64::MAX));
+            Some(Waiting { id, priority, band_at_least, young: self.is_young(due, now) })
+        };
+        self.destinations.keys().copied().flat_map(bands).filter_map(waits).collect()
+    }
+
+    fn is_young(&self, due: Timestamp, now: Timestamp) -> bool {
+        self.options.promotion_age.is_none_or(|age| now.since(due) < age)
+    }
+
+    fn check_bands(&self, waits: &Waiting, sent: &[&Ticket]) -> Result<(), Breach> {
+        let (waiting, band) = (waits.id, waits.band_at_least);
+        let floor = self.options.floors.of(waits.priority) as usize;
+        let under_floor = waits.young && self.possibly_in(waits.priority) < floor;
+        for ticket in sent {
+            let over_floor =
+                self.surely_in(ticket.priority) > self.options.floors.of(ticket.priority) as usize;
+            let sent = ticket.delivery;
+            if over_floor && under_floor {
+                return Err(Breach::FloorIgnored { waiting, band, sent });
+            }
+            if over_floor && band < ticket.priority {
+                return Err(Breach::LessUrgentFirst { waiting, band, sent });
+            }
+        }
+        Ok(())
+    }
+
+    /// Attempts that surely have a slot of this band.
+    fn surely_in(&self, band: Priority) -> usize {
+        let sure = |flight: &&Flight| {
+            flight.ticket.priority == band && self.is_young(flight.ticket.due, flight.sent_at)
+        };
+        self.in_flight.values().filter(sure).count()
+    }
+
+    /// Attempts that may have a slot of this band: its own, and less urgent ones that had waited long.
+    fn possibly_in(&self, band: Priority) -> usize {
+        let possible = |flight: &&Flight| {
+            let raised = !self.is_young(flight.ticket.due, flight.sent_at);
+            flight.ticket.priority == band || (raised && flight.ticket.priority > band)
+        };
+        self.in_flight.values().filter(possible).count()
+    }
+
+    /// Counts what went in the same band meanwhile: what the weights make of a round for each destination of its
+    /// account, and one more for what the checker cannot see.
+    fn count_passing(&mut self, waits: &Waiting, sent: &[&Ticket]) -> Result<(), Breach> {
+        let (id, band) = (waits.id, waits.priority);
+        let others = sent.iter().filter(|ticket| ticket.priority == band).count();
+        let account = self.destinations[&id].account;
+        let of_account = self.destinations.values().filter(|terms| terms.account == account).count();
+        let weights: u32 = self.accounts.values().map(|share| share.weight.get()).sum();
+        let bound = weights as usize * (of_account + 1);
+        let Some(terms) = self.destinations.get_mut(&id) else { return Ok(()) };
+        let Some(waits) = &mut terms.waits[band.index()] else { return Ok(()) };
+        waits.passed_over += others;
+        if waits.passed_over > bound {
+            return Err(Breach::PassedOver { waiting: id, band, times: waits.passed_over });
+        }
+        Ok(())
+    }
+
+    fn forgive_lanes(&mut self, id: DestinationId) {
+        if let Some(terms) = self.destinations.get_mut(&id) {
+            terms.lanes_passed = Default::default();
+        }
+    }
+
+    /// Of a destination's turns each lane has its share: at least one of eight, and a retry goes before a replay.
+    fn count_lanes(&mut self, now: Timestamp, sent: &Ticket) -> Result<(), Breach> {
+        let (id, band) = (sent.line.destination, sent.priority);
+        let firsts = self.owed.get(&id).map(|owed| owed.firsts_due(band, now)).unwrap_or_default();
+        let due = firsts.map(|first| first.is_some_and(|(due, _)| self.is_young(due, now)));
+        let Some(terms) = self.destinations.get_mut(&id) else { return Ok(()) };
+        for (lane, passed) in terms.lanes_passed[band.index()].iter_mut().enumerate() {
+            *passed = if due[lane] && lane != rank(sent) { *passed + 1 } else { 0 };
+            if *passed > LANE_PASSED_MAX {
+                return Err(Breach::LaneStarves { destination: id, band, times: *passed });
+            }
+        }
+        Ok(())
+    }
+}
