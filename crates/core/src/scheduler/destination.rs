@@ -15,10 +15,18 @@ use crate::limits::WINDOW_MAX;
 use crate::time::Timestamp;
 use std::time::Duration;
 
+/// A quarter of a destination's concurrency is out of reach of retries and replays, so that a storm of them does not
+/// keep fresh events waiting.
+const KEPT_FOR_FRESH: u32 = 4;
+/// With less concurrency nothing is kept: it would be a great share of it.
+const KEEPS_FROM_LIMIT: u32 = 8;
+
 #[derive(Debug)]
 pub(super) struct Destination {
     pub(super) settings: Settings,
     pub(super) in_flight: u32,
+    /// Retries and replays among them.
+    late_in_flight: u32,
     /// Owed in all, in memory or not, in flight or not.
     pub(super) pending: Depth,
     /// In which bands it stands in the queue of those that may send.
@@ -72,6 +80,7 @@ impl Destination {
         Destination {
             settings,
             in_flight: 0,
+            late_in_flight: 0,
             pending: Depth::default(),
             queued: [false; Priority::COUNT],
             timer: None,
@@ -130,7 +139,7 @@ impl Destination {
             return Standing::Idle(Why::Paused);
         }
         let Some(first_due) = self.heads().map(|head| head.due).min() else {
-            return Standing::Idle(self.why_nothing());
+            return Standing::Idle(if self.is_late_full() { Why::Full } else { self.why_nothing() });
         };
         if first_due > now {
             return Standing::Until(first_due, Why::NotDue);
@@ -177,7 +186,20 @@ impl Destination {
         self.shut = shut;
     }
 
+    /// Whether retries and replays have all of the concurrency that they may have.
+    fn is_late_full(&self) -> bool {
+        let limit = self.limit();
+        let kept = if limit >= KEEPS_FROM_LIMIT { limit / KEPT_FOR_FRESH } else { 0 };
+        self.late_in_flight > 0 && self.late_in_flight >= limit - kept
+    }
+
+    /// The first of each line, as far as its lane has concurrency left.
     fn heads(&self) -> impl Iterator<Item = Head> + '_ {
+        let late_full = self.is_late_full();
+        self.all_heads().filter(move |head| !late_full || head.rank == Rank::Fresh)
+    }
+
+    fn all_heads(&self) -> impl Iterator<Item = Head> + '_ {
         let of_window = |(index, window): (usize, &Window)| {
             let Line { priority, lane, .. } = window.line();
             let due = window.first_due()?;
@@ -255,6 +277,7 @@ impl Destination {
     /// An attempt begins.
     pub(super) fn begin(&mut self, ticket: &Ticket, now: Timestamp) {
         self.in_flight += 1;
+        self.late_in_flight += u32::from(is_late(ticket));
         self.breaker.begin(ticket.delivery);
         if let Some(limit) = self.settings.rate_limit {
             self.rate.pass(limit, now);
@@ -266,6 +289,7 @@ impl Destination {
         let full = self.in_flight >= self.limiter.current();
         // A destination that was removed and configured anew while this was in flight does not count it.
         self.in_flight = self.in_flight.saturating_sub(1);
+        self.late_in_flight = self.late_in_flight.saturating_sub(u32::from(is_late(ticket)));
         self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
         let moved = self.breaker.end(self.settings.circuit, ticket.delivery, verdict.health, now);
@@ -364,4 +388,8 @@ impl Destination {
             || self.breaker.circuit() != Circuit::Closed
             || self.limiter.reason() != LimitReason::Configured
     }
+}
+
+fn is_late(ticket: &Ticket) -> bool {
+    Rank::of(ticket.line.lane) != Rank::Fresh
 }

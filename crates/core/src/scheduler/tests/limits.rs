@@ -167,6 +167,26 @@ fn the_limit_follows_the_receiver_and_says_why() {
 }
 
 #[test]
+fn a_storm_of_retries_leaves_concurrency_for_fresh_events() {
+    let mut bench = Bench::new(100, 1, 20);
+    let mut retries: Vec<_> = (0..50)
+        .flat_map(|number| {
+            let lane = if number % 2 == 0 { Lane::Retry } else { Lane::Replay };
+            let ticket = bench.ticket(0, lane, START);
+            sends(&bench.step(Input::Owed(ticket)))
+        })
+        .collect();
+    assert_eq!((retries.len(), bench.view(0).why), (15, Why::Full), "a quarter of 20 is kept");
+    assert_eq!((0..10).map(|_| bench.owe(0).len()).sum::<usize>(), 5, "fresh events have it at once");
+    let mut ended = 0;
+    while let Some(delivery) = retries.pop() {
+        retries.extend(bench.finish(delivery, None));
+        ended += 1;
+    }
+    assert_eq!(ended, 55, "and all others have their turn: only what fresh ones hold is left");
+}
+
+#[test]
 fn what_is_owed_is_counted_by_account() {
     let mut bench = Bench::new(1, 2, 5);
     let other = AccountId::from_u64(2);
