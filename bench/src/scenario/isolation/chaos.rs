@@ -143,7 +143,11 @@ fn config_file(wanted: &[NewDestination]) -> String {
 
 fn toml_fields(object: &Value) -> String {
     let fields = object.as_object().into_iter().flatten();
-    fields.map(|(name, value)| format!("{name} = {}\n", toml_value(value))).collect()
+    let mut lines: Vec<String> =
+        fields.map(|(name, value)| format!("{name} = {}\n", toml_value(value))).collect();
+    // An object's own order depends on how the JSON library was built.
+    lines.sort();
+    lines.concat()
 }
 
 fn toml_value(value: &Value) -> String {
