@@ -139,7 +139,7 @@ impl Destination {
             return Standing::Idle(Why::Paused);
         }
         let Some(first_due) = self.heads().map(|head| head.due).min() else {
-            return Standing::Idle(if self.is_late_full() { Why::Full } else { self.why_nothing() });
+            return Standing::Idle(self.why_nothing(now));
         };
         if first_due > now {
             return Standing::Until(first_due, Why::NotDue);
@@ -156,7 +156,11 @@ impl Destination {
         }
     }
 
-    fn why_nothing(&self) -> Why {
+    fn why_nothing(&self, now: Timestamp) -> Why {
+        if self.all_heads().any(|head| head.due <= now) {
+            // Retries or replays, which have all of the concurrency that they may have.
+            return Why::Full;
+        }
         let blocked = self.ordered.as_ref().is_some_and(|ordered| ordered.blocked_keys() > 0);
         if blocked && self.in_flight == 0 { Why::Blocked } else { Why::Nothing }
     }

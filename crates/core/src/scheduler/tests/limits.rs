@@ -187,6 +187,22 @@ fn a_storm_of_retries_leaves_concurrency_for_fresh_events() {
 }
 
 #[test]
+fn retries_that_have_all_they_may_have_deny_nobody_when_nothing_waits() {
+    let mut bench = Bench::new(100, 1, 8);
+    for _ in 0..6 {
+        let ticket = bench.ticket(0, Lane::Retry, START);
+        assert_eq!(sends(&bench.step(Input::Owed(ticket))).len(), 1);
+    }
+    assert_eq!((bench.view(0).why, bench.scheduler.counters().concurrency_slot_denied), (Why::Nothing, 0));
+    let later = bench.ticket(0, Lane::Retry, START.after(ms(1000)));
+    bench.step(Input::Owed(later));
+    assert_eq!(bench.scheduler.counters().concurrency_slot_denied, 0, "it is not due yet");
+    bench.now = later.due;
+    assert!(bench.step(Input::Tick).is_empty());
+    assert_eq!(bench.view(0).why, Why::Full);
+}
+
+#[test]
 fn what_is_owed_is_counted_by_account() {
     let mut bench = Bench::new(1, 2, 5);
     let other = AccountId::from_u64(2);
