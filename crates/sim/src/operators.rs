@@ -2,7 +2,7 @@
 
 use crate::breach::Breach;
 use crate::options::Bug;
-use crate::setup::{any_cap, any_concurrency, any_on_dead_letter, any_ordering, any_rate, settings, share};
+use crate::setup::{any_cap, any_concurrency, any_on_dead_letter, any_ordering, any_rate};
 use crate::world::{Happening, World, block_on};
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::destination::{OnDeadLetter, Ordering};
@@ -43,7 +43,7 @@ impl World {
         block_on(self.store.configure(vec![change])).expect("the store in memory can be configured");
         let id = changed.id;
         let before = gateway.destinations.insert(id, changed.clone()).expect("it was there before");
-        let (before, settings) = (settings(&before, Timestamp::ZERO), settings(changed, Timestamp::ZERO));
+        let (before, settings) = (before.settings(Timestamp::ZERO), changed.settings(Timestamp::ZERO));
         self.ledger.configured(self.now, id, settings);
         self.note(|| format!("{id} has {settings:?}, {:?}", changed.on_dead_letter));
         if !waits_for_dead_letters(changed) {
@@ -78,7 +78,7 @@ impl World {
             return Ok(());
         };
         account.max_in_flight = cap;
-        let (changed, put) = (share(account), Change::PutAccount(account.clone()));
+        let (changed, put) = (account.share(), Change::PutAccount(account.clone()));
         block_on(self.store.configure(vec![put])).expect("the store in memory can be configured");
         self.ledger.shared(id, changed);
         self.note(|| format!("{id} has {changed:?}"));

@@ -3,7 +3,6 @@
 use crate::breach::Breach;
 use crate::gateway::Gateway;
 use crate::options::Bug;
-use crate::setup::{settings, share};
 use crate::world::{Happening, World, block_on};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::destination::Ordering;
@@ -50,11 +49,11 @@ impl World {
         let holds = if forgets { BTreeMap::new() } else { self.holds(configuration) };
         let mut inputs = Vec::new();
         for account in &configuration.accounts {
-            inputs.push(Input::Share(account.id, self.distort_share(share(account))));
+            inputs.push(Input::Share(account.id, self.distort_share(account.share())));
         }
         for to in &configuration.destinations {
             let hold_until = holds.get(&to.id).copied().unwrap_or(Timestamp::ZERO);
-            inputs.push(Input::Configure(to.id, self.distort(settings(to, hold_until))));
+            inputs.push(Input::Configure(to.id, self.distort(to.settings(hold_until))));
         }
         for (id, record) in &configuration.circuits {
             self.report.restored += 1;

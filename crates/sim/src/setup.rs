@@ -10,7 +10,7 @@ use postrider_core::destination::{
 };
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
-use postrider_core::scheduler::{Floors, SchedulerOptions, Settings, Share};
+use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Change, Destination, Route, Store};
 use std::time::Duration;
@@ -39,13 +39,13 @@ pub(crate) fn configure(world: &mut World) {
     let mut changes = Vec::new();
     for number in 1..=world.accounts {
         let account = account(number, world);
-        world.ledger.shared(account.id, share(&account));
+        world.ledger.shared(account.id, account.share());
         changes.push(Change::PutAccount(account));
     }
     let destinations = world.random.between(1, 6);
     for number in 100..100 + destinations {
         let destination = destination(number, world);
-        world.ledger.configured(world.now, destination.id, settings(&destination, Timestamp::ZERO));
+        world.ledger.configured(world.now, destination.id, destination.settings(Timestamp::ZERO));
         world.receivers.insert(destination.id, Health::Healthy);
         changes.push(Change::PutDestination(Box::new(destination)));
     }
@@ -59,23 +59,6 @@ pub(crate) fn configure(world: &mut World) {
 /// Whose a source or destination is.
 pub(crate) fn owner(number: u64, accounts: u64) -> AccountId {
     AccountId::from_u64(1 + number % accounts)
-}
-
-pub(crate) fn share(account: &Account) -> Share {
-    Share { weight: account.weight, max_in_flight: account.max_in_flight }
-}
-
-pub(crate) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
-    Settings {
-        account: destination.account,
-        max_concurrency: destination.max_concurrency,
-        adaptive: destination.adaptive,
-        rate_limit: destination.rate_limit,
-        ordering: destination.ordering,
-        circuit: destination.circuit,
-        paused: !destination.active || destination.paused,
-        hold_until,
-    }
 }
 
 fn account(number: u64, world: &mut World) -> Account {

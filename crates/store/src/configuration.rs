@@ -11,6 +11,7 @@ use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::RetryPolicy;
+use postrider_core::scheduler::{Settings, Share};
 use postrider_core::time::Timestamp;
 use std::fmt;
 
@@ -34,6 +35,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// Its share of the slots.
+    pub fn share(&self) -> Share {
+        Share { weight: self.weight, max_in_flight: self.max_in_flight }
+    }
+
     /// One with the usual share and no limits.
     pub fn new(id: AccountId, name: String, created_at: Timestamp) -> Self {
         Account {
@@ -148,6 +154,20 @@ pub struct Destination {
 }
 
 impl Destination {
+    /// What the scheduler must know of it.
+    pub fn settings(&self, hold_until: Timestamp) -> Settings {
+        Settings {
+            account: self.account,
+            max_concurrency: self.max_concurrency,
+            adaptive: self.adaptive,
+            rate_limit: self.rate_limit,
+            ordering: self.ordering,
+            circuit: self.circuit,
+            paused: self.paused || !self.active,
+            hold_until,
+        }
+    }
+
     /// One that is active, with every setting at its default.
     pub fn new(
         id: DestinationId,

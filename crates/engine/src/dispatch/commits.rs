@@ -1,7 +1,6 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
 use super::{Dispatcher, Done};
-use crate::engine::settings;
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
@@ -165,7 +164,7 @@ impl Dispatcher {
         }
         let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner).any_destination(id).cloned();
         if let Some(known) = known {
-            let stopped = Settings { paused: true, ..settings(&known, Timestamp::ZERO) };
+            let stopped = Settings { paused: true, ..known.settings(Timestamp::ZERO) };
             self.step(Input::Configure(id, stopped));
         }
     }

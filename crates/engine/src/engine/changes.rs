@@ -7,9 +7,9 @@ use crate::maintenance;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::DestinationId;
-use postrider_core::scheduler::{Input, Settings, Share};
+use postrider_core::scheduler::Input;
 use postrider_core::time::Timestamp;
-use postrider_store::{Account, Change, Destination, StoreError};
+use postrider_store::{Change, Destination, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{mpsc, oneshot};
 
@@ -78,7 +78,7 @@ impl Engine {
     async fn tell_settings(&self, id: DestinationId) {
         let known = self.catalog().any_destination(id).cloned();
         if let Some(known) = known {
-            self.tell(Control::Input(Input::Configure(id, settings(&known, Timestamp::ZERO)))).await;
+            self.tell(Control::Input(Input::Configure(id, known.settings(Timestamp::ZERO)))).await;
         }
     }
 
@@ -95,9 +95,9 @@ impl Engine {
 /// What the scheduler must hear of a change.
 fn told(change: &Change) -> Option<Input> {
     match change {
-        Change::PutAccount(account) => Some(Input::Share(account.id, share(account))),
+        Change::PutAccount(account) => Some(Input::Share(account.id, account.share())),
         Change::PutDestination(destination) => {
-            Some(Input::Configure(destination.id, settings(destination, Timestamp::ZERO)))
+            Some(Input::Configure(destination.id, destination.settings(Timestamp::ZERO)))
         }
         Change::DeleteDestination(id) => Some(Input::Remove(*id)),
         _ => None,
@@ -118,23 +118,6 @@ fn released(change: &Change) -> Option<DestinationId> {
 
 pub(super) fn waits_for_dead_letters(destination: &Destination) -> bool {
     destination.ordering != Ordering::None && destination.on_dead_letter == OnDeadLetter::Block
-}
-
-pub(super) fn share(account: &Account) -> Share {
-    Share { weight: account.weight, max_in_flight: account.max_in_flight }
-}
-
-pub(crate) fn settings(destination: &Destination, hold_until: Timestamp) -> Settings {
-    Settings {
-        account: destination.account,
-        max_concurrency: destination.max_concurrency,
-        adaptive: destination.adaptive,
-        rate_limit: destination.rate_limit,
-        ordering: destination.ordering,
-        circuit: destination.circuit,
-        paused: destination.paused || !destination.active,
-        hold_until,
-    }
 }
 
 /// Disables destinations whose receiver answered that it is gone for good. What they are owed is kept.

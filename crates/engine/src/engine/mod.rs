@@ -17,7 +17,6 @@ use crate::replay::Replays;
 use crate::routing;
 use crate::send::Connector;
 pub use activity::Activity;
-pub(crate) use changes::settings;
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
 use postrider_core::id::{AccountId, EventId, IdGenerator};

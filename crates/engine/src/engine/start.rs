@@ -1,6 +1,6 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
-use super::changes::{disable_gone, settings, share, waits_for_dead_letters};
+use super::changes::{disable_gone, waits_for_dead_letters};
 use super::{Engine, EngineOptions, FaultSender, Ids, read};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
@@ -107,10 +107,10 @@ impl Engine {
         let accounts = self.catalog().accounts();
         let destinations: Vec<Arc<Destination>> = self.catalog().all_destinations().cloned().collect();
         for account in accounts {
-            self.tell(Control::Input(Input::Share(account.id, share(&account)))).await;
+            self.tell(Control::Input(Input::Share(account.id, account.share()))).await;
         }
         for destination in &destinations {
-            let settings = settings(destination, holds[&destination.id]);
+            let settings = destination.settings(holds[&destination.id]);
             self.tell(Control::Input(Input::Configure(destination.id, settings))).await;
         }
         for (destination, record) in circuits {
