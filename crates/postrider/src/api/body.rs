@@ -42,9 +42,10 @@ mod tests {
     /// A body that gives one byte a second, for ever.
     fn dripping() -> Body {
         let (mut sender, body) = Channel::<Bytes>::new(1);
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
         tokio::spawn(async move {
             while sender.send_data(Bytes::from_static(b"x")).await.is_ok() {
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                seconds.tick().await;
             }
         });
         Body::new(body)
