@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "listen",
     "data_dir",
     "egress_allow",
@@ -25,6 +25,7 @@ const KEYS: [&str; 22] = [
     "dead_letter_file",
     "dead_letter_file_max_mb",
     "admin_key",
+    "secret_key",
     "log",
     "log_format",
     "destinations",
