@@ -69,7 +69,7 @@ fn a_key_from_the_settings_is_used_and_can_be_replaced() {
     assert!(!site.data_dir().join("secret.key").exists());
     let site = site.variable("POSTRIDER_SECRET_KEY", OTHER);
     check_refused(&site, &["sealed with another key"]);
-    let site = site.variable("POSTRIDER_SECRET_KEY", &format!("{OTHER},{KEY}"));
+    let site = site.variable("POSTRIDER_SECRET_KEY", format!("{OTHER},{KEY}"));
     site.start().stop();
 }
 
