@@ -78,10 +78,7 @@ impl Catalog {
             Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
             Change::PutApiKey(key) => self.put_key(key),
             Change::DeleteApiKey(id) => self.keys_by_hash.retain(|_, known| known.key.id != id),
-            Change::DeleteAccount(id) => {
-                self.accounts.remove(&id);
-                self.keys_by_hash.retain(|_, known| known.key.account != id);
-            }
+            Change::DeleteAccount(id) => drop(self.accounts.remove(&id)),
             Change::PutSource(source) => {
                 self.forget_token(source.id);
                 self.sources_by_token.insert(source.token.clone(), source.id);

@@ -47,7 +47,27 @@ impl Power {
 
 /// Every call. Paths as the router has them.
 const CALLS: &[(Power, &str, &[&str])] = &[
-    (Power::Open, "GET", &["/healthz", "/readyz", "/openapi.json", "/docs"]),
+    (Power::Open, "GET", &["/healthz", "/readyz"]),
+    // A source's token is what its senders show.
+    (Power::Open, "POST", &["/ingest/{token}", "/ingress"]),
+    // It says itself when it is not.
+    (Power::Open, "POST", &["/v1/accounts"]),
+    (Power::Look, "GET", &["/v1/destinations", "/v1/destinations/{id}", "/v1/routes", "/v1/routes/{id}"]),
+    (Power::Look, "GET", &["/v1/sources", "/v1/sources/{id}"]),
+    (Power::Look, "GET", &["/v1/events", "/v1/events/{id}"]),
+    (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
+    (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys"]),
+    (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),
+    (Power::Tend, "POST", &["/v1/destinations", "/v1/routes"]),
+    (Power::Tend, "PATCH", &["/v1/destinations/{id}", "/v1/routes/{id}"]),
+    (Power::Tend, "DELETE", &["/v1/destinations/{id}", "/v1/routes/{id}"]),
+    (Power::Tend, "POST", &["/v1/destinations/{id}/pause", "/v1/destinations/{id}/resume"]),
+    (Power::Tend, "POST", &["/v1/destinations/{id}/rotate-secret"]),
+    (Power::Tend, "POST", &["/v1/events/{id}/replay", "/v1/dead-letters/{id}/replay"]),
+    (Power::Manage, "PATCH", &["/v1/accounts/{id}", "/v1/replays/{id}"]),
+    (Power::Manage, "POST", &["/v1/api-keys", "/v1/sources", "/v1/replays"]),
+    (Power::Manage, "POST", &["/v1/destinations/{id}/circuit", "/v1/dead-letters/discard"]),
+    (Power::Manage, "DELETE", &["/v1/api-keys/{id}", "/v1/sources/{id}", "/v1/dead-letters/{id}"]),
 ];
 
 /// What a call does; `None` when nobody has said.

@@ -21,7 +21,7 @@ pub(crate) async fn create(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     match caller {
-        Some(caller) if caller.admin => {}
+        Some(caller) if caller.is_admin() => {}
         None if app.open_bootstrap => {}
         None => return Err(ApiError::unauthorized()),
         Some(_) => return Err(ApiError::forbidden("Only the admin key makes accounts.")),
@@ -38,7 +38,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
     let catalog = app.engine.catalog();
-    let accounts = match caller.admin {
+    let accounts = match caller.is_admin() {
         true => catalog.accounts(),
         false => catalog.account(caller.account).cloned().into_iter().collect(),
     };
@@ -71,7 +71,7 @@ pub(crate) async fn update(
 
 /// A tenant sees its own account, the operator every one.
 fn known(catalog: &Catalog, caller: Caller, id: &str) -> Result<Account, ApiError> {
-    let id = AccountId::parse(id).ok().filter(|id| caller.admin || *id == caller.account);
+    let id = AccountId::parse(id).ok().filter(|id| caller.is_admin() || *id == caller.account);
     id.and_then(|id| catalog.account(id).cloned()).ok_or_else(|| ApiError::not_found("account"))
 }
 
@@ -80,7 +80,7 @@ fn apply(mut into: Account, caller: Caller, fields: &mut Fields) -> Result<Accou
     into.name = fields.name("name")?.unwrap_or(into.name);
     let shares = ["weight", "max_in_flight", "max_pending", "max_pending_bytes"];
     let asked = shares.map(|field| fields.mentions(field));
-    if !caller.admin && asked.contains(&true) {
+    if !caller.is_admin() && asked.contains(&true) {
         let sentence = format!("Only the admin key changes {}.", shares.join(", "));
         return Err(ApiError::forbidden(&sentence));
     }

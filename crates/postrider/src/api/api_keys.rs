@@ -10,7 +10,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_engine::Catalog;
-use postrider_store::{ApiKey, Change};
+use postrider_store::{ApiKey, Change, Scope};
 
 /// Enough of a key for a person to tell it from others.
 const SHOWN_PREFIX: usize = 10;
@@ -24,8 +24,12 @@ pub(crate) fn make(app: &App, account: AccountId, name: String) -> (ApiKey, Stri
         name,
         prefix: text.chars().take(SHOWN_PREFIX).collect(),
         hash: hash(&text),
+        scope: Scope::Account,
+        rate_limit: None,
         created_at: app.engine.clock().now(),
+        expires_at: None,
         revoked_at: None,
+        last_used_at: None,
     };
     (key, text)
 }

@@ -1,5 +1,6 @@
 //! The HTTP API: GetHook's wire under `/v1`, ingest, waford's door, health.
 
+mod access;
 mod accounts;
 mod api_keys;
 mod auth;
@@ -12,6 +13,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod rates;
 mod replays;
 mod routes;
 mod sources;
@@ -33,6 +35,7 @@ pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
     first: FirstThings,
+    rates: rates::Rates,
     /// What ingest URLs begin with.
     public_url: String,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
@@ -50,7 +53,15 @@ impl App {
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        Arc::new(App { engine, admin_hash, first, public_url, open_bootstrap: address.ip().is_loopback() })
+        let open_bootstrap = address.ip().is_loopback();
+        Arc::new(App {
+            engine,
+            admin_hash,
+            first,
+            rates: rates::Rates::default(),
+            public_url,
+            open_bootstrap,
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod connections;
 mod framing;
 mod guarded_stream;
 mod key_file;
+mod last_use;
 mod log;
 pub(crate) mod room;
 mod secret_key;
@@ -74,6 +75,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
     let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
+    let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
     let data_dir = std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
@@ -92,6 +94,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
+    let _ = last_use.await;
     tokio::select! {
         done = stop_in_order(&engine, &config, accepting, threads, appending) => done,
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
