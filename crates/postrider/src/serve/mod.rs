@@ -94,9 +94,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
-    let _ = last_use.await;
     tokio::select! {
-        done = stop_in_order(&engine, &config, accepting, threads, appending) => done,
+        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => done,
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }
@@ -104,12 +103,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 async fn stop_in_order(
     engine: &Engine,
     config: &Config,
-    accepting: tokio::task::JoinHandle<std::io::Result<()>>,
+    (accepting, last_use): (tokio::task::JoinHandle<std::io::Result<()>>, tokio::task::JoinHandle<()>),
     threads: Vec<JoinHandle<()>>,
     appending: Option<JoinHandle<()>>,
 ) -> anyhow::Result<()> {
     // The acceptor holds the way to the workers: once it is gone they serve what they have and end.
     accepting.await.context("the acceptor broke")??;
+    last_use.await.context("the last use of keys was not written")?;
     match engine.stop(config.grace).await? {
         // The dispatcher is gone, so no more lines come and the file's thread ends when all are written.
         StopReport::Clean => drop(appending.map(JoinHandle::join)),
