@@ -59,11 +59,9 @@ mod tests {
         assert_eq!(passed(&rates, 3, None, START), 100);
         let later = START.after(Duration::from_secs(2));
         assert_eq!(passed(&rates, 1, limit(1.0, 3), later), 2);
-        assert_eq!(
-            passed(&rates, 1, limit(1000.0, 50), later.after(Duration::from_secs(1))),
-            50,
-            "a new limit holds"
-        );
+        let (changed, rested) = (later.after(Duration::from_secs(1)), later.after(Duration::from_secs(2)));
+        assert_eq!(passed(&rates, 1, limit(1000.0, 50), changed), 0, "a new limit owes at most its burst");
+        assert_eq!(passed(&rates, 1, limit(1000.0, 50), rested), 50);
     }
 
     #[test]

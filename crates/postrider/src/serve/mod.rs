@@ -138,7 +138,7 @@ fn dead_letter_file(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<O
 
 fn sqlite_options(config: &Config) -> SqliteOptions {
     SqliteOptions {
-        retention: config.retention,
+        retention: config.retention(),
         retention_bytes: config.retention_bytes,
         disk_reserve_bytes: config.disk_reserve_bytes,
         ..SqliteOptions::default()
