@@ -1,6 +1,7 @@
 //! The description of the API by OpenAPI 3.1, made from what the handlers say of themselves.
 
 use super::error::Refusal;
+use super::view::word::ExportFormat;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -8,12 +9,13 @@ use std::sync::LazyLock;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-/// What is true of the whole API; the calls are put in by the router.
+/// What is true of the whole API; the calls are put in by the router. Schemas that only refusals or parameters refer to
+/// are not found by it and listed here.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Postrider", description = ABOUT, license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/", description = "This gateway")),
-    components(schemas(Refusal)),
+    components(schemas(Refusal, ExportFormat)),
     modifiers(&BearerKey),
     security(("bearer" = [])),
     tags(
