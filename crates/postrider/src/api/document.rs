@@ -66,11 +66,11 @@ static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
 /// the description has one type for one thing.
 fn refer(schema: &mut Value, objects: &Map<String, Value>) {
     for (key, part) in schema.as_object_mut().into_iter().flatten() {
-        match key.as_str() {
-            "properties" => {
-                part.as_object_mut().into_iter().flatten().for_each(|(_, field)| put(field, objects))
+        match (key.as_str(), part) {
+            ("properties", Value::Object(fields)) => {
+                fields.values_mut().for_each(|field| put(field, objects));
             }
-            "items" => put(part, objects),
+            ("items", part) => put(part, objects),
             _ => {}
         }
     }
