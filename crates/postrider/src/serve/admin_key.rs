@@ -1,4 +1,5 @@
-//! The admin key: from the settings, else from the data directory, where the first start puts a random one.
+//! The admin key: from the settings, else from the data directory, where the first start puts a random one. Whoever
+//! lets others reach the gateway must have it already.
 
 use super::key_file::{KeyFile, find_or_make};
 use crate::config::Config;
@@ -27,6 +28,12 @@ impl AdminKey {
             return Ok(AdminKey { hash: hash(&given.0), place: KeyPlace::Given });
         }
         let path = config.data_dir.join("admin.key");
+        ensure!(
+            config.listen.ip().is_loopback() || path.exists(),
+            "cannot listen on {} without an admin key, since others can reach it there: set POSTRIDER_ADMIN_KEY, or start once on 127.0.0.1, which puts one into {}",
+            config.listen,
+            path.display()
+        );
         match find_or_make(&path, || random_key("hk_"))? {
             KeyFile::Found(text) => {
                 let key = text.trim();
