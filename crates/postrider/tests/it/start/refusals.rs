@@ -60,6 +60,7 @@ fn it_does_not_listen_to_the_world_without_an_admin_key() {
             &["0.0.0.0:0 without an admin key", "POSTRIDER_ADMIN_KEY", "127.0.0.1", "admin.key"],
         );
     }
+    assert!(!site.data_dir().exists(), "nothing is left behind");
     let given =
         Site::closed().with(&["--listen", "0.0.0.0:0"]).variable("POSTRIDER_ADMIN_KEY", "k".repeat(32));
     given.start().stop();
