@@ -4,6 +4,7 @@
 //! After a commit its events go straight to the scheduler, and its outcomes give their slots back, never before.
 
 mod commits;
+mod expiry;
 mod outcomes;
 mod sends;
 

@@ -7,7 +7,7 @@ use postrider_core::delivery::{Line, OrderKey, Ticket};
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
-use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
+use postrider_store::{ErrorKind, EventContent, Origin, Problem, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -58,6 +58,9 @@ impl Dispatcher {
     }
 
     fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+        if content.window.is_over(self.now) {
+            return self.expire(ticket, content.account);
+        }
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);
         drop(catalog);
@@ -119,10 +122,12 @@ impl Dispatcher {
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),
+            origin: Origin::Api(None),
             headers: Default::default(),
             body: bytes::Bytes::new(),
             event_type: None,
             received_at: now,
+            window: Default::default(),
         };
         AttemptReport {
             worker: 0,

@@ -130,7 +130,6 @@ pub(crate) fn shown(app: &App, letter: &DeadLetter) -> Value {
         "account_id": letter.account.to_string(),
         "destination_id": letter.destination.to_string(),
         "route_id": letter.route.to_string(),
-        "source_id": letter.source.to_string(),
         "priority": letter.priority.number(),
         "attempts_count": letter.attempts,
         "body_bytes": letter.bytes,
@@ -138,6 +137,9 @@ pub(crate) fn shown(app: &App, letter: &DeadLetter) -> Value {
         "last_error": letter.last_error,
         "died_at": letter.died_at.to_string(),
     });
+    if let Some(source) = letter.source {
+        object["source_id"] = source.to_string().into();
+    }
     if let Some(event_type) = &letter.event_type {
         object["event_type"] = event_type.as_str().into();
     }

@@ -189,13 +189,12 @@ pub(crate) fn event(event: &EventDetail) -> Value {
     let mut object = json!({
         "id": event.id.to_string(),
         "account_id": content.account.to_string(),
-        "direction": "inbound",
-        "source_id": event.source.to_string(),
+        "direction": content.origin.direction().as_str(),
         "headers": header_map(&content.headers),
         "body": body,
         "body_encoding": encoding,
         "status": status.as_str(),
-        "attempts_count": event.attempts.len(),
+        "attempts_count": event.deliveries.iter().map(|delivery| u64::from(delivery.attempts)).sum::<u64>(),
         "received_at": content.received_at.to_string(),
         "created_at": content.received_at.to_string(),
         "deliveries": event.deliveries.iter().map(delivery).collect::<Vec<_>>(),
@@ -208,6 +207,10 @@ pub(crate) fn event(event: &EventDetail) -> Value {
     // Of a body that a list has cut there is no hash to tell.
     let whole = content.body.len() == event.body_bytes;
     put("payload_hash", whole.then(|| hex(&Sha256::digest(&content.body))));
+    put("source_id", content.origin.source().map(|id| id.to_string()));
+    put("created_by", content.origin.key().map(|id| id.to_string()));
+    put("deliver_at", content.window.deliver_at.map(|at| at.to_string()));
+    put("expires_at", content.window.expires_at.map(|at| at.to_string()));
     put("event_type", content.event_type.as_ref().map(|known| known.as_str().to_owned()));
     put("external_event_id", event.external_id.clone());
     put("next_attempt_at", next.map(|at| at.to_string()));
