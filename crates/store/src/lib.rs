@@ -17,6 +17,7 @@ mod origin;
 mod query;
 mod replay;
 mod stats;
+mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
@@ -37,6 +38,7 @@ pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
 pub use stats::{Counts, Owed, Stats, StatsChange};
+pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;
