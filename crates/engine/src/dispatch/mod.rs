@@ -61,7 +61,7 @@ enum Done {
     Paused,
     Page(Line, Result<Page, StoreError>),
     Keys(DestinationId, Result<Page, StoreError>),
-    Content(Ticket, Result<Option<EventContent>, StoreError>),
+    Content(Ticket, Result<Option<Arc<EventContent>>, StoreError>),
     Kept(Result<(), StoreError>),
     Released(DestinationId, Result<Depth, StoreError>),
 }

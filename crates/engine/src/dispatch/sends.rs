@@ -92,17 +92,17 @@ impl Dispatcher {
             if !delay.is_zero() {
                 tokio::time::sleep(delay).await;
             }
-            Done::Content(ticket, store.content(ticket.event).await)
+            Done::Content(ticket, store.content(ticket.event).await.map(|found| found.map(Arc::new)))
         }));
     }
 
     pub(super) fn content_loaded(
         &mut self,
         ticket: Ticket,
-        result: Result<Option<EventContent>, StoreError>,
+        result: Result<Option<Arc<EventContent>>, StoreError>,
     ) {
         match result {
-            Ok(Some(content)) => self.hand_over(ticket, Arc::new(content)),
+            Ok(Some(content)) => self.hand_over(ticket, content),
             Ok(None) => {
                 let finished = self.record(self.without_content(ticket));
                 self.commits.take_finished(finished);
