@@ -152,7 +152,7 @@ fn an_answer_outside_of_the_description_is_found() {
         let found = fault(method, path, &answer(status, body)).err().unwrap_or_default();
         assert!(found.contains(wrong) && found.is_empty() == wrong.is_empty(), "{method} {path}: {found:?}");
     };
-    let refused = r#"{ "error": "No.", "code": "not_found" }"#;
+    let refused = r##"{ "error": "No.", "code": "not_found", "docs": "https://example.com/#not_found" }"##;
     check("GET", "/healthz", 200, r#"{ "status": "ok" }"#, "");
     check("GET", "/healthz", 201, r#"{ "status": "ok" }"#, "201 is not described");
     check("GET", "/healthz", 200, r#"{ "status": 1 }"#, "not of type");
