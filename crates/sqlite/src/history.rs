@@ -51,18 +51,26 @@ fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventP
     let mut skip = query.offset;
     for listed in reader.segments()?.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        let count = count(segment, query)?;
-        page.total += count;
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if skip >= count {
-            skip -= count;
-            continue;
+        // A page by its place leaves out nothing by number, so it can stop where it is full and need not count.
+        if query.before.is_none() {
+            let count = count(segment, query)?;
+            page.total += count;
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            if skip >= count {
+                skip -= count;
+                continue;
+            }
         }
-        for found in newest(segment, query, query.limit - page.items.len(), skip)? {
+        let missing = query.limit + 1 - page.items.len();
+        if missing == 0 && query.before.is_some() {
+            break;
+        }
+        for found in newest(segment, query, query.before, missing, skip)? {
             page.items.push(complete(segment, found)?);
         }
         skip = 0;
     }
+    page.cut(query.limit);
     Ok(page)
 }
 
@@ -70,20 +78,20 @@ fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventP
 fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rusqlite::Result<EventPage> {
     let mut page = EventPage::default();
     let mut left = STATUS_SCAN_MAX;
+    let mut before = query.before;
     for listed in reader.segments()?.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
         // Some at a time, so that not all of their bodies are in memory at once.
-        let mut seen = 0;
         loop {
-            let found = newest(segment, query, left.min(STATUS_SCAN_STEP), seen)?;
+            let found = newest(segment, query, before, left.min(STATUS_SCAN_STEP), 0)?;
             let last = found.len() < STATUS_SCAN_STEP;
-            seen += found.len();
             left -= found.len();
+            before = found.last().map(|oldest| oldest.detail.id).or(before);
             for event in found {
                 let event = complete(segment, event)?;
                 if EventStatus::of(&event) == status {
                     page.total += 1;
-                    let wanted = page.total > query.offset as u64 && page.items.len() < query.limit;
+                    let wanted = page.total > query.offset as u64 && page.items.len() <= query.limit;
                     page.items.extend(wanted.then_some(event));
                 }
             }
@@ -92,6 +100,9 @@ fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rus
             }
         }
     }
+    // What lies beyond what was looked at may match as well.
+    page.next = before.filter(|_| left == 0);
+    page.cut(query.limit);
     Ok(page)
 }
 
@@ -112,15 +123,17 @@ fn count(segment: &Connection, query: EventQuery) -> rusqlite::Result<u64> {
 fn newest(
     segment: &Connection,
     query: EventQuery,
+    before: Option<EventId>,
     limit: usize,
     offset: usize,
 ) -> rusqlite::Result<Vec<Found>> {
     let mut select = segment.prepare_cached(&format!(
         "SELECT {EVENT_COLUMNS}, coalesce(substr(body, 1, {LIST_BODY_BYTES_MAX}), x'') FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
-         ORDER BY id DESC LIMIT ?3 OFFSET ?4"
+         AND id < ?5 ORDER BY id DESC LIMIT ?3 OFFSET ?4"
     ))?;
     let source = query.source.map(|id| int(id.as_u64()));
-    let key = (int(query.account.as_u64()), source, int(limit as u64), int(offset as u64));
+    let before = before.map_or(i64::MAX, |id| int(id.as_u64()));
+    let key = (int(query.account.as_u64()), source, int(limit as u64), int(offset as u64), before);
     let rows = select.query_map(key, read_event)?;
     rows.collect()
 }

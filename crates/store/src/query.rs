@@ -2,7 +2,7 @@
 
 use crate::event::EventDetail;
 use postrider_core::delivery::{DeliveryStatus, Line, Ticket};
-use postrider_core::id::{AccountId, SourceId};
+use postrider_core::id::{AccountId, EventId, SourceId};
 
 /// Which events of an account to list.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub struct EventQuery {
     pub limit: usize,
     /// Leave out so many first.
     pub offset: usize,
+    /// Only older ones than this. How many match in all is then not counted.
+    pub before: Option<EventId>,
 }
 
 /// Where an event as a whole stands: as its least finished delivery does.
@@ -35,6 +37,18 @@ pub struct EventPage {
     pub items: Vec<EventDetail>,
     /// How many match in all.
     pub total: u64,
+    /// The event before which the next page begins; `None` at the end.
+    pub next: Option<EventId>,
+}
+
+impl EventPage {
+    /// Takes off what was read beyond the page, which tells that there is a next one.
+    pub fn cut(&mut self, limit: usize) {
+        if self.items.len() > limit {
+            self.items.truncate(limit);
+            self.next = self.items.last().map(|last| last.id);
+        }
+    }
 }
 
 /// The first deliveries of a line.

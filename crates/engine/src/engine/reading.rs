@@ -41,14 +41,16 @@ impl Engine {
         let mut page = EventPage::default();
         for id in events {
             let Some(event) = self.store.event(query.account, id).await? else { continue };
-            if query.source.is_some_and(|source| source != event.source) {
+            let other_source = query.source.is_some_and(|source| source != event.source);
+            if other_source || query.before.is_some_and(|before| id >= before) {
                 continue;
             }
             page.total += 1;
-            if page.total > query.offset as u64 && page.items.len() < query.limit {
+            if page.total > query.offset as u64 && page.items.len() <= query.limit {
                 page.items.push(event);
             }
         }
+        page.cut(query.limit);
         Ok(page)
     }
 

@@ -2,13 +2,17 @@
 
 use super::Shared;
 use super::auth::{Caller, MaybeCaller};
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Forbidden, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Forbidden, Keyed, Queried, Stale, Stored};
 use super::request::{AccountChange, Named};
-use super::view::Data;
-use super::{api_keys, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{api_keys, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::account::Weight;
@@ -24,7 +28,7 @@ use postrider_store::{Account, Change};
     post, path = "/v1/accounts", operation_id = "create_account", tag = "accounts",
     security((), ("bearer" = [])),
     request_body = Named,
-    responses((status = 201, description = "The account, and its key in full.", body = Data<view::NewAccount>), Keyed, Forbidden, Body, Stored)
+    responses((status = 201, description = "The account, and its key in full.", body = Data<view::NewAccount>, headers(("ETag"))), Keyed, Forbidden, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -44,10 +48,8 @@ pub(crate) async fn create(
     let (key, text) = api_keys::make(&app, id, "first key".into());
     let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key)];
     app.engine.change(|_| Ok::<_, ApiError>((changes, ()))).await?;
-    Ok(view::data(
-        StatusCode::CREATED,
-        &view::NewAccount { account: view::Account::of(&account), api_key: text },
-    ))
+    let shown = view::NewAccount { account: view::Account::of(&account), api_key: text };
+    Ok(EntityTag::of(&shown.account).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// List accounts
@@ -55,30 +57,37 @@ pub(crate) async fn create(
 /// The caller's own; all of them for the admin key.
 #[utoipa::path(
     get, path = "/v1/accounts", operation_id = "list_accounts", tag = "accounts",
-    responses((status = 200, description = "The accounts.", body = Data<Vec<view::Account>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The accounts.", body = List<view::Account>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let catalog = app.engine.catalog();
     let accounts = match caller.admin {
         true => catalog.accounts(),
         false => catalog.account(caller.account).cloned().into_iter().collect(),
     };
-    Ok(view::data(StatusCode::OK, &accounts.iter().map(view::Account::of).collect::<Vec<_>>()))
+    let page = paging::page(&parameters, Listed::Accounts, accounts, |account| account.id.as_u64())?;
+    Ok(page.answer(view::Account::of))
 }
 
 /// Get an account
 #[utoipa::path(
     get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "accounts",
-    params(("id" = String, Path, description = "The id of the account.")),
-    responses((status = 200, description = "The account.", body = Data<view::Account>), Keyed)
+    params(("id" = String, Path, description = "The id of the account."), IfNoneMatch),
+    responses((status = 200, description = "The account.", body = Data<view::Account>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
-    let account = known(&app.engine.catalog(), caller, &id)?;
-    Ok(view::data(StatusCode::OK, &view::Account::of(&account)))
+    let shown = view::Account::of(&known(&app.engine.catalog(), caller, &id)?);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
 /// Change an account
@@ -86,23 +95,27 @@ pub(crate) async fn get(
 /// Its name by its own key; its share and limits by the admin key.
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "accounts",
-    params(("id" = String, Path, description = "The id of the account.")),
+    params(("id" = String, Path, description = "The id of the account."), IfMatch),
     request_body = AccountChange,
-    responses((status = 200, description = "The account as it is now.", body = Data<view::Account>), Keyed, Forbidden, Body, Stored)
+    responses((status = 200, description = "The account as it is now.", body = Data<view::Account>, headers(("ETag"))), Keyed, Stale, Forbidden, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let decide = |catalog: &Catalog| {
-        let changed = apply(known(catalog, caller, &id)?, caller, &mut fields)?;
+        let found = known(catalog, caller, &id)?;
+        if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
+        let changed = apply(found, caller, &mut fields)?;
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Account::of(&changed)))
+    let shown = view::Account::of(&changed);
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// A tenant sees its own account, the operator every one.

@@ -1,14 +1,18 @@
 //! `/v1/api-keys`: keys of the caller's account. A key is shown whole once, when it is made.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Keyed, Stored};
-use super::request::Named;
-use super::view::Data;
-use super::{App, Shared, change, view};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
+use super::request::{NameChange, Named};
+use super::view::{Data, List};
+use super::{App, Shared, change, paging, view};
 use crate::serve::admin_key::{hash, random_key};
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
@@ -38,18 +42,24 @@ pub(crate) fn make(app: &App, account: AccountId, name: String) -> (ApiKey, Stri
 /// Those of the caller's account, revoked ones too.
 #[utoipa::path(
     get, path = "/v1/api-keys", operation_id = "list_api_keys", tag = "api keys",
-    responses((status = 200, description = "The keys.", body = Data<Vec<view::ApiKey>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The keys.", body = List<view::ApiKey>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let keys = app.engine.catalog().api_keys(caller.account);
-    view::data(StatusCode::OK, &keys.iter().map(view::ApiKey::of).collect::<Vec<_>>())
+    let page = paging::page(&parameters, Listed::ApiKeys, keys, |key| key.id.as_u64())?;
+    Ok(page.answer(view::ApiKey::of))
 }
 
 /// Make an API key
 #[utoipa::path(
     post, path = "/v1/api-keys", operation_id = "create_api_key", tag = "api keys",
     request_body = Named,
-    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>), Keyed, Body, Stored)
+    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -60,9 +70,52 @@ pub(crate) async fn create(
     fields.finish()?;
     let (key, text) = make(&app, caller.account, name);
     let mut shown = view::ApiKey::of(&key);
+    let tag = EntityTag::of(&shown);
     shown.key = Some(text);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &shown))
+    Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
+}
+
+/// Get an API key
+#[utoipa::path(
+    get, path = "/v1/api-keys/{id}", operation_id = "get_api_key", tag = "api keys",
+    params(("id" = String, Path, description = "The id of the key."), IfNoneMatch),
+    responses((status = 200, description = "The key, without its secret part.", body = Data<view::ApiKey>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+)]
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    if_none_match: IfNoneMatch,
+) -> Result<Response, ApiError> {
+    let shown = view::ApiKey::of(&known(&app.engine.catalog(), caller, &id)?);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
+}
+
+/// Rename an API key
+#[utoipa::path(
+    patch, path = "/v1/api-keys/{id}", operation_id = "update_api_key", tag = "api keys",
+    params(("id" = String, Path, description = "The id of the key."), IfMatch),
+    request_body = NameChange,
+    responses((status = 200, description = "The key as it is now.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Stale, Body, Stored)
+)]
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    if_match: IfMatch,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let decide = |catalog: &Catalog| {
+        let mut found = known(catalog, caller, &id)?;
+        if_match.check(&EntityTag::of(&view::ApiKey::of(&found)))?;
+        found.name = fields.name("name")?.unwrap_or(found.name);
+        fields.finish()?;
+        let shown = view::ApiKey::of(&found);
+        Ok::<_, ApiError>((vec![Change::PutApiKey(found)], shown))
+    };
+    let shown = app.engine.change(decide).await?;
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Revoke an API key
@@ -70,21 +123,26 @@ pub(crate) async fn create(
 /// It stops working at once.
 #[utoipa::path(
     delete, path = "/v1/api-keys/{id}", operation_id = "revoke_api_key", tag = "api keys",
-    params(("id" = String, Path, description = "The id of the key.")),
-    responses((status = 204, description = "It is revoked."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the key."), IfMatch),
+    responses((status = 204, description = "It is revoked."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn revoke(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let not_found = || ApiError::not_found("API key");
-    let id = ApiKeyId::parse(&id).map_err(|_| not_found())?;
     let now = app.engine.clock().now();
     let decide = |catalog: &Catalog| {
-        let found =
-            catalog.api_keys(caller.account).into_iter().find(|key| key.id == id).ok_or_else(not_found)?;
+        let found = known(catalog, caller, &id)?;
+        if_match.check(&EntityTag::of(&view::ApiKey::of(&found)))?;
         Ok(Change::PutApiKey(ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found }))
     };
     change(&app, decide).await
+}
+
+fn known(catalog: &Catalog, caller: Caller, id: &str) -> Result<ApiKey, ApiError> {
+    let id = ApiKeyId::parse(id).ok();
+    let found = catalog.api_keys(caller.account).into_iter().find(|key| Some(key.id) == id);
+    found.ok_or_else(|| ApiError::not_found("API key"))
 }

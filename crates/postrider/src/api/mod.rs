@@ -4,16 +4,19 @@ mod accounts;
 mod api_keys;
 mod auth;
 mod body;
+mod cursor;
 mod dead_letters;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod entity_tag;
 mod error;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
+mod paging;
 mod refusal;
 mod replays;
 mod request;
@@ -77,7 +80,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::revoke))
+        .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::delete))
         .routes(routes!(destinations::list, destinations::create))

@@ -1,14 +1,18 @@
 //! `/v1/sources`: where events come in.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, only, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::NewSource;
-use super::view::Data;
-use super::{Shared, change, view};
+use super::view::{Data, List};
+use super::{Shared, change, paging, view};
 use crate::serve::bootstrap::new_source;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{HeaderName, StatusCode};
 use postrider_core::id::SourceId;
@@ -19,35 +23,42 @@ use serde_json::Value;
 /// List sources
 #[utoipa::path(
     get, path = "/v1/sources", operation_id = "list_sources", tag = "sources",
-    responses((status = 200, description = "The sources of the account.", body = Data<Vec<view::Source>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The sources of the account.", body = List<view::Source>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let sources = app.engine.catalog().sources(caller.account);
-    let shown: Vec<_> = sources.iter().map(|source| view::Source::of(source, &app.public_url)).collect();
-    view::data(StatusCode::OK, &shown)
+    let page = paging::page(&parameters, Listed::Sources, sources, |source| source.id.as_u64())?;
+    Ok(page.answer(|source| view::Source::of(source, &app.public_url)))
 }
 
 /// Get a source
 #[utoipa::path(
     get, path = "/v1/sources/{id}", operation_id = "get_source", tag = "sources",
-    params(("id" = String, Path, description = "The id of the source.")),
-    responses((status = 200, description = "The source.", body = Data<view::Source>), Keyed)
+    params(("id" = String, Path, description = "The id of the source."), IfNoneMatch),
+    responses((status = 200, description = "The source.", body = Data<view::Source>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::Source::of(&source, &app.public_url)))
+    let shown = view::Source::of(&source, &app.public_url);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
 /// Make a source
 #[utoipa::path(
     post, path = "/v1/sources", operation_id = "create_source", tag = "sources",
     request_body = NewSource,
-    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>), Keyed, Body, Stored)
+    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -61,7 +72,7 @@ pub(crate) async fn create(
     let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
     let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &shown))
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Delete a source
@@ -69,17 +80,22 @@ pub(crate) async fn create(
 /// Its URL takes no more events; those that came in stay.
 #[utoipa::path(
     delete, path = "/v1/sources/{id}", operation_id = "delete_source", tag = "sources",
-    params(("id" = String, Path, description = "The id of the source.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the source."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&EntityTag::of(&view::Source::of(found, &app.public_url)))?;
+        Ok(Change::DeleteSource(id))
+    };
+    change(&app, decide).await
 }
 
 fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {

@@ -11,7 +11,8 @@ use postrider_core::outcome::{DeathReason, Next, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 
-const ALL: EventQuery = EventQuery { account: ACCOUNT, source: None, status: None, limit: 100, offset: 0 };
+const ALL: EventQuery =
+    EventQuery { account: ACCOUNT, source: None, status: None, limit: 100, offset: 0, before: None };
 
 /// The ids of a page, and how many match in all.
 async fn list(store: &dyn Store, query: EventQuery) -> (Vec<u64>, u64) {
@@ -105,6 +106,30 @@ pub async fn events_are_listed_newest_first_in_pages(harness: &dyn Harness) {
     assert_eq!(list(&*store, page(3, 8)).await, (vec![102, 101], 10));
     assert_eq!(list(&*store, page(3, 10)).await, (vec![], 10));
     assert_eq!(list(&*store, page(0, 0)).await, (vec![], 10));
+}
+
+pub async fn pages_follow_each_other_by_their_place(harness: &dyn Harness) {
+    let store = harness.open().await;
+    for id in [100, 102, 104, 106, 108] {
+        accept(&*store, vec![event(id, if id < 108 { vec![owed(id + 1, 10)] } else { vec![] })]).await;
+    }
+    let queued = Some(EventStatus::Of(DeliveryStatus::Queued));
+    for (status, pages) in [
+        (None, vec![vec![108, 106], vec![104, 102], vec![100]]),
+        (queued, vec![vec![106, 104], vec![102, 100]]),
+    ] {
+        let mut query = EventQuery { limit: 2, status, before: Some(EventId::from_u64(150)), ..ALL };
+        for (index, expected) in pages.iter().enumerate() {
+            let page = store.events(query).await.unwrap();
+            let ids: Vec<u64> = page.items.iter().map(|item| item.id.as_u64()).collect();
+            assert_eq!(&ids, expected, "{status:?}");
+            assert_eq!(page.next.is_none(), index + 1 == pages.len(), "{status:?} after {ids:?}");
+            // What comes in meanwhile is newer and moves nothing.
+            let newer = 200 + 10 * index as u64 + u64::from(status.is_some());
+            accept(&*store, vec![event(newer, vec![owed(newer + 1, 10)])]).await;
+            query.before = page.next;
+        }
+    }
 }
 
 pub async fn events_are_listed_by_source(harness: &dyn Harness) {

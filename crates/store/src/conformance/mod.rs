@@ -123,6 +123,7 @@ macro_rules! conformance_suite {
                 every_outcome_and_every_problem_comes_back
                 attempts_are_listed_oldest_first
                 events_are_listed_newest_first_in_pages
+                pages_follow_each_other_by_their_place
                 events_are_listed_by_source
                 events_are_listed_by_status
                 another_account_sees_nothing

@@ -230,16 +230,20 @@ impl Data {
 
     pub(super) fn events(&self, query: EventQuery) -> EventPage {
         let asked_for = |event: &&NewEvent| {
-            event.content.account == query.account && query.source.is_none_or(|source| event.source == source)
+            event.content.account == query.account
+                && query.source.is_none_or(|source| event.source == source)
+                && query.before.is_none_or(|before| event.id < before)
         };
         let newest_first = self.events.values().rev().filter(asked_for).map(|event| self.detail(event));
         let matching: Vec<EventDetail> = newest_first
             .filter(|event| query.status.is_none_or(|status| EventStatus::of(event) == status))
             .collect();
         let total = matching.len() as u64;
-        let mut items: Vec<EventDetail> = matching.into_iter().skip(query.offset).take(query.limit).collect();
-        items.iter_mut().for_each(|event| event.content.body.truncate(LIST_BODY_BYTES_MAX));
-        EventPage { items, total }
+        let items = matching.into_iter().skip(query.offset).take(query.limit + 1).collect();
+        let mut page = EventPage { items, total, next: None };
+        page.cut(query.limit);
+        page.items.iter_mut().for_each(|event| event.content.body.truncate(LIST_BODY_BYTES_MAX));
+        page
     }
 
     fn detail(&self, event: &NewEvent) -> EventDetail {

@@ -17,7 +17,7 @@ pub(crate) use account::AccountChange;
 pub(crate) use dead_letter::DeadLetterFilter;
 pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination};
 pub(crate) use limits::{Circuit, RateLimit};
-pub(crate) use name::{Named, Nothing};
+pub(crate) use name::{NameChange, Named, Nothing};
 pub(crate) use replay::{NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;
 pub(crate) use route::{NewRoute, PriorityRule, RouteChange};

@@ -10,6 +10,14 @@ pub(crate) struct Named {
     name: String,
 }
 
+/// What is not given stays.
+#[derive(ToSchema)]
+pub(crate) struct NameChange {
+    /// Without control characters.
+    #[schema(min_length = 1, max_length = 200)]
+    name: Option<String>,
+}
+
 /// An empty object, or no body at all.
 #[derive(ToSchema)]
 pub(crate) struct Nothing {}
