@@ -171,6 +171,7 @@ mod tests {
             token: String::new(),
             auth: SourceAuth::None,
             provider: None,
+            rate_limit: None,
             active: true,
             created_at: Timestamp::ZERO,
         };

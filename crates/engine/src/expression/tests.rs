@@ -16,6 +16,7 @@ fn source() -> Source {
         token: String::new(),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at: Timestamp::ZERO,
     }

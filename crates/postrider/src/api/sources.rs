@@ -1,7 +1,9 @@
 //! `/v1/sources`: where events come in.
 
+use super::access::Power;
 use super::auth::Caller;
 use super::cursor::List as Listed;
+use super::destinations::rate_limit;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
 use super::events::Parameters;
@@ -10,7 +12,7 @@ use super::paging::PageParameters;
 use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::NewSource;
 use super::view::{Data, List};
-use super::{Shared, change, paging, view};
+use super::{App, Shared, change, paging, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::{Query, State};
 use axum::response::Response;
@@ -33,7 +35,7 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let sources = app.engine.catalog().sources(caller.account);
     let page = paging::page(&parameters, Listed::Sources, sources, |source| source.id.as_u64())?;
-    Ok(page.answer(|source| view::Source::of(source, &app.public_url)))
+    Ok(page.answer(|source| shown_to(caller, &app, source)))
 }
 
 /// Get a source
@@ -50,8 +52,7 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    let shown = view::Source::of(&source, &app.public_url);
-    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
+    Ok(if_none_match.answer(&tag(&app, &source), &shown_to(caller, &app, &source)))
 }
 
 /// Make a source
@@ -68,8 +69,9 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let auth = auth(&mut fields)?;
     let provider = fields.name("provider")?;
+    let rate_limit = rate_limit(&mut fields)?;
     fields.finish()?;
-    let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
+    let source = Source { auth, provider, rate_limit, ..new_source(&app.engine, caller.account, &name) };
     let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
@@ -92,10 +94,21 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
-        if_match.check(&EntityTag::of(&view::Source::of(found, &app.public_url)))?;
+        if_match.check(&tag(&app, found))?;
         Ok(Change::DeleteSource(id))
     };
     change(&app, decide).await
+}
+
+/// The same for all, whether they are shown the token or not.
+fn tag(app: &App, source: &Source) -> EntityTag {
+    EntityTag::of(&view::Source::of(source, &app.public_url))
+}
+
+/// Who has the token may send, so it is for those who may make sources themselves.
+fn shown_to(caller: Caller, app: &App, source: &Source) -> view::Source {
+    let shown = view::Source::of(source, &app.public_url);
+    if caller.has(Power::Manage) { shown } else { shown.without_token() }
 }
 
 fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {

@@ -1,22 +1,6 @@
-//! Bodies that hold no more than a name, or nothing.
+//! Bodies that hold nothing.
 
 use utoipa::ToSchema;
-
-/// A name.
-#[derive(ToSchema)]
-pub(crate) struct Named {
-    /// Without control characters.
-    #[schema(min_length = 1, max_length = 200)]
-    name: String,
-}
-
-/// What is not given stays.
-#[derive(ToSchema)]
-pub(crate) struct NameChange {
-    /// Without control characters.
-    #[schema(min_length = 1, max_length = 200)]
-    name: Option<String>,
-}
 
 /// An empty object, or no body at all.
 #[derive(ToSchema)]
