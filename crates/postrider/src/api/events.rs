@@ -12,7 +12,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{EventId, SourceId};
-use postrider_store::{EventQuery, EventStatus};
+use postrider_store::{EventFilter, EventQuery, EventStatus};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -23,7 +23,7 @@ pub(crate) type Parameters = Query<HashMap<String, String>>;
 
 /// List events
 ///
-/// Newest first. A list by `status` looks at the newest 10,000 events.
+/// Newest first. A list with a filter looks at the newest 20,000 events.
 #[utoipa::path(
     get, path = "/v1/events", operation_id = "list_events", tag = "events",
     params(
@@ -41,16 +41,12 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let Some(query) = query(caller, &parameters)? else {
-        return Ok(view::data(
-            StatusCode::OK,
-            &view::Page::<view::Event> { items: Vec::new(), total: Some(0), next_cursor: None },
-        ));
-    };
+    let query = query(caller, &parameters)?;
+    let is_counted = query.after.is_none();
     let page = app.engine.events(query).await?;
     let shown = view::Page::<view::Event> {
         items: page.items.iter().map(view::Event::of).collect(),
-        total: query.before.is_none().then_some(page.total),
+        total: is_counted.then_some(page.total),
         next_cursor: page.next.map(|last| cursor::text(List::Events, [last.as_u64()])),
     };
     Ok(view::data(StatusCode::OK, &shown))
@@ -98,27 +94,26 @@ pub(crate) async fn replay(
 
 const PARAMETERS: [&str; 6] = ["source_id", "status", "direction", "limit", "offset", "cursor"];
 
-/// `None` when nothing can match.
-fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<EventQuery>, ApiError> {
+fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQuery, ApiError> {
     only_parameters(parameters, &PARAMETERS)?;
     // Events outlive their source, so one that is deleted may still be asked for.
     let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
     let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
     let status = parameters.get("status").map(|text| status(text)).transpose()?.flatten();
-    let nothing = match parameters.get("direction").map(String::as_str) {
-        None | Some("inbound") => false,
-        Some("outbound") => true,
-        Some(_) => return Err(ApiError::field("direction", "must be inbound or outbound")),
-    };
+    let direction = parameters.get("direction").map(|text| {
+        let way = postrider_store::Direction::from_word(text);
+        way.ok_or_else(|| ApiError::field("direction", "must be inbound or outbound"))
+    });
+    let direction = direction.transpose()?;
     let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
-    let before = parameters.get("cursor").map(|text| cursor::parse(List::Events, text)).transpose()?;
-    if before.is_some() && parameters.contains_key("offset") {
+    let after = parameters.get("cursor").map(|text| cursor::parse(List::Events, text)).transpose()?;
+    if after.is_some() && parameters.contains_key("offset") {
         return Err(ApiError::field("offset", "does not go with cursor, which has its own place"));
     }
-    let before = before.map(|[last]| EventId::from_u64(last));
-    let query = EventQuery { account: caller.account, source, status, limit, offset, before };
-    Ok((!nothing).then_some(query))
+    let after = after.map(|[last]| EventId::from_u64(last));
+    let filter = EventFilter { source, status, direction, ..EventFilter::default() };
+    Ok(EventQuery { account: caller.account, filter, after, limit, offset })
 }
 
 fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {
