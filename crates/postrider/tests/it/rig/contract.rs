@@ -33,6 +33,7 @@ struct Call {
 struct Described {
     /// Media types with their schemas; empty for an answer without a body.
     content: BTreeMap<String, Value>,
+    headers: Vec<String>,
     validator: OnceLock<Validator>,
 }
 
@@ -69,6 +70,9 @@ fn refusal(answer: &Answer, status: u16) -> Result<(), String> {
 
 impl Described {
     fn check(&self, answer: &Answer) -> Result<(), String> {
+        if let Some(missing) = self.headers.iter().find(|name| answer.headers.get(name).is_none()) {
+            return Err(format!("the header {missing} is described and not there"));
+        }
         let content_type = answer.headers.get("content-type").unwrap_or_default();
         let media = content_type.split(';').next().unwrap_or_default();
         match self.content.get(media) {
@@ -136,7 +140,9 @@ fn answers(call: &Value) -> BTreeMap<String, Described> {
     let described = |(status, answer): (&String, &Value)| {
         let content = answer["content"].as_object().into_iter().flatten();
         let content = content.map(|(media, body)| (media.clone(), body["schema"].clone())).collect();
-        (status.clone(), Described { content, validator: OnceLock::new() })
+        let headers = answer["headers"].as_object().into_iter().flatten();
+        let headers = headers.map(|(name, _)| name.to_ascii_lowercase()).collect();
+        (status.clone(), Described { content, headers, validator: OnceLock::new() })
     };
     call["responses"].as_object().into_iter().flatten().map(described).collect()
 }
@@ -164,5 +170,6 @@ fn an_answer_outside_of_the_description_is_found() {
     check("GET", "/nowhere", 404, refused, "");
     check("GET", "/nowhere", 200, refused, "no such call");
     check("DELETE", "/v1/sources/src_1", 204, "{}", "content of type");
+    check("GET", "/v1/sources/src_1", 200, "{}", "the header etag");
     check("POST", "/v1/dead-letters/discard", 200, r#"{ "data": { "discarded": 1 } }"#, "");
 }
