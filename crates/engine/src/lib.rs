@@ -17,6 +17,7 @@ mod maintenance;
 mod replay;
 mod routing;
 pub mod send;
+pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
 pub use catalog::Catalog;

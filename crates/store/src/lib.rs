@@ -10,6 +10,7 @@ mod dead_letter;
 mod dead_letter_filter;
 mod error;
 mod event;
+mod field_place;
 mod headers;
 mod memory;
 mod query;
@@ -27,6 +28,7 @@ pub use dead_letter::{
 pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
+pub use field_place::FieldPlace;
 pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
