@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 24] = [
     "listen",
     "data_dir",
     "egress_allow",
@@ -17,6 +17,8 @@ const KEYS: [&str; 22] = [
     "backlog_max_bytes",
     "backlog_max_age",
     "commit_max_ms",
+    "connections_max",
+    "connections_per_address_max",
     "grace_seconds",
     "public_url",
     "retention_days",
@@ -103,7 +105,7 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 19] = [
+        let flags: [(&'static str, &str, &Option<String>); 21] = [
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
@@ -114,6 +116,12 @@ impl Layers {
             ("backlog_max_bytes", "--backlog-max-bytes", &args.backlog_max_bytes),
             ("backlog_max_age", "--backlog-max-age", &args.backlog_max_age),
             ("commit_max_ms", "--commit-max-ms", &args.commit_max_ms),
+            ("connections_max", "--connections-max", &args.connections_max),
+            (
+                "connections_per_address_max",
+                "--connections-per-address-max",
+                &args.connections_per_address_max,
+            ),
             ("grace_seconds", "--grace-seconds", &args.grace_seconds),
             ("public_url", "--public-url", &args.public_url),
             ("retention_days", "--retention-days", &args.retention_days),

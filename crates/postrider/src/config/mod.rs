@@ -7,6 +7,7 @@ mod tests;
 mod values;
 
 use crate::cli::ServeArgs;
+use crate::serve::room::ConnectionLimits;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
@@ -33,6 +34,7 @@ pub(crate) struct Config {
     /// Waiting for a slot for so long makes a delivery one band more urgent.
     pub(crate) promotion_age: Option<Duration>,
     pub(crate) backlog: BacklogLimits,
+    pub(crate) connections: ConnectionLimits,
     pub(crate) grace: Duration,
     pub(crate) public_url: Option<String>,
     pub(crate) retention: Duration,
@@ -99,6 +101,7 @@ impl Config {
                 .one("promotion_age_seconds", |v| number(v, 0, 30 * DAY_SECONDS))
                 .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
             backlog: backlog(&mut layers),
+            connections: connections(&mut layers),
             workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
@@ -131,5 +134,15 @@ fn backlog(layers: &mut Layers) -> BacklogLimits {
         commit: layers
             .one("commit_max_ms", |v| number(v, 10, 600_000))
             .map_or(defaults.commit, Duration::from_millis),
+    }
+}
+
+fn connections(layers: &mut Layers) -> ConnectionLimits {
+    let defaults = ConnectionLimits::default();
+    let mut most =
+        |key, default| layers.one(key, |v| count(v, 1_000_000)).map_or(default, |most| most as usize);
+    ConnectionLimits {
+        total: most("connections_max", defaults.total),
+        per_address: most("connections_per_address_max", defaults.per_address),
     }
 }

@@ -4,7 +4,10 @@ pub(crate) mod admin_key;
 mod banner;
 pub(crate) mod bootstrap;
 mod connections;
+mod framing;
+mod guarded_stream;
 mod log;
+pub(crate) mod room;
 
 use crate::api;
 use crate::cli::ServeArgs;
@@ -67,7 +70,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
     let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
-    let accepting = tokio::spawn(connections::accept(listener, handovers, stopping));
+    let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
     let data_dir = std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
     let banner = banner::text(address, &data_dir, &key.place, &first, !config.egress_allow.is_empty());
