@@ -15,6 +15,7 @@ mod headers;
 mod memory;
 mod query;
 mod replay;
+mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
@@ -33,6 +34,7 @@ pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 24] = [
+const KEYS: &[&str] = &[
     "listen",
     "data_dir",
     "egress_allow",
@@ -27,6 +27,7 @@ const KEYS: [&str; 24] = [
     "dead_letter_file",
     "dead_letter_file_max_mb",
     "admin_key",
+    "secret_key",
     "log",
     "log_format",
     "destinations",
@@ -105,7 +106,7 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 21] = [
+        let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
@@ -134,7 +135,7 @@ impl Layers {
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {
-                self.found.insert(key, single(flag, value));
+                self.found.insert(*key, single(flag, value));
             }
         }
         if !args.egress_allow.is_empty() {

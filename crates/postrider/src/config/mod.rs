@@ -2,6 +2,7 @@
 
 mod layers;
 mod listed;
+mod secret_keys;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -14,6 +15,7 @@ pub(crate) use listed::ListedDestination;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
+pub(crate) use secret_keys::SecretKeys;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -44,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
     pub(crate) admin_key: Option<AdminKeyText>,
+    /// What secrets are sealed with at rest.
+    pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     /// Destinations that get every event posted to `/ingress`.
@@ -114,6 +118,7 @@ impl Config {
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
             admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
+            secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
