@@ -14,7 +14,9 @@ use std::time::Duration;
 /// What a provider's signatures are checked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// A secret that both sides know.
+    /// A secret that is sent as it is.
+    Token,
+    /// A secret that both sides know and nobody sends.
     Secret,
     /// The provider's public key.
     PublicKey,
@@ -105,7 +107,7 @@ pub static PRESETS: [Preset; 14] = [
         name: "gitlab",
         header: "X-Gitlab-Token",
         signed: "nothing; the token itself is sent, and is not kept with the event",
-        needs: Needs::Secret,
+        needs: Needs::Token,
         tolerance_seconds: None,
         event_type_from: header("x-gitlab-event"),
         idempotency_key_from: header("idempotency-key"),

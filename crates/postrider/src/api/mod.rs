@@ -7,6 +7,7 @@ mod body;
 mod dead_letters;
 mod destinations;
 mod error;
+mod event_fields;
 mod events;
 mod export;
 mod fields;
@@ -15,6 +16,7 @@ mod ingest;
 mod replays;
 mod routes;
 mod sources;
+mod verification;
 mod view;
 
 use crate::config::Config;
@@ -75,7 +77,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/v1/api-keys", get(api_keys::list).post(api_keys::create))
         .route("/v1/api-keys/{id}", delete(api_keys::revoke))
         .route("/v1/sources", get(sources::list).post(sources::create))
-        .route("/v1/sources/{id}", get(sources::get).delete(sources::delete))
+        .route("/v1/sources/{id}", get(sources::get).patch(sources::update).delete(sources::delete))
+        .route("/v1/provider-presets", get(sources::presets))
         .route("/v1/destinations", get(destinations::list).post(destinations::create))
         .route(
             "/v1/destinations/{id}",

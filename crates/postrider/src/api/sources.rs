@@ -2,16 +2,15 @@
 
 use super::auth::Caller;
 use super::error::ApiError;
-use super::fields::{Fields, Segment, only, required};
-use super::{Shared, change, view};
+use super::fields::{Fields, Segment, required};
+use super::{Shared, change, verification, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 use postrider_core::id::SourceId;
 use postrider_engine::Catalog;
-use postrider_store::{Change, Source, SourceAuth};
-use serde_json::Value;
+use postrider_store::{Change, Source};
 
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let sources = app.engine.catalog().sources(caller.account);
@@ -34,13 +33,36 @@ pub(crate) async fn create(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let name = required("name", fields.name("name")?)?;
-    let auth = auth(&mut fields)?;
-    let provider = fields.name("provider")?;
+    let source = verification::changed(new_source(&app.engine, caller.account, &name), &mut fields)?;
     fields.finish()?;
-    let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
     let shown = view::source(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
+}
+
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &Catalog| {
+        let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
+        let mut source = Source::clone(found);
+        source.name = fields.name("name")?.unwrap_or(source.name);
+        source.active = fields.switch("active")?.unwrap_or(source.active);
+        let source = verification::changed(source, &mut fields)?;
+        fields.finish()?;
+        let shown = view::source(&source, &app.public_url);
+        Ok::<_, ApiError>((vec![Change::PutSource(source)], shown))
+    };
+    let shown = app.engine.change(decide).await?;
+    Ok(view::data(StatusCode::OK, &shown))
+}
+
+pub(crate) async fn presets() -> Response {
+    view::data(StatusCode::OK, &verification::presets())
 }
 
 pub(crate) async fn delete(
@@ -51,34 +73,6 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
     change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
-}
-
-fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {
-    let mode = fields.text("auth_mode")?;
-    let config = fields.take("verification_config");
-    match (mode.as_deref(), config) {
-        (None | Some("none"), None) => Ok(SourceAuth::None),
-        (None | Some("none"), Some(_)) => {
-            Err(ApiError::field("verification_config", "needs auth_mode \"shared_secret\""))
-        }
-        (Some("shared_secret"), Some(Value::Object(config))) => shared_secret(&config),
-        (Some("shared_secret"), _) => {
-            Err(ApiError::field("verification_config", "must be an object with header and secret"))
-        }
-        (Some(_), _) => Err(ApiError::field("auth_mode", "must be \"none\" or \"shared_secret\"")),
-    }
-}
-
-fn shared_secret(config: &serde_json::Map<String, Value>) -> Result<SourceAuth, ApiError> {
-    only("verification_config", config, &["header", "secret"])?;
-    let text = |field: &str| config.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let header = text("header").filter(|name| HeaderName::try_from(*name).is_ok());
-    let header =
-        header.ok_or_else(|| ApiError::field("verification_config.header", "must be a header name"))?;
-    let secret = text("secret");
-    let secret = secret
-        .ok_or_else(|| ApiError::field("verification_config.secret", "must be a text that is not empty"))?;
-    Ok(SourceAuth::SharedSecret { header: header.to_ascii_lowercase(), secret: secret.to_owned() })
 }
 
 fn parse(id: &str) -> Result<SourceId, ApiError> {

@@ -8,10 +8,12 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::scheduler::{DestinationView, LimitReason};
-use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json, rules_to_json};
+use postrider_store::codec::{
+    circuit_to_json, field_place_to_json, policy_to_json, rate_to_json, rules_to_json,
+};
 use postrider_store::{
     Account, ApiKey, Attempt, DeliveryState, Destination, DestinationAuth, EventDetail, EventStatus, Headers,
-    Route, Source, SourceAuth,
+    Route, Source,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -67,19 +69,28 @@ pub(crate) fn api_key(key: &ApiKey) -> Value {
 
 /// The token in the ingest URL is what senders need, so it is shown to the source's own account.
 pub(crate) fn source(source: &Source, public_url: &str) -> Value {
+    let (auth_mode, verification) = super::verification::shown(source);
     let mut object = json!({
         "id": source.id.to_string(),
         "account_id": source.account.to_string(),
         "name": source.name,
         "path_token": source.token,
         "ingest_url": format!("{public_url}/ingest/{}", source.token),
-        "auth_mode": "none",
+        "auth_mode": auth_mode,
         "status": if source.active { "active" } else { "inactive" },
         "created_at": source.created_at.to_string(),
     });
-    if let SourceAuth::SharedSecret { header, .. } = &source.auth {
-        object["auth_mode"] = "shared_secret".into();
-        object["verification_config"] = json!({ "header": header });
+    if let Some(config) = verification {
+        object["verification_config"] = config;
+    }
+    let places = [
+        ("event_type_from", &source.event_type_from),
+        ("idempotency_key_from", &source.idempotency_key_from),
+    ];
+    for (field, place) in places {
+        if let Some(place) = place {
+            object[field] = field_place_to_json(place);
+        }
     }
     if let Some(provider) = &source.provider {
         object["provider"] = provider.as_str().into();

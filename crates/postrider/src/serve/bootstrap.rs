@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_engine::send::SigningSecret;
 use postrider_engine::{Catalog, ChangeError, Engine};
-use postrider_store::{Account, Change, Destination, Route, Source, SourceAuth};
+use postrider_store::{Account, Change, Destination, Route, Source};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -139,14 +139,6 @@ fn new_destination(
 
 /// A source with a random token and no further check of its senders.
 pub(crate) fn new_source(engine: &Engine, account: AccountId, name: &str) -> Source {
-    Source {
-        id: SourceId::from_u64(engine.next_id()),
-        account,
-        name: name.to_owned(),
-        token: random_key("src_"),
-        auth: SourceAuth::None,
-        provider: None,
-        active: true,
-        created_at: engine.clock().now(),
-    }
+    let id = SourceId::from_u64(engine.next_id());
+    Source::new(id, account, name.to_owned(), random_key("src_"), engine.clock().now())
 }

@@ -10,7 +10,7 @@ pub use account::Account;
 pub use api_key::ApiKey;
 pub use destination::{Destination, DestinationAuth};
 pub use route::Route;
-pub use source::{Source, SourceAuth};
+pub use source::{Source, Verification};
 
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{DestinationId, RouteId, SourceId};

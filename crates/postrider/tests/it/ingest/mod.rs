@@ -4,3 +4,4 @@ mod bytes;
 mod fan_out;
 mod idempotency;
 mod ingress;
+mod signatures;
