@@ -19,7 +19,7 @@ use crate::send::Connector;
 pub use activity::Activity;
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, EventId, IdGenerator};
+use postrider_core::id::{AccountId, DestinationId, EventId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -162,6 +162,21 @@ impl Engine {
             &matching,
             &Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body),
         );
+        let (reply, answer) = Reply::channel();
+        self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
+    }
+
+    /// Takes an event in for one destination alone, by the route of its source that leads there.
+    pub async fn ingest_to(
+        &self,
+        source: &Source,
+        destination: DestinationId,
+        arrival: Arrival,
+    ) -> Result<Accepted, IngestError> {
+        let mut matching = self.catalog().matching(source, arrival.event_type.as_ref());
+        matching.retain(|found| found.plan.route.destination == destination);
+        let facts = Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body);
+        let owed = routing::owed(&matching, &facts);
         let (reply, answer) = Reply::channel();
         self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
     }

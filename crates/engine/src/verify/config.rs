@@ -41,7 +41,8 @@ impl fmt::Display for BadVerification {
 impl std::error::Error for BadVerification {}
 
 const PRESET_FIELDS: [&str; 2] = ["header", "tolerance_seconds"];
-const FIELDS: [&str; 10] = [
+/// What `verification_config` may hold beside secrets.
+pub const CONFIG_FIELDS: [&str; 10] = [
     "header",
     "scheme",
     "encoding",
@@ -94,7 +95,7 @@ fn by_preset(
 }
 
 fn spelled_out(config: &Map<String, Value>, secrets: &[String]) -> Result<Verifier, BadVerification> {
-    only(config, &FIELDS)?;
+    only(config, &CONFIG_FIELDS)?;
     let header = header(config, "header")?.ok_or_else(|| BadVerification::new("header", "is missing"))?;
     let algorithm = word(config, "scheme", Algorithm::from_word)
         .map_err(|field| {

@@ -15,7 +15,7 @@ mod timestamp;
 mod verifier;
 
 pub use challenge::Challenge;
-pub use config::BadVerification;
+pub use config::{BadVerification, CONFIG_FIELDS};
 pub use pointer::{Found, find};
 pub use preset::{Needs, PRESETS, Preset};
 pub use scheme::{Algorithm, Encoding};

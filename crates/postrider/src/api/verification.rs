@@ -1,12 +1,12 @@
 //! How a source's senders must sign, as the API speaks it: read from a request, and shown without the secrets.
 
 use super::error::ApiError;
-use super::fields::Fields;
+use super::fields::{Fields, only};
 use postrider_core::limits::{VERIFICATION_SECRET_BYTES_MAX, VERIFICATION_SECRETS_MAX};
-use postrider_engine::verify::{Preset, Verifier};
+use postrider_engine::verify::{CONFIG_FIELDS, Preset, Verifier};
 use postrider_store::codec::{FIELD_PLACE_FORMS, field_place_from_json};
 use postrider_store::{FieldPlace, Source, Verification};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// What stands for a secret in answers. Given back to us it is no secret.
 const REDACTED: &str = "[redacted]";
@@ -44,14 +44,14 @@ pub(super) fn changed(mut source: Source, fields: &mut Fields) -> Result<Source,
 }
 
 /// `auth_mode` and `verification_config` of a source, the latter with a word in place of each secret.
-pub(super) fn shown(source: &Source) -> (&'static str, Option<Value>) {
+pub(super) fn shown(source: &Source) -> (&'static str, Option<Map<String, Value>>) {
     let Some(verification) = &source.verification else { return ("none", None) };
     let mut config = verification.config.clone();
     match verification.secrets.len() {
         1 => config.insert("secret".into(), REDACTED.into()),
         more => config.insert("secrets".into(), vec![REDACTED; more].into()),
     };
-    ("shared_secret", Some(Value::Object(config)))
+    ("shared_secret", Some(config))
 }
 
 enum Mode {
@@ -77,6 +77,8 @@ fn verification(
     mut config: Map<String, Value>,
     known: Option<Verification>,
 ) -> Result<Verification, ApiError> {
+    let fields: Vec<&str> = CONFIG_FIELDS.iter().chain(&SECRET_FIELDS).copied().collect();
+    only("verification_config", &config, &fields)?;
     let given: Vec<(&str, Value)> =
         SECRET_FIELDS.iter().filter_map(|field| Some((*field, config.remove(*field)?))).collect();
     let secrets = match (&given[..], known) {
@@ -143,30 +145,8 @@ fn place(
         return Ok(known);
     }
     let Some(value) = fields.take(field) else { return Ok(None) };
+    if let Value::Object(object) = &value {
+        only(field, object, &["header", "json_pointer"])?;
+    }
     field_place_from_json(&value).map(Some).ok_or_else(|| ApiError::field(field, FIELD_PLACE_FORMS))
-}
-
-/// `GET /v1/provider-presets`, in the order of their names.
-pub(super) fn presets() -> Value {
-    use postrider_engine::verify::{Needs, PRESETS};
-    use postrider_store::codec::field_place_to_json;
-    let one = |preset: &Preset| {
-        let needs = match preset.needs {
-            Needs::Token | Needs::Secret => "secret",
-            Needs::PublicKey => "public_key",
-            Needs::SecretOrPublicKey => "secret_or_public_key",
-        };
-        json!({
-            "name": preset.name,
-            "header": preset.header,
-            "signed": preset.signed,
-            "needs": needs,
-            "tolerance_seconds": preset.tolerance_seconds,
-            "event_type_from": preset.event_type_from.as_ref().map(field_place_to_json),
-            "idempotency_key_from": preset.idempotency_key_from.as_ref().map(field_place_to_json),
-            "answers_challenge": preset.challenge.is_some(),
-            "setup": preset.setup,
-        })
-    };
-    PRESETS.iter().map(one).collect()
 }

@@ -5,3 +5,4 @@ mod fan_out;
 mod idempotency;
 mod ingress;
 mod signatures;
+mod webhooks;
