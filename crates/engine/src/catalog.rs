@@ -36,7 +36,7 @@ pub(crate) struct Known {
 pub(crate) enum Prepared {
     Destination(Known),
     Route(Arc<Plan>),
-    Plain(Change),
+    Plain(Box<Change>),
 }
 
 impl From<Change> for Prepared {
@@ -48,7 +48,7 @@ impl From<Change> for Prepared {
                 destination: Arc::from(destination),
             }),
             Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
-            plain => Prepared::Plain(plain),
+            plain => Prepared::Plain(Box::new(plain)),
         }
     }
 }
@@ -72,7 +72,7 @@ impl Catalog {
                 return drop(self.destinations.insert(known.destination.id, known));
             }
             Prepared::Route(plan) => return self.put_route(plan),
-            Prepared::Plain(change) => change,
+            Prepared::Plain(change) => *change,
         };
         match change {
             Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
