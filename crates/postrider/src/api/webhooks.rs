@@ -126,7 +126,7 @@ async fn find_or_make(
         return Ok(known);
     }
     let decide = |catalog: &Catalog| match find(catalog, account, source, url)? {
-        Some(known) => Ok((Vec::new(), known)),
+        Some(known) => Ok::<_, ApiError>((Vec::new(), known)),
         None => {
             let (id, changes) = make(app, account, source, url)?;
             Ok((changes, id))
