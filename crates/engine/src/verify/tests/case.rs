@@ -52,7 +52,7 @@ impl Case {
 
 /// Published by the providers where they publish one, else computed once with Python's `hmac` and `cryptography`.
 pub(super) fn cases() -> Vec<Case> {
-    [by_headers(), by_url(), with_public_keys()].concat()
+    [by_headers(), by_body(), by_url(), with_public_keys()].concat()
 }
 
 fn by_headers() -> Vec<Case> {
@@ -92,6 +92,11 @@ fn by_headers() -> Vec<Case> {
             slack_body,
         )
         .at_seconds(1_531_420_700),
+    ]
+}
+
+fn by_body() -> Vec<Case> {
+    vec![
         Case::new(
             "paddle",
             "pdl_ntfset_secret",
