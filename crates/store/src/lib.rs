@@ -20,7 +20,8 @@ mod vault;
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, Verification,
+    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
+    Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,

@@ -70,6 +70,7 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     let (head, incoming) = request.into_parts();
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
+    app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let verifier = app.engine.catalog().verifier(source.id);
     let signed_id = match &verifier {

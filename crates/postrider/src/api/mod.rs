@@ -1,9 +1,11 @@
 //! The HTTP API: GetHook's wire under `/v1`, ingest, the doors of waford and DispatchGo, health.
 
+mod access;
 mod accounts;
 mod api_keys;
 mod auth;
 mod body;
+mod brand_settings;
 mod dead_letters;
 mod destinations;
 mod docs;
@@ -15,7 +17,9 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod portal_sessions;
 mod provider_presets;
+mod rates;
 mod refusal;
 mod replays;
 mod request;
@@ -45,6 +49,9 @@ pub(crate) struct App {
     first: FirstThings,
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
+    rates: rates::Rates,
+    /// How long events are kept at all.
+    retention_days: u32,
     /// What ingest URLs begin with.
     public_url: String,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
@@ -64,8 +71,16 @@ impl App {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
         let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
         let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
-        let open_bootstrap = address.ip().is_loopback();
-        Arc::new(App { engine, admin_hash, first, webhooks, public_url, open_bootstrap })
+        Arc::new(App {
+            engine,
+            admin_hash,
+            first,
+            webhooks,
+            rates: rates::Rates::default(),
+            retention_days: config.retention_days,
+            public_url,
+            open_bootstrap: address.ip().is_loopback(),
+        })
     }
 }
 
@@ -85,9 +100,11 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(ingest::ingress))
         .routes(routes!(webhooks::take))
         .routes(routes!(accounts::list, accounts::create))
-        .routes(routes!(accounts::get, accounts::update))
+        .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::revoke))
+        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(portal_sessions::create))
+        .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::update, sources::delete))
         .routes(routes!(provider_presets::list))

@@ -1,13 +1,14 @@
 //! Where events come in.
 
 use crate::field_place::FieldPlace;
+use postrider_core::destination::RateLimit;
 use postrider_core::id::{AccountId, SourceId};
 use postrider_core::time::Timestamp;
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// Where events come in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// Its id.
     pub id: SourceId,
@@ -25,6 +26,8 @@ pub struct Source {
     pub event_type_from: Option<FieldPlace>,
     /// The same for its idempotency key.
     pub idempotency_key_from: Option<FieldPlace>,
+    /// How often events may come; as often as they like when `None`.
+    pub rate_limit: Option<RateLimit>,
     /// An inactive source answers as if it did not exist.
     pub active: bool,
     /// When it was made.
@@ -52,6 +55,7 @@ impl Source {
             verification: None,
             event_type_from: None,
             idempotency_key_from: None,
+            rate_limit: None,
             active: true,
             created_at,
         }

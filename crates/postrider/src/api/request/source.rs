@@ -1,5 +1,6 @@
 //! What making and changing a source takes.
 
+use super::RateLimit;
 use crate::api::view::word::AuthMode;
 use utoipa::ToSchema;
 
@@ -17,6 +18,8 @@ pub(crate) struct NewSource {
     provider: Option<String>,
     event_type_from: Option<FieldPlaceGiven>,
     idempotency_key_from: Option<FieldPlaceGiven>,
+    /// How often events may come; more are refused with 429.
+    rate_limit: Option<RateLimit>,
 }
 
 /// What is not given stays; `null` takes an optional field away.
@@ -30,6 +33,7 @@ pub(crate) struct SourceChange {
     verification_config: Option<VerificationConfig>,
     #[schema(min_length = 1, max_length = 200)]
     provider: Option<String>,
+    rate_limit: Option<RateLimit>,
     event_type_from: Option<FieldPlaceGiven>,
     idempotency_key_from: Option<FieldPlaceGiven>,
 }

@@ -2,7 +2,7 @@
 
 use super::BadDocument;
 use super::fields::{Reading, Writing, text};
-use crate::codec::{field_place_from_json, field_place_to_json};
+use crate::codec::{field_place_from_json, field_place_to_json, rate_from_json, rate_to_json};
 use crate::{Source, Verification};
 use postrider_core::id::{AccountId, SourceId};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ pub(super) fn write(source: &Source, into: &mut Writing<'_>) {
     }
     into.put("event_type_from", source.event_type_from.as_ref().map(field_place_to_json));
     into.put("idempotency_key_from", source.idempotency_key_from.as_ref().map(field_place_to_json));
+    into.put("rate_limit", source.rate_limit.map(rate_to_json));
     into.put("active", source.active);
     into.time("created_at", source.created_at);
 }
@@ -32,6 +33,7 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Source, BadDocument> {
         verification: read_verification(from)?,
         event_type_from: from.maybe("event_type_from", field_place_from_json)?,
         idempotency_key_from: from.maybe("idempotency_key_from", field_place_from_json)?,
+        rate_limit: from.maybe("rate_limit", |value| rate_from_json(value).ok())?,
         active: from.switch("active")?,
         created_at: from.time("created_at")?,
     })
