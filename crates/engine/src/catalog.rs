@@ -145,15 +145,20 @@ impl Catalog {
         self.verifiers.get(&source).cloned()
     }
 
-    /// The routes that take an event of this source and type. A destination is owed an event once, by the first.
+    /// The routes that take an event of this source (or of none, if it is sent through the API) and type. A destination is owed an event once, by the first.
     /// Expressions are not evaluated here, so that no change waits for them.
-    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
+    pub(crate) fn matching(
+        &self,
+        account: AccountId,
+        source: Option<SourceId>,
+        event_type: Option<&EventType>,
+    ) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.routes_by_account.get(&source.account).into_iter().flatten() {
+        for plan in self.routes_by_account.get(&account).into_iter().flatten() {
             let route = &plan.route;
             let takes = route.active
-                && route.source.is_none_or(|only| only == source.id)
+                && route.source.is_none_or(|only| source == Some(only))
                 && route.pattern.matches(event_type);
             if takes && seen.insert(route.destination) {
                 let order = self.destinations.get(&route.destination).map(|known| known.order.clone());

@@ -167,7 +167,7 @@ mod tests {
         let (id, account) = (SourceId::from_u64(1), AccountId::from_u64(1));
         let source = Source::new(id, account, "shop".into(), String::new(), Timestamp::ZERO);
         let headers = Headers::default();
-        let facts = Facts::new(None, &source, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
+        let facts = Facts::new(None, &source.name, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
         let whole = Some(OrderKey::WHOLE);
         for (ordering, key, expected) in [
             (Ordering::None, None, None),

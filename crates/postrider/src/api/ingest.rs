@@ -14,7 +14,7 @@ use http::{HeaderName, StatusCode};
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
-use postrider_store::Source;
+use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
 
 /// Post an event to a source
@@ -121,7 +121,8 @@ fn arrival(
     };
     let own = head.headers.iter().filter(|(name, _)| !is_secret(name));
     let headers = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
-    Ok(Arrival { event_type, external_id, headers, body })
+    let window = SendWindow::default();
+    Ok(Arrival { event_type, external_id, headers, body, window, priority: None })
 }
 
 /// Written out by hand: it is the one answer that is given tens of thousands of times a second.

@@ -62,7 +62,8 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     headers.push("content-type", order.content_type());
     let event_type = EventType::parse(&event_type(destination)).ok();
     let body = Bytes::from(order.payload);
-    let arrival = Arrival { event_type, external_id: None, headers, body };
+    let window = postrider_store::SendWindow::default();
+    let arrival = Arrival { event_type, external_id: None, headers, body, window, priority: None };
     Ok(answer(app.engine.ingest_to(&source, destination, arrival).await?))
 }
 
