@@ -8,11 +8,13 @@ use std::sync::Barrier;
 fn objects(api: &Api) -> Vec<(String, Value)> {
     let account = text(&api.get("/v1/accounts").data(200)[0]["id"]);
     let key = api.make("/v1/api-keys", &json!({ "name": "spare" }));
+    let (source, _) = api.source();
     let destination = api.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:9/" }));
     let route = api.make("/v1/routes", &json!({ "destination_id": destination }));
     vec![
         (format!("/v1/accounts/{account}"), json!({ "name": "renamed" })),
         (format!("/v1/api-keys/{key}"), json!({ "name": "renamed" })),
+        (format!("/v1/sources/{source}"), json!({ "status": "inactive" })),
         (format!("/v1/routes/{route}"), json!({ "priority": 1 })),
         (format!("/v1/destinations/{destination}"), json!({ "name": "renamed" })),
     ]
