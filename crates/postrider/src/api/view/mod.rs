@@ -10,8 +10,10 @@ mod dead_letter;
 mod destination;
 mod event;
 mod health;
+mod job;
 mod page;
 mod portal;
+mod provider_preset;
 mod replay;
 mod route;
 mod source;
@@ -21,12 +23,14 @@ pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
 pub(crate) use attempt::Attempt;
 pub(crate) use content::header_map;
-pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
+pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use destination::{Destination, NewSecret};
 pub(crate) use event::{Event, EventDetail, EventReplay, Ingested};
 pub(crate) use health::Health;
+pub(crate) use job::Job;
 pub(crate) use page::Page;
 pub(crate) use portal::{Brand, PortalSession};
+pub(crate) use provider_preset::ProviderPreset;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;
 pub(crate) use source::Source;
@@ -41,6 +45,16 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Data<T> {
     data: T,
+}
+
+/// The envelope of a list, with the place where its next page begins.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct List<T> {
+    pub(crate) data: Vec<T>,
+    /// The `cursor` of the next page, when a page was asked for that is not the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// A success: the value in its envelope.
