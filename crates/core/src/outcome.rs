@@ -103,12 +103,19 @@ pub enum DeathReason {
     FinalAnswer,
     /// Its destination was deleted.
     DestinationDeleted,
+    /// The transform of its route failed for this event.
+    TransformFailed,
 }
 
 impl DeathReason {
     /// All of them.
-    pub const ALL: [DeathReason; 4] =
-        [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer, DeathReason::DestinationDeleted];
+    pub const ALL: [DeathReason; 5] = [
+        DeathReason::Attempts,
+        DeathReason::Age,
+        DeathReason::FinalAnswer,
+        DeathReason::DestinationDeleted,
+        DeathReason::TransformFailed,
+    ];
 
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -117,6 +124,7 @@ impl DeathReason {
             DeathReason::Age => "age",
             DeathReason::FinalAnswer => "final_answer",
             DeathReason::DestinationDeleted => "destination_deleted",
+            DeathReason::TransformFailed => "transform_failed",
         }
     }
 

@@ -1,12 +1,13 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+use crate::filter::Filter;
 use crate::routing::{Match, Order, Plan};
-use crate::send::Target;
+use crate::send::{Rewrite, Target};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
-use postrider_store::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use postrider_store::{Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub struct Catalog {
     routes: IdMap<RouteId, Arc<Plan>>,
     /// In order of their making, so that a fan-out is the same every time.
     routes_by_account: IdMap<AccountId, Vec<Arc<Plan>>>,
+    /// Those that have a transform, apart: it is looked for with every attempt, and mostly there are none.
+    transforming: IdMap<RouteId, Arc<Plan>>,
 }
 
 /// A destination with what is made of its settings once and not for each event.
@@ -106,11 +109,16 @@ impl Catalog {
             Some(known) => *known = Arc::clone(&plan),
             None => of_account.push(Arc::clone(&plan)),
         }
+        match plan.transforms() {
+            true => drop(self.transforming.insert(plan.route.id, Arc::clone(&plan))),
+            false => drop(self.transforming.remove(&plan.route.id)),
+        }
         self.routes.insert(plan.route.id, plan);
     }
 
     fn remove_routes(&mut self, gone: impl Fn(&Route) -> bool) {
         self.routes.retain(|_, plan| !gone(&plan.route));
+        self.transforming.retain(|_, plan| !gone(&plan.route));
         for plans in self.routes_by_account.values_mut() {
             plans.retain(|plan| !gone(&plan.route));
         }
@@ -121,8 +129,9 @@ impl Catalog {
         self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
     }
 
-    /// The routes that take an event of this source and type. A destination is owed an event once, by the first.
-    /// Expressions are not evaluated here, so that no change waits for them.
+    /// The routes that take an event of this source and type, unless their filter does not let it pass. A destination
+    /// is owed an event once, by the first. Expressions are not evaluated here, so that no change waits for them; so
+    /// a route with a filter lets those behind it stand.
     pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
@@ -131,7 +140,11 @@ impl Catalog {
             let takes = route.active
                 && route.source.is_none_or(|only| only == source.id)
                 && route.pattern.matches(event_type);
-            if takes && seen.insert(route.destination) {
+            let first = match plan.filter {
+                None => takes && seen.insert(route.destination),
+                Some(_) => takes && !seen.contains(&route.destination),
+            };
+            if first {
                 let order = self.destinations.get(&route.destination).map(|known| known.order.clone());
                 matching.push(Match { plan: Arc::clone(plan), order: order.unwrap_or(Order::None) });
             }
@@ -215,6 +228,19 @@ impl Catalog {
         plans.map(|plan| Arc::clone(&plan.route)).collect()
     }
 
+    /// Events that a route's filter did not let pass because it failed for them, since the route was last changed or
+    /// the gateway started. `None` when there is no filter.
+    pub fn filter_errors(&self, id: RouteId) -> Option<u64> {
+        self.routes.get(&id)?.filter.as_ref().map(Filter::failures)
+    }
+
+    /// What the route of a delivery has sent in the place of its event, if the route is still there.
+    pub(crate) fn rewrite(&self, route: RouteId, content: &EventContent) -> Option<Rewrite> {
+        let plan = Arc::clone(self.transforming.get(&route)?);
+        let source = self.sources.get(&content.source).map(|source| source.name.clone());
+        Some(Rewrite { plan, source: source.unwrap_or_default() })
+    }
+
     pub(crate) fn target(&self, id: DestinationId) -> Option<Arc<Target>> {
         self.destinations.get(&id).map(|known| Arc::clone(&known.target))
     }
@@ -227,3 +253,6 @@ impl Catalog {
         by_route.or_else(by_destination).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -151,6 +151,7 @@ pub(crate) fn draft(
     let idempotency = idempotency(&arrival);
     let content = EventContent {
         account: source.account,
+        source: source.id,
         headers: arrival.headers,
         body: arrival.body,
         event_type: arrival.event_type,

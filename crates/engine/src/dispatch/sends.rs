@@ -4,7 +4,7 @@ use super::{Dispatcher, Done};
 use crate::send::{AttemptReport, Job};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey, Ticket};
-use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::id::{AccountId, DestinationId, SourceId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
 use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
@@ -60,6 +60,7 @@ impl Dispatcher {
     fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);
+        let rewrite = catalog.rewrite(ticket.route, &content);
         drop(catalog);
         let Some(target) = target else {
             // Deleted a moment ago: its row waits to be buried, and the slot comes back at once.
@@ -68,7 +69,7 @@ impl Dispatcher {
         };
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
-        handle.give(Job { worker, ticket, target, content });
+        handle.give(Job { worker, ticket, target, content, rewrite });
     }
 
     fn load_page(&mut self, line: Line, limit: usize) {
@@ -119,6 +120,7 @@ impl Dispatcher {
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),
+            source: SourceId::from_u64(0),
             headers: Default::default(),
             body: bytes::Bytes::new(),
             event_type: None,

@@ -160,7 +160,7 @@ impl Engine {
         let matching = self.catalog().matching(source, arrival.event_type.as_ref());
         let owed = routing::owed(
             &matching,
-            &Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body),
+            &Facts::new(arrival.event_type.as_ref(), &source.name, &arrival.headers, &arrival.body),
         );
         let (reply, answer) = Reply::channel();
         self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
@@ -179,7 +179,8 @@ impl Engine {
         let again = |source: Arc<Source>| {
             let content = &found.content;
             let matching = self.catalog().matching(&source, content.event_type.as_ref());
-            let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);
+            let facts =
+                Facts::new(content.event_type.as_ref(), &source.name, &content.headers, &content.body);
             routing::owed(&matching, &facts)
         };
         let owed = source.map(again).unwrap_or_default();

@@ -1,15 +1,18 @@
 //! An event as expressions see it. Nothing is read or parsed before the first expression asks for it.
 
+use super::check::Outline;
+use super::{EVENT_WORK_BYTES_MAX, Failure};
 use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
 };
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use postrider_core::event::EventType;
-use postrider_store::{Headers, Source};
+use postrider_store::Headers;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Boxed = Box<dyn Val>;
 
@@ -19,6 +22,8 @@ pub(crate) struct Facts<'e> {
     source: &'e str,
     pub(crate) headers: &'e Headers,
     body: &'e [u8],
+    /// Work that expressions have cost so far.
+    spent: AtomicUsize,
     event_value: OnceLock<Boxed>,
     headers_value: OnceLock<Boxed>,
     /// Parsed at most once, however many expressions ask.
@@ -28,23 +33,30 @@ pub(crate) struct Facts<'e> {
 impl<'e> Facts<'e> {
     pub(crate) fn new(
         event_type: Option<&'e EventType>,
-        source: &'e Source,
+        source: &'e str,
         headers: &'e Headers,
         body: &'e [u8],
     ) -> Self {
         Facts {
             event_type,
-            source: &source.name,
+            source,
             headers,
             body,
+            spent: AtomicUsize::new(0),
             event_value: OnceLock::new(),
             headers_value: OnceLock::new(),
             payload_value: OnceLock::new(),
         }
     }
 
-    pub(super) fn body_bytes(&self) -> usize {
-        self.body.len()
+    /// Whether one more evaluation is within what one may cost, and all of an event together.
+    pub(super) fn afford(&self, outline: Outline) -> Result<(), Failure> {
+        let work = outline.work(self.body.len());
+        let within = outline.is_within_work(self.body.len());
+        if within && self.spent.fetch_add(work, Ordering::Relaxed) + work <= EVENT_WORK_BYTES_MAX {
+            return Ok(());
+        }
+        Err(Failure::too_much_work(self.body.len()))
     }
 
     #[cfg(test)]

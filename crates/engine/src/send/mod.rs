@@ -5,6 +5,7 @@ mod attempt;
 mod bounded_stream;
 mod connect;
 mod exchange;
+mod passed_on;
 mod pool;
 mod request;
 mod signature;
@@ -17,5 +18,6 @@ pub use signature::{BadSecret, SigningSecret};
 pub use target::{BadUrl, DestinationUrl, Target};
 pub use worker::SendWorker;
 
-pub(crate) use attempt::{AttemptReport, Job};
+pub(crate) use attempt::{AttemptReport, Job, Rewrite};
+pub(crate) use passed_on::passed_on;
 pub(crate) use worker::{WorkerHandle, here};

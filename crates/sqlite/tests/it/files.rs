@@ -31,6 +31,7 @@ fn event(id: u64, received_at: Timestamp) -> NewEvent {
         external_id: None,
         content: Arc::new(EventContent {
             account: AccountId::from_u64(1),
+            source: SourceId::from_u64(2),
             headers: Default::default(),
             body: Bytes::from(format!("event {id}")),
             event_type: None,
