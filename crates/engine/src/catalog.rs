@@ -135,21 +135,28 @@ impl Catalog {
     pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.routes_by_account.get(&source.account).into_iter().flatten() {
+        for plan in self.plans(source.account) {
             let route = &plan.route;
-            let takes = route.active
-                && route.source.is_none_or(|only| only == source.id)
-                && route.pattern.matches(event_type);
+            let takes = plan.mismatch(source.id, event_type).is_none();
             let first = match plan.filter {
                 None => takes && seen.insert(route.destination),
                 Some(_) => takes && !seen.contains(&route.destination),
             };
             if first {
-                let order = self.destinations.get(&route.destination).map(|known| known.order.clone());
-                matching.push(Match { plan: Arc::clone(plan), order: order.unwrap_or(Order::None) });
+                matching.push(Match { plan: Arc::clone(plan), order: self.order(route.destination) });
             }
         }
         matching
+    }
+
+    /// The routes of an account, oldest first.
+    pub(crate) fn plans(&self, account: AccountId) -> impl Iterator<Item = &Arc<Plan>> {
+        self.routes_by_account.get(&account).into_iter().flatten()
+    }
+
+    /// How deliveries to a destination are ordered.
+    pub(crate) fn order(&self, id: DestinationId) -> Order {
+        self.destinations.get(&id).map_or(Order::None, |known| known.order.clone())
     }
 
     /// The key with this hash, unless it is revoked.
@@ -224,8 +231,7 @@ impl Catalog {
 
     /// All routes of an account, oldest first.
     pub fn routes(&self, account: AccountId) -> Vec<Arc<Route>> {
-        let plans = self.routes_by_account.get(&account).into_iter().flatten();
-        plans.map(|plan| Arc::clone(&plan.route)).collect()
+        self.plans(account).map(|plan| Arc::clone(&plan.route)).collect()
     }
 
     /// Events that a route's filter did not let pass because it failed for them, since the route was last changed or

@@ -5,7 +5,8 @@ use crate::filter::Filter;
 use crate::rewrite;
 use postrider_core::delivery::{OrderKey, Priority};
 use postrider_core::destination::Ordering;
-use postrider_core::id::{DestinationId, RouteId};
+use postrider_core::event::EventType;
+use postrider_core::id::{DestinationId, RouteId, SourceId};
 use postrider_core::map::IdSet;
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::{PriorityRule, begins, ends, priority_from_header};
@@ -21,6 +22,14 @@ pub(crate) struct Plan {
     transform: Option<Result<Transform, Failure>>,
     /// With their place in the route, since one that is not legal is left out.
     rules: Vec<(usize, Rule)>,
+}
+
+/// Why a route does not take an event, whatever is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    Inactive,
+    Source,
+    Type,
 }
 
 /// How deliveries to a destination are ordered.
@@ -89,6 +98,20 @@ impl Plan {
             compiled.inspect_err(|bad| warn(&route.id, bad)).map_err(|_| Failure::not_legal())
         });
         Plan { route: Arc::new(route), filter, transform, rules }
+    }
+
+    /// Why it does not take events of this source and type, if it does not.
+    pub(crate) fn mismatch(&self, source: SourceId, event_type: Option<&EventType>) -> Option<Mismatch> {
+        let route = &self.route;
+        if !route.active {
+            Some(Mismatch::Inactive)
+        } else if route.source.is_some_and(|only| only != source) {
+            Some(Mismatch::Source)
+        } else if !route.pattern.matches(event_type) {
+            Some(Mismatch::Type)
+        } else {
+            None
+        }
     }
 
     /// The priority of an event and which rule gave it, from 0; the route's own when none did.
