@@ -1,5 +1,6 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+use crate::event_types::{EventTypes, KnownType};
 use crate::filter::Filter;
 use crate::routing::{Match, Order, Plan};
 use crate::send::{Rewrite, Target};
@@ -24,6 +25,7 @@ pub struct Catalog {
     routes_by_account: IdMap<AccountId, Vec<Arc<Plan>>>,
     /// Those that have a transform, apart: it is looked for with every attempt, and mostly there are none.
     transforming: IdMap<RouteId, Arc<Plan>>,
+    event_types: EventTypes,
 }
 
 /// A destination with what is made of its settings once and not for each event.
@@ -37,6 +39,7 @@ pub(crate) struct Known {
 pub(crate) enum Prepared {
     Destination(Known),
     Route(Arc<Plan>),
+    EventType(Arc<KnownType>),
     Plain(Change),
 }
 
@@ -49,6 +52,7 @@ impl From<Change> for Prepared {
                 destination: Arc::from(destination),
             }),
             Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
+            Change::PutEventType(described) => Prepared::EventType(Arc::new(KnownType::new(*described))),
             plain => Prepared::Plain(plain),
         }
     }
@@ -64,6 +68,9 @@ impl Catalog {
             catalog.apply(Change::PutDestination(Box::new(destination)));
         }
         configuration.routes.into_iter().for_each(|route| catalog.apply(Change::PutRoute(route)));
+        for described in configuration.event_types {
+            catalog.apply(Change::PutEventType(Box::new(described)));
+        }
         catalog
     }
 
@@ -73,6 +80,7 @@ impl Catalog {
                 return drop(self.destinations.insert(known.destination.id, known));
             }
             Prepared::Route(plan) => return self.put_route(plan),
+            Prepared::EventType(known) => return self.event_types.put(known),
             Prepared::Plain(change) => change,
         };
         match change {
@@ -83,7 +91,9 @@ impl Catalog {
                 self.sources_by_token.insert(source.token.clone(), source.id);
                 self.sources.insert(source.id, Arc::new(source));
             }
-            Change::PutDestination(_) | Change::PutRoute(_) => unreachable!("these are prepared"),
+            Change::PutDestination(_) | Change::PutRoute(_) | Change::PutEventType(_) => {
+                unreachable!("these are prepared")
+            }
             Change::DeleteSource(id) => {
                 self.forget_token(id);
                 self.sources.remove(&id);
@@ -94,6 +104,7 @@ impl Catalog {
                 self.remove_routes(|route| route.destination == id);
             }
             Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
+            Change::DeleteEventType(id) => self.event_types.remove(id),
         }
     }
 
@@ -137,7 +148,7 @@ impl Catalog {
         let mut seen = postrider_core::map::IdSet::default();
         for plan in self.plans(source.account) {
             let route = &plan.route;
-            let takes = plan.mismatch(source.id, event_type).is_none();
+            let takes = plan.mismatch(Some(source.id), event_type).is_none();
             let first = match plan.filter {
                 None => takes && seen.insert(route.destination),
                 Some(_) => takes && !seen.contains(&route.destination),
@@ -229,6 +240,11 @@ impl Catalog {
         self.routes.get(&id).map(|plan| &plan.route).filter(|route| route.account == account)
     }
 
+    /// The event types that accounts have described.
+    pub fn event_types(&self) -> &EventTypes {
+        &self.event_types
+    }
+
     /// All routes of an account, oldest first.
     pub fn routes(&self, account: AccountId) -> Vec<Arc<Route>> {
         self.plans(account).map(|plan| Arc::clone(&plan.route)).collect()
@@ -243,7 +259,7 @@ impl Catalog {
     /// What the route of a delivery has sent in the place of its event, if the route is still there.
     pub(crate) fn rewrite(&self, route: RouteId, content: &EventContent) -> Option<Rewrite> {
         let plan = Arc::clone(self.transforming.get(&route)?);
-        let source = self.sources.get(&content.source).map(|source| source.name.clone());
+        let source = content.source.and_then(|id| self.sources.get(&id)).map(|source| source.name.clone());
         Some(Rewrite { plan, source: source.unwrap_or_default() })
     }
 

@@ -83,13 +83,13 @@ fn weight(content: &EventContent) -> usize {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use postrider_core::id::{AccountId, SourceId};
+    use postrider_core::id::AccountId;
     use postrider_core::time::Timestamp;
 
     fn content(bytes: usize) -> Arc<EventContent> {
         Arc::new(EventContent {
             account: AccountId::from_u64(1),
-            source: SourceId::from_u64(1),
+            source: None,
             headers: Default::default(),
             body: Bytes::from(vec![0; bytes]),
             event_type: None,

@@ -66,7 +66,8 @@ impl Engine {
         let alone = alone.map(|route| Arc::new(Plan::new(route)));
         let (candidates, source) = {
             let catalog = self.catalog();
-            let source = catalog.source(content.account, content.source).map(|source| source.name.clone());
+            let source = content.source.and_then(|id| catalog.source(content.account, id));
+            let source = source.map(|source| source.name.clone());
             (catalog.candidates(content.account, alone), source.unwrap_or_default())
         };
         let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);

@@ -101,11 +101,15 @@ impl Plan {
     }
 
     /// Why it does not take events of this source and type, if it does not.
-    pub(crate) fn mismatch(&self, source: SourceId, event_type: Option<&EventType>) -> Option<Mismatch> {
+    pub(crate) fn mismatch(
+        &self,
+        source: Option<SourceId>,
+        event_type: Option<&EventType>,
+    ) -> Option<Mismatch> {
         let route = &self.route;
         if !route.active {
             Some(Mismatch::Inactive)
-        } else if route.source.is_some_and(|only| only != source) {
+        } else if route.source.is_some_and(|only| Some(only) != source) {
             Some(Mismatch::Source)
         } else if !route.pattern.matches(event_type) {
             Some(Mismatch::Type)

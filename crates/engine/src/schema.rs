@@ -8,12 +8,11 @@ mod tests;
 mod weight;
 
 use jsonschema::{PatternOptions, Validator};
+use postrider_core::limits::SCHEMA_BYTES_MAX;
 use serde_json::Value;
 use std::fmt;
 use weight::Weight;
 
-/// Longest schema, written as JSON.
-pub const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// Largest program that a pattern may become.
 const PATTERN_BYTES_MAX: usize = 256 * 1024;
 /// Body bytes times parts of a schema that are looked at for each element. 50 parts for the largest body, a thousand
@@ -90,6 +89,14 @@ fn short(reason: &str) -> String {
     }
     short
 }
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {:?}", self.reason, self.pointer)
+    }
+}
+
+impl std::error::Error for Mismatch {}
 
 impl fmt::Display for BadSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,6 +65,12 @@ pub(crate) struct ServeArgs {
     /// Time to write at which events are refused [default: 2000]
     #[arg(long, value_name = "MS")]
     pub(crate) commit_max_ms: Option<String>,
+    /// Connections served at once; one more is closed [default: 4096]
+    #[arg(long, value_name = "N")]
+    pub(crate) connections_max: Option<String>,
+    /// The same from one address, other than this machine itself [default: 1024]
+    #[arg(long, value_name = "N")]
+    pub(crate) connections_per_address_max: Option<String>,
     /// How long attempts in flight may take when stopping [default: 30]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) grace_seconds: Option<String>,

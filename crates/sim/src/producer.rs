@@ -79,7 +79,7 @@ impl World {
         let deliveries = deliveries.collect();
         let content = EventContent {
             account,
-            source,
+            source: Some(source),
             headers: Default::default(),
             body: Bytes::copy_from_slice(&id.as_u64().to_be_bytes()),
             event_type: None,

@@ -37,7 +37,7 @@ fn put(into: &Transaction<'_>, destination: DestinationId, record: CircuitRecord
     };
     // One that was deleted meanwhile leaves nothing behind.
     into.execute(
-        "INSERT OR REPLACE INTO circuits SELECT id, ?2, ?3 FROM destinations WHERE id = ?1",
+        "INSERT OR REPLACE INTO circuits SELECT id, ?2, ?3 FROM configuration WHERE kind = 'destination' AND id = ?1",
         params![id, open_until, record.trips],
     )?;
     Ok(())

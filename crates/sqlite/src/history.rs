@@ -172,9 +172,10 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
     let event_type: Option<String> = row.get(3)?;
     let event_type =
         event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type"))).transpose()?;
+    let source = SourceId::from_u64(uint(row.get(2)?));
     let content = EventContent {
         account: AccountId::from_u64(uint(row.get(1)?)),
-        source: SourceId::from_u64(uint(row.get(2)?)),
+        source: Some(source),
         headers: Headers::from_text(row.get(7)?),
         body: Bytes::from(row.get::<_, Vec<u8>>(10)?),
         event_type,
@@ -183,7 +184,7 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
     let replay_of: Option<i64> = row.get(5)?;
     let detail = EventDetail {
         id: EventId::from_u64(uint(row.get(0)?)),
-        source: content.source,
+        source,
         external_id: row.get(4)?,
         replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
         content,

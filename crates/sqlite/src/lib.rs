@@ -22,10 +22,10 @@ mod statements;
 mod writer;
 
 pub use error::OpenError;
+pub use lock::DataDirectory;
 pub use open::SqliteOptions;
 
 use async_trait::async_trait;
-use lock::DirectoryLock;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DestinationId, EventId};
@@ -34,10 +34,9 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
     EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Store,
-    StoreError,
+    StoreError, Vault,
 };
 use reader::Readers;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use writer::Writer;
 
@@ -45,17 +44,18 @@ use writer::Writer;
 pub struct SqliteStore {
     writer: Mutex<Writer>,
     readers: Readers,
-    directory: PathBuf,
+    /// Secrets are sealed on their way in and opened on their way out.
+    vault: Vault,
     disk_reserve_bytes: u64,
     unclean_stop: bool,
-    /// Held, never read: the next process may open the directory once this is dropped.
-    _lock: DirectoryLock,
+    /// Last, so that the next process may take it only when all files are closed.
+    directory: DataDirectory,
 }
 
 impl SqliteStore {
-    /// Opens a data directory, making it if it is not there.
-    pub fn open(directory: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
-        open::open(directory, options)
+    /// Opens the store of a data directory, making it if there is none.
+    pub fn open(directory: DataDirectory, vault: Vault, options: SqliteOptions) -> Result<Self, OpenError> {
+        open::open(directory, vault, options)
     }
 
     /// Writes on the caller's own thread: the engine has one for this, and a hand-over to another would cost two
@@ -95,12 +95,22 @@ impl Store for SqliteStore {
     }
 
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
-        self.write(|writer| writer.configure(&changes))
+        self.write(|writer| writer.configure(&changes, &self.vault))
     }
 
     async fn configuration(&self) -> Result<Configuration, StoreError> {
-        let unclean_stop = self.unclean_stop;
-        self.readers.run(move |reader| configuration::read(reader, unclean_stop)).await
+        let rows = self.readers.run(configuration::read).await?;
+        let mut configuration = Configuration {
+            circuits: rows.circuits,
+            id_floor: rows.id_floor,
+            unclean_stop: self.unclean_stop,
+            ..Configuration::default()
+        };
+        for document in &rows.documents {
+            let added = configuration.add(document, &self.vault);
+            added.map_err(|bad| StoreError::Broken(bad.to_string()))?;
+        }
+        Ok(configuration)
     }
 
     async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError> {
@@ -165,7 +175,7 @@ impl Store for SqliteStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        if open::free_bytes(&self.directory)? < self.disk_reserve_bytes {
+        if open::free_bytes(self.directory.path())? < self.disk_reserve_bytes {
             return Err(StoreError::Full);
         }
         Ok(())

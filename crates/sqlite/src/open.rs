@@ -1,16 +1,14 @@
-//! Opens a data directory: lock, schema, the open segment, and the threads.
+//! Opens the store of a data directory: schema, the open segment, and the threads.
 
 use crate::SqliteStore;
 use crate::checkpoint::Checkpointer;
 use crate::error::{OpenError, store_error};
-use crate::lock::DirectoryLock;
+use crate::lock::DataDirectory;
 use crate::reader::Readers;
-use crate::segment::{self, Segments};
+use crate::segment::Segments;
 use crate::writer::Writer;
-use postrider_store::StoreError;
+use postrider_store::{StoreError, Vault};
 use rusqlite::Connection;
-use std::fs;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -49,9 +47,12 @@ mod live_schema {
     refinery::embed_migrations!("migrations/live");
 }
 
-pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteStore, OpenError> {
-    make_directory(directory)?;
-    let lock = DirectoryLock::take(directory)?;
+pub(crate) fn open(
+    taken: DataDirectory,
+    vault: Vault,
+    options: SqliteOptions,
+) -> Result<SqliteStore, OpenError> {
+    let directory = taken.path();
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
@@ -69,10 +70,10 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
     Ok(SqliteStore {
         writer: Mutex::new(writer),
         readers,
-        directory: directory.to_owned(),
+        vault,
         disk_reserve_bytes: options.disk_reserve_bytes,
         unclean_stop,
-        _lock: lock,
+        directory: taken,
     })
 }
 
@@ -80,14 +81,6 @@ pub(crate) fn open(directory: &Path, options: SqliteOptions) -> Result<SqliteSto
 fn segment_bytes(options: &SqliteOptions) -> u64 {
     const STEPS: u64 = 8;
     options.retention_bytes.map_or(u64::MAX, |bytes| (bytes / STEPS).max(1 << 20))
-}
-
-fn make_directory(directory: &Path) -> Result<(), OpenError> {
-    let refuse = |cause| OpenError::Directory { path: directory.to_owned(), cause };
-    let segments = segment::folder(directory);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&segments).map_err(refuse)?;
-    // Events and secrets are in here: nobody else reads them, whatever made the directory.
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(refuse)
 }
 
 /// Opens a database for writing, durable at every commit. Checkpoints are ours to make, off the writer's path.

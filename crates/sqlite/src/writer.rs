@@ -9,7 +9,7 @@ use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival};
+use postrider_store::{Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, Vault};
 use rusqlite::Connection;
 
 pub(crate) struct Writer {
@@ -37,8 +37,8 @@ impl Writer {
         receipt
     }
 
-    pub(crate) fn configure(&mut self, changes: &[Change]) -> rusqlite::Result<()> {
-        configuration::write(&mut self.live, changes)
+    pub(crate) fn configure(&mut self, changes: &[Change], vault: &Vault) -> rusqlite::Result<()> {
+        configuration::write(&mut self.live, changes, vault)
     }
 
     pub(crate) fn keep_circuits(

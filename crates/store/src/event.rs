@@ -15,8 +15,8 @@ use postrider_core::time::Timestamp;
 pub struct EventContent {
     /// Whose it is.
     pub account: AccountId,
-    /// Where it came in.
-    pub source: SourceId,
+    /// Where it came in, if it came by a source.
+    pub source: Option<SourceId>,
     /// Headers as they came, without credentials.
     pub headers: Headers,
     /// The bytes as they came.

@@ -14,11 +14,13 @@ mod headers;
 mod memory;
 mod query;
 mod replay;
+mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+    Account, ApiKey, Change, Configuration, DescribedType, Destination, DestinationAuth, Route, Source,
+    SourceAuth,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
@@ -31,6 +33,7 @@ pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;

@@ -4,7 +4,7 @@ use super::{Dispatcher, Done};
 use crate::send::{AttemptReport, Job};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey, Ticket};
-use postrider_core::id::{AccountId, DestinationId, SourceId};
+use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
 use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
@@ -120,7 +120,7 @@ impl Dispatcher {
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),
-            source: SourceId::from_u64(0),
+            source: None,
             headers: Default::default(),
             body: bytes::Bytes::new(),
             event_type: None,

@@ -14,7 +14,7 @@ use crate::dispatch::Control;
 use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::replay::Replays;
-use crate::routing;
+use crate::routing::{self, Owed};
 use crate::send::Connector;
 pub use activity::Activity;
 pub use fault::Fault;
@@ -157,13 +157,23 @@ impl Engine {
 
     /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
-        let matching = self.catalog().matching(source, arrival.event_type.as_ref());
-        let owed = routing::owed(
-            &matching,
-            &Facts::new(arrival.event_type.as_ref(), &source.name, &arrival.headers, &arrival.body),
-        );
+        let owed = self.owed(source, &arrival)?;
         let (reply, answer) = Reply::channel();
         self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
+    }
+
+    /// All that an event owes, if it is what the schema of its type asks for.
+    fn owed(&self, source: &Source, arrival: &Arrival) -> Result<Vec<Owed>, IngestError> {
+        let event_type = arrival.event_type.as_ref();
+        let (matching, schema) = {
+            let catalog = self.catalog();
+            (catalog.matching(source, event_type), catalog.event_types().schema(source.account, event_type))
+        };
+        let facts = Facts::new(event_type, &source.name, &arrival.headers, &arrival.body);
+        if let Some(schema) = schema {
+            facts.parsed(schema.check(&arrival.body).map_err(Box::new)?);
+        }
+        Ok(routing::owed(&matching, &facts))
     }
 
     /// Takes an event of the past in again, for the routes of today. `None` when there is no such event.

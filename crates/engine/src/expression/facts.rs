@@ -11,8 +11,8 @@ use postrider_core::event::EventType;
 use postrider_store::Headers;
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Boxed = Box<dyn Val>;
 
@@ -26,6 +26,8 @@ pub(crate) struct Facts<'e> {
     spent: AtomicUsize,
     event_value: OnceLock<Boxed>,
     headers_value: OnceLock<Boxed>,
+    /// The body, if somebody else had to parse it and nobody has asked for it here.
+    parsed: Mutex<Option<Json>>,
     /// Parsed at most once, however many expressions ask.
     payload_value: OnceLock<Boxed>,
 }
@@ -45,8 +47,19 @@ impl<'e> Facts<'e> {
             spent: AtomicUsize::new(0),
             event_value: OnceLock::new(),
             headers_value: OnceLock::new(),
+            parsed: Mutex::new(None),
             payload_value: OnceLock::new(),
         }
+    }
+
+    /// Takes the body as JSON from whoever had to parse it, so that it is not parsed again.
+    pub(crate) fn parsed(&self, json: Json) {
+        *self.parsed.lock().unwrap_or_else(PoisonError::into_inner) = Some(json);
+    }
+
+    fn payload(&self) -> Boxed {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        parsed.map_or_else(|| payload(self.body), value)
     }
 
     /// Whether one more evaluation is within what one may cost, and all of an event together.
@@ -70,7 +83,7 @@ impl VariableResolver for Facts<'_> {
         let value = match variable {
             "event" => self.event_value.get_or_init(|| event(self.event_type, self.source)),
             "headers" => self.headers_value.get_or_init(|| headers(self.headers)),
-            "payload" => self.payload_value.get_or_init(|| payload(self.body)),
+            "payload" => self.payload_value.get_or_init(|| self.payload()),
             _ => return None,
         };
         Some(CowVal::Borrowed(value.as_ref()))

@@ -4,7 +4,7 @@ use super::rewritten;
 use crate::expression::{Failure, Transform};
 use bytes::Bytes;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, SourceId};
+use postrider_core::id::AccountId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::EventContent;
@@ -14,7 +14,7 @@ const BODY: &str = r#"{"b": {"z": 1, "a": [true, null]}, "a": "text", "n": 0.5}"
 fn content(body: impl Into<Bytes>) -> EventContent {
     EventContent {
         account: AccountId::from_u64(1),
-        source: SourceId::from_u64(1),
+        source: None,
         headers: [("Content-Type", "text/x"), ("Content-Encoding", "none"), ("X-Kept", "1")]
             .into_iter()
             .collect(),

@@ -32,3 +32,30 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> R
         Err(_) => Err(ApiError::too_slow()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::Channel;
+    use tokio::time::Instant;
+
+    /// A body that gives one byte a second, for ever.
+    fn dripping() -> Body {
+        let (mut sender, body) = Channel::<Bytes>::new(1);
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        tokio::spawn(async move {
+            while sender.send_data(Bytes::from_static(b"x")).await.is_ok() {
+                seconds.tick().await;
+            }
+        });
+        Body::new(body)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_drips_in_has_one_deadline() {
+        let began = Instant::now();
+        let refused = read(&HeaderMap::new(), dripping(), 1000).await;
+        assert_eq!(began.elapsed(), BODY_DEADLINE);
+        assert_eq!(axum::response::IntoResponse::into_response(refused.unwrap_err()).status(), 408);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: [&str; 22] = [
+const KEYS: &[&str] = &[
     "listen",
     "data_dir",
     "egress_allow",
@@ -17,6 +17,8 @@ const KEYS: [&str; 22] = [
     "backlog_max_bytes",
     "backlog_max_age",
     "commit_max_ms",
+    "connections_max",
+    "connections_per_address_max",
     "grace_seconds",
     "public_url",
     "retention_days",
@@ -25,6 +27,7 @@ const KEYS: [&str; 22] = [
     "dead_letter_file",
     "dead_letter_file_max_mb",
     "admin_key",
+    "secret_key",
     "log",
     "log_format",
     "destinations",
@@ -103,7 +106,7 @@ impl Layers {
     }
 
     fn read_flags(&mut self, args: &ServeArgs) {
-        let flags: [(&'static str, &str, &Option<String>); 19] = [
+        let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("slots", "--slots", &args.slots),
@@ -114,6 +117,12 @@ impl Layers {
             ("backlog_max_bytes", "--backlog-max-bytes", &args.backlog_max_bytes),
             ("backlog_max_age", "--backlog-max-age", &args.backlog_max_age),
             ("commit_max_ms", "--commit-max-ms", &args.commit_max_ms),
+            ("connections_max", "--connections-max", &args.connections_max),
+            (
+                "connections_per_address_max",
+                "--connections-per-address-max",
+                &args.connections_per_address_max,
+            ),
             ("grace_seconds", "--grace-seconds", &args.grace_seconds),
             ("public_url", "--public-url", &args.public_url),
             ("retention_days", "--retention-days", &args.retention_days),
@@ -126,7 +135,7 @@ impl Layers {
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {
-                self.found.insert(key, single(flag, value));
+                self.found.insert(*key, single(flag, value));
             }
         }
         if !args.egress_allow.is_empty() {

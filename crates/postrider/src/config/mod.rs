@@ -2,17 +2,20 @@
 
 mod layers;
 mod listed;
+mod secret_keys;
 #[cfg(test)]
 mod tests;
 mod values;
 
 use crate::cli::ServeArgs;
+use crate::serve::room::ConnectionLimits;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
+pub(crate) use secret_keys::SecretKeys;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
@@ -33,6 +36,7 @@ pub(crate) struct Config {
     /// Waiting for a slot for so long makes a delivery one band more urgent.
     pub(crate) promotion_age: Option<Duration>,
     pub(crate) backlog: BacklogLimits,
+    pub(crate) connections: ConnectionLimits,
     pub(crate) grace: Duration,
     pub(crate) public_url: Option<String>,
     pub(crate) retention: Duration,
@@ -42,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
     pub(crate) admin_key: Option<AdminKeyText>,
+    /// What secrets are sealed with at rest.
+    pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
     /// Destinations that get every event posted to `/ingress`.
@@ -99,6 +105,7 @@ impl Config {
                 .one("promotion_age_seconds", |v| number(v, 0, 30 * DAY_SECONDS))
                 .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
             backlog: backlog(&mut layers),
+            connections: connections(&mut layers),
             workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
@@ -111,6 +118,7 @@ impl Config {
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
             admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
+            secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
@@ -131,5 +139,15 @@ fn backlog(layers: &mut Layers) -> BacklogLimits {
         commit: layers
             .one("commit_max_ms", |v| number(v, 10, 600_000))
             .map_or(defaults.commit, Duration::from_millis),
+    }
+}
+
+fn connections(layers: &mut Layers) -> ConnectionLimits {
+    let defaults = ConnectionLimits::default();
+    let mut most =
+        |key, default| layers.one(key, |v| count(v, 1_000_000)).map_or(default, |most| most as usize);
+    ConnectionLimits {
+        total: most("connections_max", defaults.total),
+        per_address: most("connections_per_address_max", defaults.per_address),
     }
 }

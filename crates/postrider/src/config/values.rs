@@ -1,6 +1,6 @@
 //! Checks of single values. Each refusal says what is allowed.
 
-use super::LogFormat;
+use super::{LogFormat, SecretKeys};
 use ipnet::IpNet;
 use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
@@ -88,6 +88,12 @@ pub(super) fn url(value: &str) -> Result<String, String> {
 pub(super) fn admin_key(value: &str) -> Result<String, String> {
     let legal = (16..=256).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic());
     if legal { Ok(value.to_owned()) } else { Err("must be 16 to 256 visible ASCII characters".into()) }
+}
+
+/// As with the admin key, what was given is not repeated.
+pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {
+    let allowed = "must be 32 bytes in base64 (openssl rand -base64 32), older keys behind it with commas";
+    SecretKeys::parse(value).ok_or_else(|| allowed.into())
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

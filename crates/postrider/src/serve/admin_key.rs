@@ -1,11 +1,9 @@
 //! The admin key: from the settings, else from the data directory, where the first start puts a random one.
 
+use super::key_file::{KeyFile, find_or_make};
 use crate::config::Config;
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use sha2::{Digest, Sha256};
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 /// The admin key and where a person finds it.
@@ -29,35 +27,15 @@ impl AdminKey {
             return Ok(AdminKey { hash: hash(&given.0), place: KeyPlace::Given });
         }
         let path = config.data_dir.join("admin.key");
-        match OpenOptions::new().read(true).open(&path) {
-            Ok(file) => {
-                let mut text = String::new();
-                file.take(1024)
-                    .read_to_string(&mut text)
-                    .with_context(|| format!("{} cannot be read", path.display()))?;
+        match find_or_make(&path, || random_key("hk_"))? {
+            KeyFile::Found(text) => {
                 let key = text.trim();
                 ensure!(key.len() >= 16, "{} holds no key; delete it to have a new one made", path.display());
                 Ok(AdminKey { hash: hash(key), place: KeyPlace::File(path) })
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => make(path),
-            Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+            KeyFile::Made(key) => Ok(AdminKey { hash: hash(&key), place: KeyPlace::New(path, key) }),
         }
     }
-}
-
-fn make(path: PathBuf) -> anyhow::Result<AdminKey> {
-    let key = random_key("hk_");
-    // Put in place whole: a start that is cut off must not leave an empty file, which the next would refuse.
-    let unfinished = path.with_extension("key.new");
-    let written = (|| {
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        file.write_all(format!("{key}\n").as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&unfinished, &path)
-    })();
-    written.with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(AdminKey { hash: hash(&key), place: KeyPlace::New(path, key) })
 }
 
 /// What is kept of a key: enough to recognise it, useless to whoever reads it.

@@ -1,41 +1,42 @@
 //! Takes connections and serves them, each on one of the worker threads, with deadlines and a cap.
 
+use super::guarded_stream::GuardedStream;
+use super::room::{ConnectionLimits, Place, Room};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::net::TcpListener;
-use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 /// A connection that has not sent its whole request head by then is closed; so is an idle one.
 const HEADER_DEADLINE: Duration = Duration::from_secs(15);
-/// Connections served at once; one more is closed at once.
-pub(crate) const CONNECTIONS_MAX: usize = 4096;
 /// Request head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// A connection on its way to a worker.
-pub(crate) type Incoming = (std::net::TcpStream, OwnedSemaphorePermit);
+pub(crate) type Incoming = (std::net::TcpStream, Place);
 
 /// Takes connections until told to stop, and gives them to the workers in turn, so that the load is even.
 pub(crate) async fn accept(
     listener: TcpListener,
+    limits: ConnectionLimits,
     workers: Vec<mpsc::Sender<Incoming>>,
     mut stop: watch::Receiver<bool>,
 ) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let room = Room::new(limits);
     let mut turn = 0;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stop.wait_for(|stop| *stop) => return Ok(()),
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, client) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, most likely: they come back as connections end.
                 tracing::warn!(%error, "a connection could not be taken");
@@ -43,10 +44,11 @@ pub(crate) async fn accept(
                 continue;
             }
         };
-        let Ok(permit) = Arc::clone(&room).try_acquire_owned() else { continue };
+        // One too many is closed at once: an answer would take what there is too little of.
+        let Some(place) = room.take(client.ip()) else { continue };
         let Ok(stream) = stream.into_std() else { continue };
         turn = (turn + 1) % workers.len();
-        if workers[turn].send((stream, permit)).await.is_err() {
+        if workers[turn].send((stream, place)).await.is_err() {
             return Ok(());
         }
     }
@@ -59,25 +61,28 @@ pub(crate) async fn serve(
     stop: watch::Receiver<bool>,
 ) {
     let (alive, mut ended) = mpsc::channel::<()>(1);
-    while let Some((stream, permit)) = incoming.recv().await {
+    while let Some((stream, place)) = incoming.recv().await {
         let Ok(stream) = TcpStream::from_std(stream) else { continue };
         let _ = stream.set_nodelay(true);
         let (router, stop, alive) = (router.clone(), stop.clone(), alive.clone());
         tokio::spawn(async move {
             serve_one(stream, router, stop).await;
-            drop((permit, alive));
+            drop((place, alive));
         });
     }
     drop(alive);
     let _ = ended.recv().await;
 }
 
-async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) {
+async fn serve_one<S>(stream: S, router: Router, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_DEADLINE)
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(GuardedStream::new(stream)), TowerToHyperService::new(router));
     tokio::pin!(connection);
     tokio::select! {
         // How a client ends its connection is its own business.
@@ -85,4 +90,66 @@ async fn serve_one(stream: TcpStream, router: Router, mut stop: watch::Receiver<
         _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::guarded_stream::WRITE_DEADLINE;
+    use super::*;
+    use axum::routing::post;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::time::Instant;
+
+    /// A client of a server that reads bodies and gives large answers.
+    fn connect() -> DuplexStream {
+        let (client, server) = tokio::io::duplex(1024);
+        let router = Router::new().route("/", post(async |_: bytes::Bytes| "x".repeat(1 << 20)));
+        let (stop, stopping) = watch::channel(false);
+        tokio::spawn(async move {
+            serve_one(server, router, stopping).await;
+            drop(stop);
+        });
+        client
+    }
+
+    /// Sends a byte a second; gives what was answered and how long it took to be hung up on.
+    async fn drip(mut client: DuplexStream, text: &str) -> (String, Duration) {
+        let (began, mut seconds) = (Instant::now(), tokio::time::interval(Duration::from_secs(1)));
+        for byte in text.as_bytes() {
+            seconds.tick().await;
+            if client.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+        }
+        let mut answer = Vec::new();
+        let _ = client.read_to_end(&mut answer).await;
+        (String::from_utf8_lossy(&answer).into_owned(), began.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_drips_in_is_hung_up_on() {
+        let head = format!("POST / HTTP/1.1\r\nhost: a\r\nx: {}", "y".repeat(100));
+        let (answer, took) = drip(connect(), &head).await;
+        assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+        assert!(took <= HEADER_DEADLINE + Duration::from_secs(2), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_is_hung_up_on() {
+        let (answer, took) = drip(connect(), "").await;
+        assert_eq!((answer.as_str(), took), ("", HEADER_DEADLINE));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_its_answer_is_hung_up_on() {
+        let mut client = connect();
+        client.write_all(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        let (began, mut seconds) = (Instant::now(), tokio::time::interval(Duration::from_secs(1)));
+        // What it may still write says that the server is there.
+        while client.write_all(b"\r\n").await.is_ok() && began.elapsed() < 2 * WRITE_DEADLINE {
+            seconds.tick().await;
+        }
+        let took = began.elapsed();
+        assert!((WRITE_DEADLINE..WRITE_DEADLINE * 3 / 2).contains(&took), "{took:?}");
+    }
 }

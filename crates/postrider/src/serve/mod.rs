@@ -4,7 +4,12 @@ pub(crate) mod admin_key;
 mod banner;
 pub(crate) mod bootstrap;
 mod connections;
+mod framing;
+mod guarded_stream;
+mod key_file;
 mod log;
+pub(crate) mod room;
+mod secret_key;
 
 use crate::api;
 use crate::cli::ServeArgs;
@@ -13,7 +18,7 @@ use admin_key::AdminKey;
 use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
-use postrider_sqlite::{SqliteOptions, SqliteStore};
+use postrider_sqlite::{DataDirectory, SqliteOptions, SqliteStore};
 use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -54,7 +59,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let listener = listen(&config)?;
     let address = listener.local_addr()?;
-    let store = SqliteStore::open(&config.data_dir, sqlite_options(&config))?;
+    let directory = DataDirectory::take(&config.data_dir)?;
+    let vault = secret_key::vault(&config, &directory)?;
+    let store = SqliteStore::open(directory, vault, sqlite_options(&config))?;
     let key = AdminKey::find_or_make(&config)?;
     let guard = AddressGuard::new(config.egress_allow.clone());
     let connector = Arc::new(Connector::new(guard, tls_config()));
@@ -67,7 +74,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
     let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
-    let accepting = tokio::spawn(connections::accept(listener, handovers, stopping));
+    let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
     let data_dir = std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
     let banner = banner::text(address, &data_dir, &key.place, &first, !config.egress_allow.is_empty());

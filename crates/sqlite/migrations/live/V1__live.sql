@@ -14,83 +14,19 @@ CREATE TABLE segments (
     sealed_at      INTEGER
 ) STRICT;
 
-CREATE TABLE accounts (
-    id                INTEGER PRIMARY KEY,
-    name              TEXT NOT NULL,
-    weight            INTEGER NOT NULL,
-    max_in_flight     INTEGER, -- NULL in this and the next two means no limit
-    max_pending       INTEGER,
-    max_pending_bytes INTEGER,
-    created_at        INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE api_keys (
-    id         INTEGER PRIMARY KEY,
-    account_id INTEGER NOT NULL,
-    name       TEXT NOT NULL,
-    prefix     TEXT NOT NULL,
-    hash       BLOB NOT NULL,
-    created_at INTEGER NOT NULL,
-    revoked_at INTEGER
-) STRICT;
-
-CREATE TABLE sources (
-    id          INTEGER PRIMARY KEY,
-    account_id  INTEGER NOT NULL,
-    name        TEXT NOT NULL,
-    token       TEXT NOT NULL UNIQUE,
-    auth_header TEXT,
-    auth_secret TEXT,
-    provider    TEXT,
-    active      INTEGER NOT NULL,
-    created_at  INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE destinations (
-    id                           INTEGER PRIMARY KEY,
-    account_id                   INTEGER NOT NULL,
-    name                         TEXT NOT NULL,
-    url                          TEXT NOT NULL,
-    max_concurrency              INTEGER NOT NULL,
-    timeout_seconds              INTEGER NOT NULL,
-    retry_policy                 TEXT,
-    rate_per_second              REAL, -- NULL means no limit
-    rate_burst                   INTEGER,
-    ordering                     TEXT NOT NULL,
-    ordering_key                 TEXT,
-    on_dead_letter               TEXT NOT NULL,
-    adaptive                     INTEGER NOT NULL,
-    circuit_threshold            INTEGER NOT NULL,
-    circuit_cooldown_seconds     INTEGER NOT NULL,
-    circuit_cooldown_max_seconds INTEGER NOT NULL,
-    paused                       INTEGER NOT NULL,
-    active                       INTEGER NOT NULL,
-    disabled_reason              TEXT,
-    auth_header                  TEXT, -- NULL with a value means a bearer token
-    auth_value                   TEXT,
-    custom_headers               TEXT NOT NULL,
-    signing_secret               TEXT NOT NULL,
-    created_at                   INTEGER NOT NULL
-) STRICT;
+-- Accounts, keys, sources, destinations and routes: few rows, read whole at start, so a document each is enough.
+CREATE TABLE configuration (
+    kind     TEXT NOT NULL,
+    id       INTEGER NOT NULL,
+    document TEXT NOT NULL, -- JSON; secrets in it are sealed
+    PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
 
 -- Circuits that are not closed.
 CREATE TABLE circuits (
     destination_id INTEGER PRIMARY KEY,
     open_until     INTEGER, -- NULL: a probe may be made
     trips          INTEGER NOT NULL
-) STRICT;
-
-CREATE TABLE routes (
-    id             INTEGER PRIMARY KEY,
-    account_id     INTEGER NOT NULL,
-    source_id      INTEGER,
-    destination_id INTEGER NOT NULL,
-    pattern        TEXT NOT NULL,
-    priority       INTEGER NOT NULL,
-    priority_rules TEXT NOT NULL, -- a JSON array, in the form of the API
-    retry_policy   TEXT,
-    active         INTEGER NOT NULL,
-    created_at     INTEGER NOT NULL
 ) STRICT;
 
 -- Jobs that make dead letters owed again.

@@ -5,10 +5,10 @@ use postrider_core::delivery::{Lane, Line, Priority};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
-use postrider_sqlite::{OpenError, SqliteOptions, SqliteStore};
+use postrider_sqlite::{DataDirectory, OpenError, SqliteOptions, SqliteStore};
 use postrider_store::{
     Acceptance, Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterQuery, EventContent,
-    Finished, Idempotency, NewDelivery, NewEvent, Revival, Store, Timing,
+    Finished, Idempotency, NewDelivery, NewEvent, Revival, Store, Timing, Vault,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,12 @@ const LINE: Line =
     Line { destination: DestinationId::from_u64(9), priority: Priority::Normal, lane: Lane::Fresh };
 
 fn open(directory: &Path) -> SqliteStore {
-    SqliteStore::open(directory, SqliteOptions::default()).unwrap()
+    try_open(directory).unwrap()
+}
+
+fn try_open(directory: &Path) -> Result<SqliteStore, OpenError> {
+    let vault = Vault::new([7; 32], &[]);
+    SqliteStore::open(DataDirectory::take(directory)?, vault, SqliteOptions::default())
 }
 
 fn event(id: u64, received_at: Timestamp) -> NewEvent {
@@ -31,7 +36,7 @@ fn event(id: u64, received_at: Timestamp) -> NewEvent {
         external_id: None,
         content: Arc::new(EventContent {
             account: AccountId::from_u64(1),
-            source: SourceId::from_u64(2),
+            source: Some(SourceId::from_u64(2)),
             headers: Default::default(),
             body: Bytes::from(format!("event {id}")),
             event_type: None,
@@ -92,7 +97,7 @@ fn segments(directory: &Path) -> Vec<PathBuf> {
 async fn a_second_store_on_the_same_directory_is_refused() {
     let directory = TempDir::new().unwrap();
     let first = open(directory.path());
-    let second = SqliteStore::open(directory.path(), SqliteOptions::default());
+    let second = try_open(directory.path());
     assert!(matches!(second, Err(OpenError::InUse(_))));
     drop(first);
     open(directory.path());
@@ -103,9 +108,7 @@ async fn a_directory_that_cannot_be_written_is_named() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("a-file");
     std::fs::write(&file, "in the way").unwrap();
-    let Err(refused) = SqliteStore::open(&file, SqliteOptions::default()) else {
-        panic!("a file is no directory")
-    };
+    let Err(refused) = try_open(&file) else { panic!("a file is no directory") };
     assert!(refused.to_string().contains("a-file"), "{refused}");
 }
 
@@ -116,7 +119,7 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     let live = directory.path().join("live.db");
     std::fs::remove_file(directory.path().join("live.db-wal")).ok();
     std::fs::write(&live, vec![b'x'; 8192]).unwrap();
-    let refused = SqliteStore::open(directory.path(), SqliteOptions::default());
+    let refused = try_open(directory.path());
     assert!(matches!(refused, Err(OpenError::Database { .. })));
     assert_eq!(std::fs::read(&live).unwrap(), vec![b'x'; 8192]);
 }

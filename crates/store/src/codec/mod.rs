@@ -1,9 +1,12 @@
-//! The text forms that stores and the API share: fan-out lists, what follows, retry policies, priority rules.
+//! The text forms that stores and the API share: configuration documents, fan-out lists, what follows, retry
+//! policies, priority rules.
 
+mod document;
 mod limits;
 mod policy;
 mod rules;
 
+pub use document::{BadDocument, Document, Edit, Kind, edits};
 pub use limits::{
     CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, circuit_to_json, rate_from_json, rate_to_json,
 };

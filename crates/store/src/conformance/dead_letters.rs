@@ -145,7 +145,7 @@ pub async fn every_filter_leaves_out_what_it_should(harness: &dyn Harness) {
     let mut other = event(110, vec![owed(111, 11)]);
     other.source = SourceId::from_u64(77);
     other.content = Arc::new(EventContent {
-        source: other.source,
+        source: Some(other.source),
         event_type: Some(EventType::parse("order.created.late").unwrap()),
         ..EventContent::clone(&other.content)
     });

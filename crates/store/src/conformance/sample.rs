@@ -52,7 +52,7 @@ pub(super) fn event(id: u64, deliveries: Vec<NewDelivery>) -> NewEvent {
         external_id: None,
         content: Arc::new(EventContent {
             account: ACCOUNT,
-            source: SOURCE,
+            source: Some(SOURCE),
             headers: [("content-type", "application/json")].into_iter().collect(),
             body: Bytes::from(format!("{{\"number\":{id}}}")),
             event_type: Some(EventType::parse("payment.captured").unwrap()),

@@ -29,7 +29,7 @@ async fn commits_fail_as_often_as_asked_and_write_nothing() {
     store.fail_next_commits(1, || StoreError::Unavailable("away".into()));
     let content = EventContent {
         account: AccountId::from_u64(1),
-        source: SourceId::from_u64(2),
+        source: Some(SourceId::from_u64(2)),
         headers: Default::default(),
         body: Bytes::new(),
         event_type: None,

@@ -1,6 +1,7 @@
 //! Input that is wrong gets one clear sentence that names what is wrong. It never breaks anything.
 
 mod bodies;
+mod crowds;
 mod fields;
 mod framing;
 mod heads;
@@ -8,6 +9,7 @@ mod ids;
 mod json;
 mod parameters;
 mod settings;
+mod smuggling;
 
 use crate::rig::{Answer, Api, Gateway};
 use serde_json::{Value, json};

@@ -2,4 +2,5 @@
 
 mod banner;
 mod refusals;
+mod secret_key;
 mod settings;

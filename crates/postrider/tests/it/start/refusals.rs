@@ -6,7 +6,7 @@ use serde_json::json;
 use std::net::TcpListener;
 
 /// A start that must be refused with a message that holds all of these.
-fn check_refused(site: &Site, said: &[&str]) {
+pub(super) fn check_refused(site: &Site, said: &[&str]) {
     let ended = site.refused();
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(!ended.out.contains("listening"), "{}", ended.out);

@@ -1,0 +1,93 @@
+//! A client's connection, watched: what it sends must have one meaning, and what it is sent it must read.
+
+use super::framing::Framing;
+use std::future::Future;
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+/// A client that takes no byte of its answer for so long is gone.
+pub(super) const WRITE_DEADLINE: Duration = Duration::from_secs(60);
+
+/// No byte of a head or of a chunk's size may be this one, so the server refuses what holds it with a 400.
+const SPOILT: u8 = 0;
+
+pub(super) struct GuardedStream<S> {
+    stream: S,
+    framing: Framing,
+    spoilt: bool,
+    /// Runs while the client does not read.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> GuardedStream<S> {
+    pub(super) fn new(stream: S) -> Self {
+        GuardedStream { stream, framing: Framing::default(), spoilt: false, stalled: None }
+    }
+
+    fn unless_stalled<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let timer = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_DEADLINE)));
+        timer.as_mut().poll(cx).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
+    /// At the first byte that has no single meaning it passes on a byte that has none at all, and then the end.
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.spoilt {
+            return Poll::Ready(Ok(()));
+        }
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        let fresh = &mut into.filled_mut()[before..];
+        if let Err(at) = self.framing.take(fresh) {
+            fresh[at] = SPOILT;
+            into.set_filled(before + at + 1);
+            self.spoilt = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.unless_stalled(cx, written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        self.unless_stalled(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

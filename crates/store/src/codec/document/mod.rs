@@ -1,0 +1,156 @@
+//! Configuration objects as stores keep them: one JSON document each, secrets sealed. A new setting is a line here
+//! and none in any store.
+
+mod account;
+mod api_key;
+mod destination;
+mod event_type;
+mod fields;
+mod route;
+mod source;
+
+use crate::vault::{NotOpened, Vault};
+use crate::{Change, Configuration};
+use fields::{Reading, Writing};
+use std::fmt;
+
+/// What kind of object a document is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A tenant.
+    Account,
+    /// A key to the API.
+    ApiKey,
+    /// Where events come in.
+    Source,
+    /// Where events go.
+    Destination,
+    /// Which events go where.
+    Route,
+    /// What events of a type must look like.
+    EventType,
+}
+
+impl Kind {
+    /// All of them, each after those that it refers to.
+    pub const ALL: [Kind; 6] =
+        [Kind::Account, Kind::ApiKey, Kind::Source, Kind::Destination, Kind::Route, Kind::EventType];
+
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Account => "account",
+            Kind::ApiKey => "api_key",
+            Kind::Source => "source",
+            Kind::Destination => "destination",
+            Kind::Route => "route",
+            Kind::EventType => "event_type",
+        }
+    }
+
+    /// The kind of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+/// An object as a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// What it is.
+    pub kind: Kind,
+    /// Its id, unique among all kinds.
+    pub id: u64,
+    /// JSON.
+    pub text: String,
+}
+
+/// What a change does to the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Makes or replaces one.
+    Put(Document),
+    /// Deletes one.
+    Delete(Kind, u64),
+    /// Deletes the routes whose document has this text in this field.
+    DeleteRoutes(&'static str, String),
+}
+
+/// The edits that make up a change, in order.
+pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
+    let put = |kind, id, write: &dyn Fn(&mut Writing<'_>)| vec![Edit::Put(document(kind, id, vault, write))];
+    match change {
+        Change::PutAccount(put_in) => {
+            put(Kind::Account, put_in.id.as_u64(), &|into| account::write(put_in, into))
+        }
+        Change::PutApiKey(put_in) => {
+            put(Kind::ApiKey, put_in.id.as_u64(), &|into| api_key::write(put_in, into))
+        }
+        Change::PutSource(put_in) => {
+            put(Kind::Source, put_in.id.as_u64(), &|into| source::write(put_in, into))
+        }
+        Change::PutDestination(put_in) => {
+            put(Kind::Destination, put_in.id.as_u64(), &|into| destination::write(put_in, into))
+        }
+        Change::PutRoute(put_in) => put(Kind::Route, put_in.id.as_u64(), &|into| route::write(put_in, into)),
+        Change::PutEventType(put_in) => {
+            put(Kind::EventType, put_in.id.as_u64(), &|into| event_type::write(put_in, into))
+        }
+        Change::DeleteEventType(id) => vec![Edit::Delete(Kind::EventType, id.as_u64())],
+        Change::DeleteSource(id) => {
+            vec![Edit::DeleteRoutes(route::SOURCE, id.to_string()), Edit::Delete(Kind::Source, id.as_u64())]
+        }
+        Change::DeleteDestination(id) => vec![
+            Edit::DeleteRoutes(route::DESTINATION, id.to_string()),
+            Edit::Delete(Kind::Destination, id.as_u64()),
+        ],
+        Change::DeleteRoute(id) => vec![Edit::Delete(Kind::Route, id.as_u64())],
+    }
+}
+
+fn document(kind: Kind, id: u64, vault: &Vault, write: &dyn Fn(&mut Writing<'_>)) -> Document {
+    let mut into = Writing::new(kind, id, vault);
+    write(&mut into);
+    Document { kind, id, text: into.finish() }
+}
+
+/// Why a document is not one that this version has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadDocument {
+    kind: Kind,
+    id: u64,
+    field: String,
+    cause: Option<NotOpened>,
+}
+
+impl fmt::Display for BadDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, id, field) = (self.kind.as_str(), self.id, &self.field);
+        match self.cause {
+            None => write!(f, "{field} of {kind} {id} in the database is not what this version writes"),
+            Some(NotOpened::OtherKey) => write!(
+                f,
+                "{field} of {kind} {id} was sealed with another key; give the key of that time as secret_key, or put its secret.key file back"
+            ),
+            Some(NotOpened::Changed) => write!(f, "{field} of {kind} {id} was changed in the database"),
+        }
+    }
+}
+
+impl std::error::Error for BadDocument {}
+
+impl Configuration {
+    /// Adds the object of a document. In order of their ids, those of an account come out oldest first.
+    pub fn add(&mut self, document: &Document, vault: &Vault) -> Result<(), BadDocument> {
+        let from = Reading::new(document, vault)?;
+        match document.kind {
+            Kind::Account => self.accounts.push(account::read(&from)?),
+            Kind::ApiKey => self.api_keys.push(api_key::read(&from)?),
+            Kind::Source => self.sources.push(source::read(&from)?),
+            Kind::Destination => self.destinations.push(destination::read(&from)?),
+            Kind::Route => self.routes.push(route::read(&from)?),
+            Kind::EventType => self.event_types.push(event_type::read(&from)?),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! Tenants.
+
+use postrider_core::account::Weight;
+use postrider_core::id::AccountId;
+use postrider_core::scheduler::Share;
+use postrider_core::time::Timestamp;
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its id.
+    pub id: AccountId,
+    /// Its name.
+    pub name: String,
+    /// Its share beside the other accounts.
+    pub weight: Weight,
+    /// Attempts in flight at once, over all its destinations.
+    pub max_in_flight: Option<u32>,
+    /// Deliveries it may be owed before its events are refused.
+    pub max_pending: Option<u64>,
+    /// The same in bytes of their events' bodies.
+    pub max_pending_bytes: Option<u64>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Account {
+    /// Its share of the slots.
+    pub fn share(&self) -> Share {
+        Share { weight: self.weight, max_in_flight: self.max_in_flight }
+    }
+
+    /// One with the usual share and no limits.
+    pub fn new(id: AccountId, name: String, created_at: Timestamp) -> Self {
+        Account {
+            id,
+            name,
+            weight: Weight::default(),
+            max_in_flight: None,
+            max_pending: None,
+            max_pending_bytes: None,
+            created_at,
+        }
+    }
+}

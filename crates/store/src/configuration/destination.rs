@@ -1,0 +1,143 @@
+//! Where events go.
+
+use crate::headers::Headers;
+use postrider_core::destination::{
+    CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
+};
+use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::retry::RetryPolicy;
+use postrider_core::scheduler::Settings;
+use postrider_core::time::Timestamp;
+use std::fmt;
+
+/// Where events go.
+#[derive(Clone, PartialEq)]
+pub struct Destination {
+    /// Its id.
+    pub id: DestinationId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Its name.
+    pub name: String,
+    /// The URL that is posted to.
+    pub url: String,
+    /// Attempts in flight at once.
+    pub max_concurrency: MaxConcurrency,
+    /// The one deadline of an attempt.
+    pub timeout: TimeoutSeconds,
+    /// When failed deliveries are due again; a route's own policy stands above it.
+    pub retry_policy: Option<RetryPolicy>,
+    /// How often it may be sent to; as often as there is something when `None`.
+    pub rate_limit: Option<RateLimit>,
+    /// In which order it gets its events.
+    pub ordering: Ordering,
+    /// The CEL expression for the key of [`Ordering::ByKey`].
+    pub ordering_key: Option<String>,
+    /// What becomes of an ordered line when its head is given up on.
+    pub on_dead_letter: OnDeadLetter,
+    /// Whether fewer attempts than `max_concurrency` are made at once while it struggles.
+    pub adaptive: bool,
+    /// When it is left alone, and for how long.
+    pub circuit: CircuitPolicy,
+    /// An operator has stopped it for a while; it keeps what it is owed and is sent nothing.
+    pub paused: bool,
+    /// An inactive destination keeps what it is owed and is sent nothing.
+    pub active: bool,
+    /// Why it is not active, when the gateway knows.
+    pub disabled_reason: Option<String>,
+    /// Credentials that the receiver wants.
+    pub auth: Option<DestinationAuth>,
+    /// Further headers.
+    pub custom_headers: Headers,
+    /// The Standard Webhooks secret, `whsec_…`.
+    pub signing_secret: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Destination {
+    /// What the scheduler must know of it.
+    pub fn settings(&self, hold_until: Timestamp) -> Settings {
+        Settings {
+            account: self.account,
+            max_concurrency: self.max_concurrency,
+            adaptive: self.adaptive,
+            rate_limit: self.rate_limit,
+            ordering: self.ordering,
+            circuit: self.circuit,
+            paused: self.paused || !self.active,
+            hold_until,
+        }
+    }
+
+    /// One that is active, with every setting at its default.
+    pub fn new(
+        id: DestinationId,
+        account: AccountId,
+        name: String,
+        url: String,
+        signing_secret: String,
+        created_at: Timestamp,
+    ) -> Self {
+        Destination {
+            id,
+            account,
+            name,
+            url,
+            max_concurrency: MaxConcurrency::default(),
+            timeout: TimeoutSeconds::default(),
+            retry_policy: None,
+            rate_limit: None,
+            ordering: Ordering::default(),
+            ordering_key: None,
+            on_dead_letter: OnDeadLetter::default(),
+            adaptive: true,
+            circuit: CircuitPolicy::default(),
+            paused: false,
+            active: true,
+            disabled_reason: None,
+            auth: None,
+            custom_headers: Headers::default(),
+            signing_secret,
+            created_at,
+        }
+    }
+}
+
+/// Credentials that a receiver wants.
+#[derive(Clone, PartialEq, Eq)]
+pub enum DestinationAuth {
+    /// `Authorization: Bearer …`.
+    Bearer {
+        /// The token.
+        token: String,
+    },
+    /// A header of the receiver's choice.
+    Header {
+        /// Header name.
+        header: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+// Secrets never reach a log, not even by way of `{:?}`.
+
+impl fmt::Debug for DestinationAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DestinationAuth::Bearer { .. } => f.write_str("Bearer(redacted)"),
+            DestinationAuth::Header { header, .. } => write!(f, "Header({header}: redacted)"),
+        }
+    }
+}
+
+impl fmt::Debug for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Destination")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("active", &self.active)
+            .finish_non_exhaustive()
+    }
+}
