@@ -4,6 +4,9 @@ use super::Shared;
 use super::auth::{Caller, MaybeCaller};
 use super::error::ApiError;
 use super::fields::{Fields, Segment, required};
+use super::refusal::{Body, Forbidden, Keyed, Stored};
+use super::request::{AccountChange, Named};
+use super::view::Data;
 use super::{api_keys, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -13,8 +16,16 @@ use postrider_core::id::AccountId;
 use postrider_core::limits::{PENDING_LIMIT_MAX, SLOTS_MAX};
 use postrider_engine::Catalog;
 use postrider_store::{Account, Change};
-use serde_json::json;
 
+/// Make an account with its first key
+///
+/// Open to everyone while the gateway listens on loopback, else for the admin key alone.
+#[utoipa::path(
+    post, path = "/v1/accounts", operation_id = "create_account", tag = "accounts",
+    security((), ("bearer" = [])),
+    request_body = Named,
+    responses((status = 201, description = "The account, and its key in full.", body = Data<view::NewAccount>), Keyed, Forbidden, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     MaybeCaller(caller): MaybeCaller,
@@ -33,27 +44,52 @@ pub(crate) async fn create(
     let (key, text) = api_keys::make(&app, id, "first key".into());
     let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key)];
     app.engine.change(|_| Ok::<_, ApiError>((changes, ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &json!({ "account": view::account(&account), "api_key": text })))
+    Ok(view::data(
+        StatusCode::CREATED,
+        &view::NewAccount { account: view::Account::of(&account), api_key: text },
+    ))
 }
 
+/// List accounts
+///
+/// The caller's own; all of them for the admin key.
+#[utoipa::path(
+    get, path = "/v1/accounts", operation_id = "list_accounts", tag = "accounts",
+    responses((status = 200, description = "The accounts.", body = Data<Vec<view::Account>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
     let catalog = app.engine.catalog();
     let accounts = match caller.admin {
         true => catalog.accounts(),
         false => catalog.account(caller.account).cloned().into_iter().collect(),
     };
-    Ok(view::data(StatusCode::OK, &accounts.iter().map(view::account).collect()))
+    Ok(view::data(StatusCode::OK, &accounts.iter().map(view::Account::of).collect::<Vec<_>>()))
 }
 
+/// Get an account
+#[utoipa::path(
+    get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "accounts",
+    params(("id" = String, Path, description = "The id of the account.")),
+    responses((status = 200, description = "The account.", body = Data<view::Account>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let account = known(&app.engine.catalog(), caller, &id)?;
-    Ok(view::data(StatusCode::OK, &view::account(&account)))
+    Ok(view::data(StatusCode::OK, &view::Account::of(&account)))
 }
 
+/// Change an account
+///
+/// Its name by its own key; its share and limits by the admin key.
+#[utoipa::path(
+    patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "accounts",
+    params(("id" = String, Path, description = "The id of the account.")),
+    request_body = AccountChange,
+    responses((status = 200, description = "The account as it is now.", body = Data<view::Account>), Keyed, Forbidden, Body, Stored)
+)]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
@@ -66,7 +102,7 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::account(&changed)))
+    Ok(view::data(StatusCode::OK, &view::Account::of(&changed)))
 }
 
 /// A tenant sees its own account, the operator every one.

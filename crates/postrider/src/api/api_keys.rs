@@ -3,6 +3,9 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, required};
+use super::refusal::{Body, Keyed, Stored};
+use super::request::Named;
+use super::view::Data;
 use super::{App, Shared, change, view};
 use crate::serve::admin_key::{hash, random_key};
 use axum::extract::State;
@@ -30,11 +33,24 @@ pub(crate) fn make(app: &App, account: AccountId, name: String) -> (ApiKey, Stri
     (key, text)
 }
 
+/// List API keys
+///
+/// Those of the caller's account, revoked ones too.
+#[utoipa::path(
+    get, path = "/v1/api-keys", operation_id = "list_api_keys", tag = "api keys",
+    responses((status = 200, description = "The keys.", body = Data<Vec<view::ApiKey>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let keys = app.engine.catalog().api_keys(caller.account);
-    view::data(StatusCode::OK, &keys.iter().map(view::api_key).collect())
+    view::data(StatusCode::OK, &keys.iter().map(view::ApiKey::of).collect::<Vec<_>>())
 }
 
+/// Make an API key
+#[utoipa::path(
+    post, path = "/v1/api-keys", operation_id = "create_api_key", tag = "api keys",
+    request_body = Named,
+    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>), Keyed, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -43,12 +59,20 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     fields.finish()?;
     let (key, text) = make(&app, caller.account, name);
-    let mut shown = view::api_key(&key);
+    let mut shown = view::ApiKey::of(&key);
+    shown.key = Some(text);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))).await?;
-    shown["key"] = text.into();
     Ok(view::data(StatusCode::CREATED, &shown))
 }
 
+/// Revoke an API key
+///
+/// It stops working at once.
+#[utoipa::path(
+    delete, path = "/v1/api-keys/{id}", operation_id = "revoke_api_key", tag = "api keys",
+    params(("id" = String, Path, description = "The id of the key.")),
+    responses((status = 204, description = "It is revoked."), Keyed, Stored)
+)]
 pub(crate) async fn revoke(
     State(app): Shared,
     caller: Caller,

@@ -7,7 +7,8 @@ use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, ReplayError};
 use postrider_store::StoreError;
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -18,6 +19,24 @@ pub(crate) struct ApiError {
     retry_after_seconds: Option<u32>,
     /// The limit that was reached.
     limit: Option<Limit>,
+}
+
+/// What every refusal answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Refusal {
+    /// One sentence for a person.
+    error: String,
+    /// A word for a program; it does not change.
+    #[schema(example = "invalid_field")]
+    code: &'static str,
+    /// The field at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    field: Option<String>,
+    /// The setting whose limit is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    limit: Option<&'static str>,
 }
 
 /// A full disk or a busy store may be better again after this.
@@ -131,14 +150,13 @@ const fn setting(limit: Limit) -> &'static str {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut body = json!({ "error": self.sentence, "code": self.code });
-        if let Some(field) = &self.field {
-            body["field"] = field.as_str().into();
-        }
-        if let Some(limit) = self.limit {
-            body["limit"] = setting(limit).into();
-        }
-        let mut response = view::json_text(self.status, body.to_string());
+        let body = Refusal {
+            error: self.sentence,
+            code: self.code,
+            field: self.field,
+            limit: self.limit.map(setting),
+        };
+        let mut response = view::json(self.status, &body);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(RETRY_AFTER, seconds.into());

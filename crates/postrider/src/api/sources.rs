@@ -3,6 +3,9 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
+use super::refusal::{Body, Keyed, Stored};
+use super::request::NewSource;
+use super::view::Data;
 use super::{Shared, change, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
@@ -13,11 +16,23 @@ use postrider_engine::Catalog;
 use postrider_store::{Change, Source, SourceAuth};
 use serde_json::Value;
 
+/// List sources
+#[utoipa::path(
+    get, path = "/v1/sources", operation_id = "list_sources", tag = "sources",
+    responses((status = 200, description = "The sources of the account.", body = Data<Vec<view::Source>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let sources = app.engine.catalog().sources(caller.account);
-    view::data(StatusCode::OK, &sources.iter().map(|source| view::source(source, &app.public_url)).collect())
+    let shown: Vec<_> = sources.iter().map(|source| view::Source::of(source, &app.public_url)).collect();
+    view::data(StatusCode::OK, &shown)
 }
 
+/// Get a source
+#[utoipa::path(
+    get, path = "/v1/sources/{id}", operation_id = "get_source", tag = "sources",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses((status = 200, description = "The source.", body = Data<view::Source>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
@@ -25,9 +40,15 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::source(&source, &app.public_url)))
+    Ok(view::data(StatusCode::OK, &view::Source::of(&source, &app.public_url)))
 }
 
+/// Make a source
+#[utoipa::path(
+    post, path = "/v1/sources", operation_id = "create_source", tag = "sources",
+    request_body = NewSource,
+    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>), Keyed, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -38,11 +59,19 @@ pub(crate) async fn create(
     let provider = fields.name("provider")?;
     fields.finish()?;
     let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
-    let shown = view::source(&source, &app.public_url);
+    let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
 }
 
+/// Delete a source
+///
+/// Its URL takes no more events; those that came in stay.
+#[utoipa::path(
+    delete, path = "/v1/sources/{id}", operation_id = "delete_source", tag = "sources",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+)]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,

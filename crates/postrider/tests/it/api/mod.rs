@@ -2,7 +2,9 @@
 
 mod accounts;
 mod dead_letters;
+mod described_fields;
 mod destinations;
+mod document;
 mod events;
 mod export;
 mod health;

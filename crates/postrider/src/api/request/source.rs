@@ -1,0 +1,28 @@
+//! What making a source takes.
+
+use crate::api::view::word::AuthMode;
+use utoipa::ToSchema;
+
+/// A new source.
+#[derive(ToSchema)]
+pub(crate) struct NewSource {
+    #[schema(min_length = 1, max_length = 200)]
+    name: String,
+    /// `none` when absent.
+    #[schema(value_type = Option<AuthMode>)]
+    auth_mode: Option<String>,
+    /// With `shared_secret`, and only then.
+    verification_config: Option<SharedSecret>,
+    /// The service that will send here.
+    #[schema(min_length = 1, max_length = 200, example = "stripe")]
+    provider: Option<String>,
+}
+
+/// A secret that senders show in a header.
+#[derive(ToSchema)]
+struct SharedSecret {
+    #[schema(example = "X-Shop-Secret")]
+    header: String,
+    #[schema(min_length = 1)]
+    secret: String,
+}
