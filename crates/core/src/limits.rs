@@ -18,6 +18,8 @@ pub const EVENT_HEADER_BYTES_MAX: usize = 16 * 1024;
 pub const EVENT_TYPE_BYTES_MAX: usize = 256;
 /// Longest name of anything configured.
 pub const NAME_CHARS_MAX: usize = 200;
+/// Longest description of anything configured.
+pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 /// Longest URL of a destination.
 pub const URL_BYTES_MAX: usize = 2048;
 /// Longest idempotency key.

@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::engine::Engine;
 use crate::expression::{Facts, Failure};
 use crate::routing::{Mismatch, Order, Plan};
+use crate::schema::Mismatch as Mismatched;
 use crate::send::{Preview, Target, preview};
 use postrider_core::delivery::Priority;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId};
@@ -77,6 +78,12 @@ impl Engine {
             Judged { route: Arc::clone(&candidate.plan.route), verdict }
         };
         candidates.into_iter().map(judge).collect()
+    }
+
+    /// Why an event would be refused by the schema of its type.
+    pub fn schema_mismatch(&self, content: &EventContent) -> Option<Mismatched> {
+        let schema = self.catalog().event_types().schema(content.account, content.event_type.as_ref());
+        schema?.check(&content.body).err()
     }
 
     fn judge(

@@ -9,6 +9,7 @@ mod destinations;
 mod docs;
 pub(crate) mod document;
 mod error;
+mod event_types;
 mod events;
 mod export;
 mod fields;
@@ -17,6 +18,7 @@ mod ingest;
 mod refusal;
 mod replays;
 mod request;
+mod route_test;
 mod routes;
 mod sources;
 mod view;
@@ -88,6 +90,9 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(destinations::rotate_secret))
         .routes(routes!(routes::list, routes::create))
         .routes(routes!(routes::get, routes::update, routes::delete))
+        .routes(routes!(route_test::test))
+        .routes(routes!(event_types::list, event_types::create))
+        .routes(routes!(event_types::get, event_types::update, event_types::delete))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))

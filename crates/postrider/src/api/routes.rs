@@ -25,8 +25,12 @@ use postrider_store::{Change, Route};
     responses((status = 200, description = "The routes of the account.", body = Data<Vec<view::Route>>), Keyed)
 )]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
-    let routes = app.engine.catalog().routes(caller.account);
-    view::data(StatusCode::OK, &routes.iter().map(|route| view::Route::of(route)).collect::<Vec<_>>())
+    let catalog = app.engine.catalog();
+    let routes = catalog.routes(caller.account);
+    view::data(
+        StatusCode::OK,
+        &routes.iter().map(|route| view::Route::of(route, &catalog)).collect::<Vec<_>>(),
+    )
 }
 
 /// Get a route
@@ -41,8 +45,9 @@ pub(crate) async fn get(
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
-    let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&route)))
+    let catalog = app.engine.catalog();
+    let route = catalog.route(caller.account, id).ok_or_else(not_found)?;
+    Ok(view::data(StatusCode::OK, &view::Route::of(route, &catalog)))
 }
 
 /// Make a route
@@ -66,7 +71,7 @@ pub(crate) async fn create(
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::CREATED, &view::Route::of(&made)))
+    Ok(view::data(StatusCode::CREATED, &view::Route::of(&made, &app.engine.catalog())))
 }
 
 /// Change a route
@@ -93,11 +98,16 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&changed)))
+    Ok(view::data(StatusCode::OK, &view::Route::of(&changed, &app.engine.catalog())))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields) -> Result<Route, ApiError> {
+pub(super) fn apply(
+    mut into: Route,
+    catalog: &Catalog,
+    caller: Caller,
+    fields: &mut Fields,
+) -> Result<Route, ApiError> {
     if fields.mentions("source_id") {
         let named = fields.text("source_id")?;
         into.source = named.map(|text| known_source(catalog, caller, &text)).transpose()?;
@@ -105,6 +115,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     if let Some(text) = fields.text("event_type_pattern")? {
         let parsed = EventPattern::parse(&text);
         into.pattern = parsed.map_err(|allowed| ApiError::field("event_type_pattern", allowed))?;
+    }
+    if fields.mentions("filter") {
+        into.filter = expression(fields, "filter", Wants::Bool)?;
+    }
+    if fields.mentions("transform") {
+        into.transform = expression(fields, "transform", Wants::Message)?;
     }
     let by_number = |number| Priority::from_number(number).ok_or("must be a whole number from 1 to 4");
     into.priority = fields.number("priority", by_number)?.unwrap_or(into.priority);
@@ -116,6 +132,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     }
     into.active = fields.switch("active")?.unwrap_or(into.active);
     Ok(into)
+}
+
+fn expression(fields: &mut Fields, field: &'static str, wants: Wants) -> Result<Option<String>, ApiError> {
+    let Some(text) = fields.text(field)? else { return Ok(None) };
+    legal_expression(field, &text, wants)?;
+    Ok(Some(text))
 }
 
 fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
@@ -156,13 +178,17 @@ pub(crate) async fn delete(
     change(&app, |catalog| known(catalog).then_some(Change::DeleteRoute(id)).ok_or_else(not_found)).await
 }
 
-fn known_destination(catalog: &Catalog, caller: Caller, text: &str) -> Result<DestinationId, ApiError> {
+pub(super) fn known_destination(
+    catalog: &Catalog,
+    caller: Caller,
+    text: &str,
+) -> Result<DestinationId, ApiError> {
     let found =
         DestinationId::parse(text).ok().filter(|id| catalog.destination(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("destination_id", "must be the id of a destination, dst_…"))
 }
 
-fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
+pub(super) fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
     let found = SourceId::parse(text).ok().filter(|id| catalog.source(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("source_id", "must be the id of a source, src_…"))
 }

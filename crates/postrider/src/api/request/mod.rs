@@ -6,19 +6,23 @@
 mod account;
 mod dead_letter;
 mod destination;
+mod event_type;
 mod limits;
 mod name;
 mod replay;
 mod retry_policy;
 mod route;
+mod sample_event;
 mod source;
 
 pub(crate) use account::AccountChange;
 pub(crate) use dead_letter::DeadLetterFilter;
 pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination};
+pub(crate) use event_type::{EventTypeChange, NewEventType};
 pub(crate) use limits::{Circuit, RateLimit};
 pub(crate) use name::{Named, Nothing};
 pub(crate) use replay::{NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;
 pub(crate) use route::{NewRoute, PriorityRule, RouteChange};
+pub(crate) use sample_event::SampleEvent;
 pub(crate) use source::NewSource;

@@ -9,10 +9,12 @@ mod content;
 mod dead_letter;
 mod destination;
 mod event;
+mod event_type;
 mod health;
 mod page;
 mod replay;
 mod route;
+mod route_test;
 mod source;
 pub(crate) mod word;
 
@@ -23,10 +25,12 @@ pub(crate) use content::header_map;
 pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
 pub(crate) use destination::{Destination, NewSecret};
 pub(crate) use event::{Event, EventDetail, EventReplay, Ingested};
+pub(crate) use event_type::EventType;
 pub(crate) use health::Health;
 pub(crate) use page::Page;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;
+pub(crate) use route_test::{RouteJudgement, RouteTest, SchemaError};
 pub(crate) use source::Source;
 
 use axum::response::Response;
