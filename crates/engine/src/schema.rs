@@ -14,7 +14,7 @@ use std::fmt;
 use weight::Weight;
 
 /// Largest program that a pattern may become.
-const PATTERN_BYTES_MAX: usize = 256 * 1024;
+const PATTERN_BYTES_MAX: usize = 128 * 1024;
 /// Body bytes times parts of a schema that are looked at for each element. 50 parts for the largest body, a thousand
 /// for one of 256 KiB.
 const WORK_BYTES_MAX: usize = 256 * 1024 * 1024;

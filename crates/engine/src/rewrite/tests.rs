@@ -109,3 +109,21 @@ fn a_body_never_grows_beyond_what_ingest_takes() {
         sent("{'headers': {'x': payload.a}}", &content(format!(r#"{{"a": "{}"}}"#, "x".repeat(17_000))));
     assert_eq!(headers.unwrap_err().to_string(), "it gives more than 16384 bytes of headers");
 }
+
+#[test]
+fn the_worked_examples_of_the_page_are_what_is_sent() {
+    let page = include_str!("../../../../docs/expressions.md");
+    let (_, event) = page.split_once("```json event\n").expect("the page shows an event");
+    let (event, rest) = event.split_once("\n```").expect("the event ends");
+    let table = rest.split_once("|---|---|\n").expect("there is a table").1;
+    let mut checked = 0;
+    for row in table.lines().take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [transform, expected] = cells[..] else { panic!("two cells: {row}") };
+        let (_, body) = sent(transform.trim_matches('`'), &content(event)).unwrap();
+        let expected = if expected == "the event's own" { event } else { expected.trim_matches('`') };
+        assert_eq!(body, expected, "{transform}");
+        checked += 1;
+    }
+    assert_eq!(checked, 6);
+}

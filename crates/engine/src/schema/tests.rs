@@ -106,6 +106,19 @@ fn references_that_branch_again_and_again_are_refused() {
 }
 
 #[test]
+fn depth_and_patterns_are_bounded_with_references_followed() {
+    let chain = (0..2000).map(|link| (link.to_string(), json!({ "$ref": format!("#/$defs/{}", link + 1) })));
+    let mut defs: serde_json::Map<String, Value> = chain.collect();
+    defs.insert("2000".into(), json!({}));
+    let deep = refused(&json!({ "$ref": "#/$defs/0", "$defs": defs }));
+    assert_eq!(deep, "must be at most 64 levels deep, with every $ref followed");
+    let patterns =
+        |count: usize| json!({ "allOf": vec![json!({ "pattern": "^[\\w.+-]+@[\\w-]+\\.[\\w.]+$" }); count] });
+    compile(&patterns(32));
+    assert_eq!(refused(&patterns(33)), "must have at most 32 patterns, with every $ref followed");
+}
+
+#[test]
 fn a_body_too_large_for_what_is_looked_at_for_each_element_is_refused() {
     let each: Vec<Value> = (0..500).map(|number| json!({ "const": number })).collect();
     let schema = compile(&json!({ "items": { "anyOf": each } }));

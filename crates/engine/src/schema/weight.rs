@@ -8,6 +8,10 @@ use serde_json::{Map, Value};
 
 /// Most parts of a schema with its references unfolded.
 const PARTS_MAX: usize = 10_000;
+/// Deepest nesting with references unfolded, so that checking a body fits into any thread's stack.
+const DEPTH_MAX: usize = 64;
+/// Most patterns with references unfolded: each may take a while to compile, and its program is kept.
+const PATTERNS_MAX: usize = 32;
 
 /// Keywords that hold one schema.
 const SINGLE: [&str; 14] = [
@@ -53,7 +57,14 @@ pub(super) struct Weight {
 
 impl Weight {
     pub(super) fn of(schema: &Value) -> Result<Self, BadSchema> {
-        let mut walk = Walk { root: schema, weight: Weight::default(), following: Vec::new(), depth: 0 };
+        let mut walk = Walk {
+            root: schema,
+            weight: Weight::default(),
+            following: Vec::new(),
+            depth: 0,
+            loops: 0,
+            patterns: 0,
+        };
         walk.schema(schema)?;
         Ok(walk.weight)
     }
@@ -64,12 +75,27 @@ struct Walk<'s> {
     weight: Weight,
     /// References that are being followed, to find those that lead back.
     following: Vec<&'s str>,
-    /// Keywords around this part that look at each element.
+    /// Schemas around this part.
     depth: usize,
+    /// Keywords around this part that look at each element.
+    loops: usize,
+    patterns: usize,
 }
 
 impl<'s> Walk<'s> {
     fn schema(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
+        if self.depth == DEPTH_MAX {
+            return Err(BadSchema(format!(
+                "must be at most {DEPTH_MAX} levels deep, with every $ref followed"
+            )));
+        }
+        self.depth += 1;
+        let walked = self.parts_of(schema);
+        self.depth -= 1;
+        walked
+    }
+
+    fn parts_of(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
         let Value::Object(keywords) = schema else { return self.count(1) };
         let own =
             keywords.iter().filter(|(keyword, _)| !holds_schemas(keyword)).map(|(_, value)| size(value));
@@ -80,7 +106,7 @@ impl<'s> Walk<'s> {
 
     fn count(&mut self, parts: usize) -> Result<(), BadSchema> {
         self.weight.parts += parts;
-        self.weight.for_each_element += if self.depth > 0 { parts } else { 0 };
+        self.weight.for_each_element += if self.loops > 0 { parts } else { 0 };
         if self.weight.parts <= PARTS_MAX {
             return Ok(());
         }
@@ -101,7 +127,8 @@ impl<'s> Walk<'s> {
 
     fn keyword(&mut self, keyword: &'s str, value: &'s Value) -> Result<(), BadSchema> {
         let for_each = FOR_EACH.contains(&keyword);
-        self.depth += usize::from(for_each);
+        self.loops += usize::from(for_each);
+        self.count_patterns(keyword, value)?;
         match value {
             Value::String(reference) if keyword == "$ref" => self.follow(reference)?,
             Value::Array(schemas) if LISTS.contains(&keyword) => {
@@ -113,8 +140,20 @@ impl<'s> Walk<'s> {
             Value::Object(_) | Value::Bool(_) if SINGLE.contains(&keyword) => self.schema(value)?,
             _ => {}
         }
-        self.depth -= usize::from(for_each);
+        self.loops -= usize::from(for_each);
         Ok(())
+    }
+
+    fn count_patterns(&mut self, keyword: &str, value: &Value) -> Result<(), BadSchema> {
+        self.patterns += match (keyword, value) {
+            ("pattern", Value::String(_)) => 1,
+            ("patternProperties", Value::Object(schemas)) => schemas.len(),
+            _ => 0,
+        };
+        if self.patterns <= PATTERNS_MAX {
+            return Ok(());
+        }
+        Err(BadSchema(format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed")))
     }
 
     fn follow(&mut self, reference: &'s str) -> Result<(), BadSchema> {

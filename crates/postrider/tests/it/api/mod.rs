@@ -5,8 +5,10 @@ mod dead_letters;
 mod described_fields;
 mod destinations;
 mod document;
+mod event_types;
 mod events;
 mod export;
+mod filters;
 mod health;
 mod keys;
 mod priorities;
@@ -16,6 +18,7 @@ mod secrets;
 mod settings;
 mod sources;
 mod tenants;
+mod transforms;
 
 use serde_json::Value;
 
