@@ -5,6 +5,7 @@ use super::view::word::ExportFormat;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -55,8 +56,33 @@ impl Modify for BearerKey {
 /// The document as it is served. It is the same for the whole run.
 static TEXT: LazyLock<Bytes> = LazyLock::new(|| {
     let document = super::described().into_openapi();
-    document.to_pretty_json().expect("a description is JSON").into()
+    let mut document = serde_json::to_value(document).expect("a description is JSON");
+    let schemas = document["components"]["schemas"].as_object_mut().expect("there are schemas");
+    let objects = schemas.clone();
+    schemas.values_mut().for_each(|schema| refer(schema, &objects));
+    serde_json::to_string_pretty(&document).expect("a description is JSON").into()
 });
+
+/// An envelope holds a copy of the schema that is in it. With a reference in place of that, a client that is made from
+/// the description has one type for one thing.
+fn refer(schema: &mut Value, objects: &Map<String, Value>) {
+    for (key, part) in schema.as_object_mut().into_iter().flatten() {
+        match (key.as_str(), part) {
+            ("properties", Value::Object(fields)) => {
+                fields.values_mut().for_each(|field| put(field, objects));
+            }
+            ("items", part) => put(part, objects),
+            _ => {}
+        }
+    }
+}
+
+fn put(schema: &mut Value, objects: &Map<String, Value>) {
+    match objects.iter().find(|(_, known)| known["properties"].is_object() && *known == schema) {
+        Some((name, _)) => *schema = json!({ "$ref": format!("#/components/schemas/{name}") }),
+        None => refer(schema, objects),
+    }
+}
 
 /// The document, for a command that prints it.
 pub(crate) fn text() -> Bytes {
