@@ -44,7 +44,7 @@ impl From<ExecutionError> for Failure {
     fn from(error: ExecutionError) -> Self {
         Failure(match error {
             ExecutionError::NoSuchKey(key) => format!("there is no field {}", quotable(&key)),
-            ExecutionError::NoSuchOverload(what) => quotable(&what.to_string()),
+            ExecutionError::NoSuchOverload(what) => misused(what.function(), what.argument_types()),
             ExecutionError::UnexpectedType { got, want } => {
                 format!("there is {} where {} is wanted", quotable(&got), quotable(&want))
             }
@@ -59,5 +59,16 @@ impl From<ExecutionError> for Failure {
             ExecutionError::DuplicateKey(_) => "a map has the same field twice".into(),
             _ => "a value is of a type that cannot be used there".into(),
         })
+    }
+}
+
+/// The interpreter's names of operators are `_>_`, `@in` and the like.
+fn misused(function: &str, types: &[String]) -> String {
+    match (function, types) {
+        ("_._", [within, ..]) => format!("{} has no fields", quotable(within)),
+        (name, types) => {
+            let name = name.replace(['_', '@'], "");
+            format!("{name} cannot be applied to {}", quotable(&types.join(" and ")))
+        }
     }
 }
