@@ -2,12 +2,14 @@
 
 use crate::event_types::{EventTypes, KnownType};
 use crate::filter::Filter;
+use crate::known_key::KnownKey;
 use crate::routing::{Match, Order, Plan};
 use crate::send::{Rewrite, Target};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
+use postrider_core::time::Timestamp;
 use postrider_store::{Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Catalog {
     accounts: IdMap<AccountId, Account>,
-    keys_by_hash: HashMap<[u8; 32], ApiKey>,
+    keys_by_hash: HashMap<[u8; 32], Arc<KnownKey>>,
     sources: IdMap<SourceId, Arc<Source>>,
     sources_by_token: HashMap<String, SourceId>,
     destinations: IdMap<DestinationId, Known>,
@@ -40,7 +42,7 @@ pub(crate) enum Prepared {
     Destination(Known),
     Route(Arc<Plan>),
     EventType(Arc<KnownType>),
-    Plain(Change),
+    Plain(Box<Change>),
 }
 
 impl From<Change> for Prepared {
@@ -53,7 +55,7 @@ impl From<Change> for Prepared {
             }),
             Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
             Change::PutEventType(described) => Prepared::EventType(Arc::new(KnownType::new(*described))),
-            plain => Prepared::Plain(plain),
+            plain => Prepared::Plain(Box::new(plain)),
         }
     }
 }
@@ -81,11 +83,13 @@ impl Catalog {
             }
             Prepared::Route(plan) => return self.put_route(plan),
             Prepared::EventType(known) => return self.event_types.put(known),
-            Prepared::Plain(change) => change,
+            Prepared::Plain(change) => *change,
         };
         match change {
             Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
-            Change::PutApiKey(key) => drop(self.keys_by_hash.insert(key.hash, key)),
+            Change::PutApiKey(key) => self.put_key(key),
+            Change::DeleteApiKey(id) => self.keys_by_hash.retain(|_, known| known.key.id != id),
+            Change::DeleteAccount(id) => drop(self.accounts.remove(&id)),
             Change::PutSource(source) => {
                 self.forget_token(source.id);
                 self.sources_by_token.insert(source.token.clone(), source.id);
@@ -105,6 +109,14 @@ impl Catalog {
             }
             Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
             Change::DeleteEventType(id) => self.event_types.remove(id),
+        }
+    }
+
+    /// A change of a key does not forget when it was used.
+    fn put_key(&mut self, key: ApiKey) {
+        let known = Arc::new(KnownKey::new(key));
+        if let Some(before) = self.keys_by_hash.insert(known.key.hash, Arc::clone(&known)) {
+            before.hand_over(&known);
         }
     }
 
@@ -170,17 +182,23 @@ impl Catalog {
         self.destinations.get(&id).map_or(Order::None, |known| known.order.clone())
     }
 
-    /// The key with this hash, unless it is revoked.
-    pub fn api_key(&self, hash: &[u8; 32]) -> Option<&ApiKey> {
-        self.keys_by_hash.get(hash).filter(|key| key.revoked_at.is_none())
+    /// The key with this hash, while it counts.
+    pub fn api_key(&self, hash: &[u8; 32], now: Timestamp) -> Option<&Arc<KnownKey>> {
+        self.keys_by_hash.get(hash).filter(|known| known.key.counts_at(now))
     }
 
-    /// All keys of an account, the revoked included, oldest first.
+    /// All keys of an account, those that no longer count included, oldest first.
     pub fn api_keys(&self, account: AccountId) -> Vec<ApiKey> {
-        let mut keys: Vec<_> =
-            self.keys_by_hash.values().filter(|key| key.account == account).cloned().collect();
+        let of_account = self.keys_by_hash.values().filter(|known| known.key.account == account);
+        let mut keys: Vec<_> = of_account.map(|known| known.as_used()).collect();
         keys.sort_by_key(|key| key.id);
         keys
+    }
+
+    /// The keys that were used since the store was told so, as it should know them.
+    pub fn keys_used(&self) -> Vec<ApiKey> {
+        let used = self.keys_by_hash.values().map(|known| (known, known.as_used()));
+        used.filter(|(known, used)| known.key != *used).map(|(_, used)| used).collect()
     }
 
     /// An account.

@@ -16,6 +16,7 @@ mod event_types;
 mod expression;
 mod filter;
 mod ingest;
+mod known_key;
 mod maintenance;
 mod replay;
 mod rewrite;
@@ -34,5 +35,6 @@ pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
+pub use known_key::KnownKey;
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};

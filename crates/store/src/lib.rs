@@ -19,8 +19,8 @@ mod vault;
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
-    Account, ApiKey, Change, Configuration, DescribedType, Destination, DestinationAuth, Route, Source,
-    SourceAuth,
+    Account, ApiKey, Brand, Change, Configuration, DescribedType, Destination, DestinationAuth, Route, Scope,
+    Source, SourceAuth,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,

@@ -19,6 +19,7 @@ fn source(id: u64) -> Source {
         token: String::new(),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at: Timestamp::ZERO,
     }

@@ -76,6 +76,7 @@ async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
         token: "token".into(),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at,
     };

@@ -23,6 +23,7 @@ use utoipa::{Modify, OpenApi};
         (name = "ingest", description = "The doors for events."),
         (name = "accounts", description = "Tenants and their share."),
         (name = "api keys", description = "Keys of an account."),
+        (name = "portal", description = "Links for users of an account, and how it looks to them."),
         (name = "sources", description = "Where events come in."),
         (name = "destinations", description = "Where events go, with their limits."),
         (name = "routes", description = "Which events of which source go to which destination."),
@@ -46,7 +47,7 @@ impl Modify for BearerKey {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let scheme = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some("A key of an account, `hk_…`, or the admin key."))
+            .description(Some("A key, `hk_…`; its scope says which calls it is for."))
             .build();
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("bearer", SecurityScheme::Http(scheme));

@@ -6,8 +6,9 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
-use postrider_store::StoreError;
+use postrider_store::{Scope, StoreError};
 use serde::Serialize;
+use std::time::Duration;
 use utoipa::ToSchema;
 
 #[derive(Debug)]
@@ -117,6 +118,20 @@ impl ApiError {
 
     pub(crate) fn forbidden(sentence: &str) -> Self {
         ApiError::new(StatusCode::FORBIDDEN, "forbidden", sentence)
+    }
+
+    /// 403: the key is for something else.
+    pub(crate) fn scope_needed(needed: Scope, shown: Scope) -> Self {
+        let (needed, shown) = (needed.as_str(), shown.as_str());
+        ApiError::forbidden(&format!("This call needs a key of scope {needed}; this key has scope {shown}."))
+    }
+
+    /// 429: a key or a source was used more often than it may be.
+    pub(crate) fn rate_limited(wait: Duration) -> Self {
+        let seconds = u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1);
+        let sentence =
+            format!("This is more often than its rate_limit allows; send it again in {seconds} s.");
+        ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", sentence).retry_after(seconds)
     }
 
     /// 409: what is asked for cannot be done with this as it stands.

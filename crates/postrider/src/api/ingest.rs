@@ -70,6 +70,7 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     let headers = &head.headers;
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
+    app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
     check_secret(source, headers)?;
     let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
     let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;

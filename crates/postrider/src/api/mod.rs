@@ -1,9 +1,11 @@
 //! The HTTP API: GetHook's wire under `/v1`, ingest, waford's door, health.
 
+mod access;
 mod accounts;
 mod api_keys;
 mod auth;
 mod body;
+mod brand_settings;
 mod dead_letters;
 mod destinations;
 mod docs;
@@ -15,6 +17,8 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod portal_sessions;
+mod rates;
 mod refusal;
 mod replays;
 mod request;
@@ -41,6 +45,9 @@ pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
     first: FirstThings,
+    rates: rates::Rates,
+    /// How long events are kept at all.
+    retention_days: u32,
     /// What ingest URLs begin with.
     public_url: String,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
@@ -58,7 +65,15 @@ impl App {
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        Arc::new(App { engine, admin_hash, first, public_url, open_bootstrap: address.ip().is_loopback() })
+        Arc::new(App {
+            engine,
+            admin_hash,
+            first,
+            rates: rates::Rates::default(),
+            retention_days: config.retention_days,
+            public_url,
+            open_bootstrap: address.ip().is_loopback(),
+        })
     }
 }
 
@@ -77,9 +92,11 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(ingest::by_token))
         .routes(routes!(ingest::ingress))
         .routes(routes!(accounts::list, accounts::create))
-        .routes(routes!(accounts::get, accounts::update))
+        .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::revoke))
+        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(portal_sessions::create))
+        .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::delete))
         .routes(routes!(destinations::list, destinations::create))

@@ -21,11 +21,11 @@ macro_rules! refusals {
 refusals! {
     /// Of a call that needs a key.
     Keyed = [
-        401 "No key, an unknown key or a revoked one.",
+        401 "No key, or one that is unknown, revoked or expired.",
+        403 "The key's scope does not allow this.",
         404 "No such object, it is another account's, or `Postrider-Account` names no account.",
+        429 "The key is used more often than its rate limit allows; `Retry-After` says when to try again.",
     ];
-    /// Of a call that is not for every key.
-    Forbidden = [403 "The key may not do this."];
     /// Of a body in JSON.
     Body = [
         400 "The body is not JSON, not an object, or broke off.",
@@ -38,7 +38,7 @@ refusals! {
     /// Of what is asked of an object that cannot do it as it stands.
     Conflict = [409 "It cannot be done with this as it stands."];
     /// Of a call that makes events.
-    Overloaded = [429 "The account has too much waiting; `Retry-After` says when to try again."];
+    Overloaded = [429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again."];
     /// Of the store.
     Stored = [503 "The gateway cannot do this now; `Retry-After` says when to try again."];
     /// Of an event that comes in.
@@ -50,7 +50,7 @@ refusals! {
         409 "Another body was accepted under the same idempotency key.",
         413 "The body is too large.",
         422 "A header is not allowed, or the body is not what the schema of its type asks for.",
-        429 "The account has too much waiting; `Retry-After` says when to try again.",
+        429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again.",
         503 "The gateway cannot take events now; `Retry-After` says when to try again.",
     ];
 }

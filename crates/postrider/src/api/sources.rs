@@ -1,12 +1,14 @@
 //! `/v1/sources`: where events come in.
 
+use super::access::Power;
 use super::auth::Caller;
+use super::destinations::rate_limit;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
 use super::refusal::{Body, Keyed, Stored};
 use super::request::NewSource;
 use super::view::Data;
-use super::{Shared, change, view};
+use super::{App, Shared, change, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
 use axum::response::Response;
@@ -23,7 +25,7 @@ use serde_json::Value;
 )]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let sources = app.engine.catalog().sources(caller.account);
-    let shown: Vec<_> = sources.iter().map(|source| view::Source::of(source, &app.public_url)).collect();
+    let shown: Vec<_> = sources.iter().map(|source| shown_to(caller, &app, source)).collect();
     view::data(StatusCode::OK, &shown)
 }
 
@@ -40,7 +42,7 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::Source::of(&source, &app.public_url)))
+    Ok(view::data(StatusCode::OK, &shown_to(caller, &app, &source)))
 }
 
 /// Make a source
@@ -57,8 +59,9 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let auth = auth(&mut fields)?;
     let provider = fields.name("provider")?;
+    let rate_limit = rate_limit(&mut fields)?;
     fields.finish()?;
-    let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
+    let source = Source { auth, provider, rate_limit, ..new_source(&app.engine, caller.account, &name) };
     let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
@@ -80,6 +83,12 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
     change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
+}
+
+/// Who has the token may send, so it is for those who may make sources themselves.
+fn shown_to(caller: Caller, app: &App, source: &Source) -> view::Source {
+    let shown = view::Source::of(source, &app.public_url);
+    if caller.has(Power::Manage) { shown } else { shown.without_token() }
 }
 
 fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {

@@ -2,20 +2,24 @@
 
 mod account;
 mod api_key;
+mod brand;
 mod destination;
 mod event_type;
 mod route;
+mod scope;
 mod source;
 
 pub use account::Account;
 pub use api_key::ApiKey;
+pub use brand::Brand;
 pub use destination::{Destination, DestinationAuth};
 pub use event_type::DescribedType;
 pub use route::Route;
+pub use scope::Scope;
 pub use source::{Source, SourceAuth};
 
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::id::{DestinationId, EventTypeId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
 
 /// One change. Putting what exists replaces it.
 #[derive(Clone, Debug)]
@@ -32,6 +36,10 @@ pub enum Change {
     PutRoute(Route),
     /// Makes or replaces.
     PutEventType(Box<DescribedType>),
+    /// Deletes it and nothing of what it has.
+    DeleteAccount(AccountId),
+    /// Deletes it.
+    DeleteApiKey(ApiKeyId),
     /// Deletes it and the routes from it.
     DeleteSource(SourceId),
     /// Deletes it and the routes to it. What it was owed waits to be buried.

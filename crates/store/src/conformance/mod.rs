@@ -115,6 +115,7 @@ macro_rules! conformance_suite {
                 deleting_a_destination_deletes_its_routes_and_leaves_its_queue
                 deleting_a_source_deletes_the_routes_from_it
                 deleting_a_route_deletes_it_alone
+                deleting_an_account_or_a_key_deletes_it_alone
                 changes_are_made_in_their_order
                 retry_policies_come_back_exactly
             }

@@ -52,6 +52,12 @@ impl Settings {
             Change::DeleteEventType(id) => {
                 self.event_types.remove(&id);
             }
+            Change::DeleteAccount(id) => {
+                self.accounts.remove(&id);
+            }
+            Change::DeleteApiKey(id) => {
+                self.api_keys.remove(&id);
+            }
             Change::DeleteSource(id) => {
                 self.sources.remove(&id);
                 self.routes.retain(|_, route| route.source != Some(id));

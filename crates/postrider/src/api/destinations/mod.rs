@@ -1,7 +1,10 @@
 //! `/v1/destinations`: where events go, with their limits.
 
+mod portal;
 mod settings;
 
+use self::portal::check_reach;
+pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
 use super::auth::Caller;
 use super::error::ApiError;
@@ -72,6 +75,7 @@ pub(crate) async fn create(
     let url = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
     let made = apply(blank, &mut fields)?;
+    check_reach(caller, MaxConcurrency::default(), &made)?;
     fields.finish()?;
     let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
@@ -96,7 +100,9 @@ pub(crate) async fn update(
     let update = |mut found: Destination| {
         found.name = fields.name("name")?.unwrap_or(found.name);
         found.url = url(&app, &mut fields)?.unwrap_or(found.url);
+        let before = found.max_concurrency;
         let changed = apply(found, &mut fields)?;
+        check_reach(caller, before, &changed)?;
         fields.finish()?;
         Ok(changed)
     };

@@ -1,5 +1,6 @@
 //! What making a source takes.
 
+use super::RateLimit;
 use crate::api::view::word::AuthMode;
 use utoipa::ToSchema;
 
@@ -16,6 +17,8 @@ pub(crate) struct NewSource {
     /// The service that will send here.
     #[schema(min_length = 1, max_length = 200, example = "stripe")]
     provider: Option<String>,
+    /// How often events may come; more are refused with 429.
+    rate_limit: Option<RateLimit>,
 }
 
 /// A secret that senders show in a header.

@@ -9,8 +9,15 @@ pub(crate) struct Account {
     #[schema(example = "acc_01hz3k8q2v4xw")]
     id: String,
     name: String,
-    /// Always `self-hosted`.
-    plan: &'static str,
+    /// `self-hosted` unless the operator says otherwise.
+    plan: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = "email")]
+    email: Option<String>,
+    /// Its older events are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    retention_days: Option<u32>,
     /// Its share beside the other accounts.
     weight: u32,
     #[schema(format = DateTime)]
@@ -34,7 +41,9 @@ impl Account {
         Account {
             id: account.id.to_string(),
             name: account.name.clone(),
-            plan: "self-hosted",
+            plan: account.plan.clone().unwrap_or_else(|| "self-hosted".into()),
+            email: account.email.clone(),
+            retention_days: account.retention_days,
             weight: account.weight.get(),
             created_at: account.created_at.to_string(),
             max_in_flight: account.max_in_flight,
@@ -46,7 +55,7 @@ impl Account {
 
 /// A new account with its first key.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct NewAccount {
+pub(crate) struct AccountWithKey {
     pub(crate) account: Account,
     /// The key in full, this once.
     #[schema(example = "hk_…")]

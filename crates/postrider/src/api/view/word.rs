@@ -20,6 +20,8 @@ macro_rules! words {
 }
 
 words! {
+    Scope = ["admin", "account", "read", "ingest", "portal"];
+    NewScope = ["admin", "account", "read", "ingest"];
     AuthMode = ["none", "shared_secret"];
     SourceStatus = ["active", "inactive"];
     Ordering = ["none", "strict", "by_key"];

@@ -97,6 +97,8 @@ pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
             put(Kind::EventType, put_in.id.as_u64(), &|into| event_type::write(put_in, into))
         }
         Change::DeleteEventType(id) => vec![Edit::Delete(Kind::EventType, id.as_u64())],
+        Change::DeleteAccount(id) => vec![Edit::Delete(Kind::Account, id.as_u64())],
+        Change::DeleteApiKey(id) => vec![Edit::Delete(Kind::ApiKey, id.as_u64())],
         Change::DeleteSource(id) => {
             vec![Edit::DeleteRoutes(route::SOURCE, id.to_string()), Edit::Delete(Kind::Source, id.as_u64())]
         }
