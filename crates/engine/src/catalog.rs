@@ -152,15 +152,20 @@ impl Catalog {
         self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
     }
 
-    /// The routes that take an event of this source and type, unless their filter does not let it pass. A destination
-    /// is owed an event once, by the first. Expressions are not evaluated here, so that no change waits for them; so
-    /// a route with a filter lets those behind it stand.
-    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
+    /// The routes that take an event of this source (or of none, if it is sent through the API) and type, unless their
+    /// filter does not let it pass. A destination is owed an event once, by the first. Expressions are not evaluated
+    /// here, so that no change waits for them; so a route with a filter lets those behind it stand.
+    pub(crate) fn matching(
+        &self,
+        account: AccountId,
+        source: Option<SourceId>,
+        event_type: Option<&EventType>,
+    ) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.plans(source.account) {
+        for plan in self.plans(account) {
             let route = &plan.route;
-            let takes = plan.mismatch(Some(source.id), event_type).is_none();
+            let takes = plan.mismatch(source, event_type).is_none();
             let first = match plan.filter {
                 None => takes && seen.insert(route.destination),
                 Some(_) => takes && !seen.contains(&route.destination),
@@ -277,7 +282,8 @@ impl Catalog {
     /// What the route of a delivery has sent in the place of its event, if the route is still there.
     pub(crate) fn rewrite(&self, route: RouteId, content: &EventContent) -> Option<Rewrite> {
         let plan = Arc::clone(self.transforming.get(&route)?);
-        let source = content.source.and_then(|id| self.sources.get(&id)).map(|source| source.name.clone());
+        let source =
+            content.origin.source().and_then(|id| self.sources.get(&id)).map(|source| source.name.clone());
         Some(Rewrite { plan, source: source.unwrap_or_default() })
     }
 

@@ -67,7 +67,7 @@ impl Engine {
         let alone = alone.map(|route| Arc::new(Plan::new(route)));
         let (candidates, source) = {
             let catalog = self.catalog();
-            let source = content.source.and_then(|id| catalog.source(content.account, id));
+            let source = content.origin.source().and_then(|id| catalog.source(content.account, id));
             let source = source.map(|source| source.name.clone());
             (catalog.candidates(content.account, alone), source.unwrap_or_default())
         };
@@ -95,7 +95,7 @@ impl Engine {
         owed: &mut IdMap<DestinationId, RouteId>,
     ) -> Verdict {
         let (plan, route) = (&candidate.plan, &candidate.plan.route);
-        match plan.mismatch(content.source, content.event_type.as_ref()) {
+        match plan.mismatch(content.origin.source(), content.event_type.as_ref()) {
             Some(Mismatch::Inactive) => return Verdict::Inactive,
             Some(Mismatch::Source) => return Verdict::OtherSource,
             Some(Mismatch::Type) => return Verdict::OtherType,

@@ -42,7 +42,7 @@ fn catalog(routes: &[Route]) -> Catalog {
 /// The routes by which an event of source 1 and type `a.b` is owed.
 fn taking(catalog: &Catalog, body: &[u8]) -> Vec<u64> {
     let (event_type, source, headers) = (EventType::parse("a.b").unwrap(), source(1), Headers::default());
-    let matching = catalog.matching(&source, Some(&event_type));
+    let matching = catalog.matching(source.account, Some(source.id), Some(&event_type));
     let facts = Facts::new(Some(&event_type), &source.name, &headers, body);
     owed(&matching, &facts).iter().map(|owed| owed.route.as_u64()).collect()
 }

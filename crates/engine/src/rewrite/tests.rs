@@ -7,20 +7,21 @@ use postrider_core::event::EventType;
 use postrider_core::id::AccountId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::EventContent;
+use postrider_store::{EventContent, Origin, SendWindow};
 
 const BODY: &str = r#"{"b": {"z": 1, "a": [true, null]}, "a": "text", "n": 0.5}"#;
 
 fn content(body: impl Into<Bytes>) -> EventContent {
     EventContent {
         account: AccountId::from_u64(1),
-        source: None,
+        origin: Origin::Api(None),
         headers: [("Content-Type", "text/x"), ("Content-Encoding", "none"), ("X-Kept", "1")]
             .into_iter()
             .collect(),
         body: body.into(),
         event_type: EventType::parse("order.paid").ok(),
         received_at: Timestamp::ZERO,
+        window: SendWindow::default(),
     }
 }
 

@@ -92,7 +92,14 @@ pub(crate) async fn change(engine: &Arc<Engine>, changes: Vec<Change>) {
 
 /// An event with this body and nothing else.
 pub(crate) fn arrival(body: impl Into<Bytes>) -> Arrival {
-    Arrival { event_type: None, external_id: None, headers: Default::default(), body: body.into() }
+    Arrival {
+        event_type: None,
+        external_id: None,
+        headers: Default::default(),
+        body: body.into(),
+        window: Default::default(),
+        priority: None,
+    }
 }
 
 /// The same delay after each of so many attempts, not spread.

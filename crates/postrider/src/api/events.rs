@@ -11,7 +11,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{EventId, SourceId};
-use postrider_store::{EventQuery, EventStatus};
+use postrider_store::{EventFilter, EventQuery, EventStatus};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -22,7 +22,7 @@ pub(crate) type Parameters = Query<HashMap<String, String>>;
 
 /// List events
 ///
-/// Newest first. A list by `status` looks at the newest 10,000 events.
+/// Newest first. A list with a filter looks at the newest 20,000 events.
 #[utoipa::path(
     get, path = "/v1/events", operation_id = "list_events", tag = "events",
     params(
@@ -39,10 +39,7 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let Some(query) = query(caller, &parameters)? else {
-        return Ok(view::data(StatusCode::OK, &view::Page::<view::Event> { items: Vec::new(), total: 0 }));
-    };
-    let page = app.engine.events(query).await?;
+    let page = app.engine.events(query(caller, &parameters)?).await?;
     let items = page.items.iter().map(view::Event::of).collect();
     Ok(view::data(StatusCode::OK, &view::Page::<view::Event> { items, total: page.total }))
 }
@@ -89,22 +86,21 @@ pub(crate) async fn replay(
 
 const PARAMETERS: [&str; 5] = ["source_id", "status", "direction", "limit", "offset"];
 
-/// `None` when nothing can match.
-fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<EventQuery>, ApiError> {
+fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQuery, ApiError> {
     only_parameters(parameters, &PARAMETERS)?;
     // Events outlive their source, so one that is deleted may still be asked for.
     let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
     let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
     let status = parameters.get("status").map(|text| status(text)).transpose()?.flatten();
-    let nothing = match parameters.get("direction").map(String::as_str) {
-        None | Some("inbound") => false,
-        Some("outbound") => true,
-        Some(_) => return Err(ApiError::field("direction", "must be inbound or outbound")),
-    };
+    let direction = parameters.get("direction").map(|text| {
+        let way = postrider_store::Direction::from_word(text);
+        way.ok_or_else(|| ApiError::field("direction", "must be inbound or outbound"))
+    });
+    let direction = direction.transpose()?;
     let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
-    let query = EventQuery { account: caller.account, source, status, limit, offset };
-    Ok((!nothing).then_some(query))
+    let filter = EventFilter { source, status, direction, ..EventFilter::default() };
+    Ok(EventQuery { account: caller.account, filter, after: None, limit, offset })
 }
 
 fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {

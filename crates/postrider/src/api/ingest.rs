@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
 use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
 use postrider_engine::{Accepted, Arrival, storable_headers};
-use postrider_store::{Source, SourceAuth};
+use postrider_store::{SendWindow, Source, SourceAuth};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -80,7 +80,8 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     };
     let own = headers.iter().filter(|(name, _)| Some(name.as_str()) != secret);
     let kept = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let arrival = Arrival { event_type, external_id, headers: kept, body };
+    let window = SendWindow::default();
+    let arrival = Arrival { event_type, external_id, headers: kept, body, window, priority: None };
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))
 }

@@ -17,7 +17,7 @@ use postrider_core::id::RouteId;
 use postrider_core::limits::EVENT_HEADER_BYTES_MAX;
 use postrider_engine::storable_headers;
 use postrider_engine::{Catalog, Clock};
-use postrider_store::{EventContent, Headers, Route};
+use postrider_store::{EventContent, Headers, Origin, Route, SendWindow};
 use serde_json::Value;
 
 /// Try an event on the routes
@@ -55,10 +55,11 @@ fn content(
     fields: &mut Fields,
 ) -> Result<EventContent, ApiError> {
     let source = fields.text("source_id")?;
+    let source = source.map(|text| known_source(catalog, caller, &text)).transpose()?;
     let event_type = fields.text("event_type")?.map(|text| EventType::parse(&text)).transpose();
     Ok(EventContent {
         account: caller.account,
-        source: source.map(|text| known_source(catalog, caller, &text)).transpose()?,
+        origin: source.map_or(Origin::Api(None), Origin::Source),
         event_type: event_type.map_err(|allowed| ApiError::field("event_type", allowed))?,
         headers: headers(fields)?,
         body: match fields.take("payload") {
@@ -67,6 +68,7 @@ fn content(
             Some(json) => json.to_string().into(),
         },
         received_at: clock.now(),
+        window: SendWindow::default(),
     })
 }
 

@@ -15,7 +15,10 @@ pub(crate) struct DeadLetter {
     account_id: String,
     destination_id: String,
     route_id: String,
-    source_id: String,
+    /// Where its event came in; absent when it was sent through the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    source_id: Option<String>,
     #[schema(minimum = 1, maximum = 4)]
     priority: u64,
     attempts_count: u32,
@@ -82,7 +85,7 @@ impl DeadLetter {
             account_id: letter.account.to_string(),
             destination_id: letter.destination.to_string(),
             route_id: letter.route.to_string(),
-            source_id: letter.source.to_string(),
+            source_id: letter.source.map(|id| id.to_string()),
             priority: letter.priority.number().into(),
             attempts_count: letter.attempts,
             body_bytes: letter.bytes as u64,

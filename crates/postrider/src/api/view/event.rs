@@ -21,7 +21,14 @@ pub(crate) struct Event {
     account_id: String,
     #[schema(value_type = Direction)]
     direction: &'static str,
-    source_id: String,
+    /// Where it came in; absent when it was sent through the API.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    source_id: Option<String>,
+    /// The key that it was sent through the API with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    created_by: Option<String>,
     #[schema(value_type = HashMap<String, String>)]
     headers: Map<String, Value>,
     /// As it came. A list cuts it at 16 KiB.
@@ -30,12 +37,20 @@ pub(crate) struct Event {
     body_encoding: &'static str,
     #[schema(value_type = EventWord)]
     status: &'static str,
-    attempts_count: usize,
+    attempts_count: u64,
     #[schema(format = DateTime)]
     received_at: String,
     #[schema(format = DateTime)]
     created_at: String,
     deliveries: Vec<Delivery>,
+    /// Not sent before this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    deliver_at: Option<String>,
+    /// Not sent after this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    expires_at: Option<String>,
     /// SHA-256 of the body, in hexadecimal. Of a body that a list has cut there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -125,16 +140,19 @@ impl Event {
         Event {
             id: event.id.to_string(),
             account_id: content.account.to_string(),
-            direction: "inbound",
-            source_id: event.source.to_string(),
+            direction: content.origin.direction().as_str(),
+            source_id: content.origin.source().map(|id| id.to_string()),
+            created_by: content.origin.key().map(|id| id.to_string()),
             headers: header_map(&content.headers),
             body,
             body_encoding,
             status: status.as_str(),
-            attempts_count: event.attempts.len(),
+            attempts_count: event.deliveries.iter().map(|delivery| u64::from(delivery.attempts)).sum(),
             received_at: content.received_at.to_string(),
             created_at: content.received_at.to_string(),
             deliveries: event.deliveries.iter().map(Delivery::of).collect(),
+            deliver_at: content.window.deliver_at.map(|at| at.to_string()),
+            expires_at: content.window.expires_at.map(|at| at.to_string()),
             payload_hash: whole.then(|| hex(&Sha256::digest(&content.body))),
             event_type: content.event_type.as_ref().map(|known| known.as_str().to_owned()),
             external_event_id: event.external_id.clone(),

@@ -39,7 +39,9 @@ words! {
     EventStatus = ["accepted", "queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     DeliveryStatus = ["queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     FinalState = ["delivered", "dead_letter"];
-    DeathReason = ["attempts", "age", "final_answer", "destination_deleted", "transform_failed"];
+    DeathReason = [
+        "attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed",
+    ];
     Outcome = ["success", "timeout", "network_error", "http_4xx", "http_5xx", "cancelled"];
     ErrorKind = [
         "address_refused", "dns", "connect", "tls", "disconnected", "bad_response", "status", "timeout",

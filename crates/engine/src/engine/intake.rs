@@ -1,0 +1,105 @@
+//! Taking events in: from a source, through the API, or from the past.
+
+use super::{ChangeError, Engine};
+use crate::expression::Facts;
+use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
+use crate::routing::{self, Owed};
+use postrider_core::id::{AccountId, ApiKeyId, EventId};
+use postrider_store::{Origin, SendWindow, Source};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+impl Engine {
+    /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
+    pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
+        let owed = self.owed(source.account, Some(source), &arrival)?;
+        let (reply, answer) = Reply::channel();
+        let origin = Origin::Source(source.id);
+        let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
+        self.submit(draft, answer).await
+    }
+
+    /// Takes an event in that an account sends through the API, with this key of its own or the operator's.
+    pub async fn send(
+        &self,
+        account: AccountId,
+        key: Option<ApiKeyId>,
+        arrival: Arrival,
+    ) -> Result<Accepted, IngestError> {
+        let owed = self.owed(account, None, &arrival)?;
+        let (reply, answer) = Reply::channel();
+        let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
+        self.submit(draft, answer).await
+    }
+
+    /// Takes an event of the past in again, for the routes of today and to be sent at once. `None` when there is no
+    /// such event.
+    pub async fn replay(
+        &self,
+        account: AccountId,
+        event: EventId,
+    ) -> Result<Option<Accepted>, ChangeError<IngestError>> {
+        let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
+            return Ok(None);
+        };
+        let mut content = found.content;
+        let source = content.origin.source();
+        let known = source.and_then(|id| self.catalog().source(account, id).cloned());
+        // The routes of a source that is deleted are gone with it, and the others take nothing from nowhere.
+        let owed = match (source, &known) {
+            (Some(_), None) => Vec::new(),
+            (_, known) => {
+                let name = known.as_deref().map_or("", |source| &source.name);
+                let event_type = content.event_type.as_ref();
+                let matching = self.catalog().matching(account, source, event_type);
+                routing::owed(&matching, &Facts::new(event_type, name, &content.headers, &content.body))
+            }
+        };
+        let (reply, answer) = Reply::channel();
+        content.received_at = self.clock.now();
+        content.window = SendWindow::default();
+        let draft = Draft {
+            external_id: found.external_id,
+            content: Arc::new(content),
+            replay_of: Some(event),
+            idempotency: None,
+            owed,
+            reply,
+        };
+        self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
+    }
+
+    /// All that an arrival owes, if it is what the schema of its type asks for.
+    fn owed(
+        &self,
+        account: AccountId,
+        source: Option<&Source>,
+        arrival: &Arrival,
+    ) -> Result<Vec<Owed>, IngestError> {
+        let event_type = arrival.event_type.as_ref();
+        let (matching, schema) = {
+            let catalog = self.catalog();
+            let matching = catalog.matching(account, source.map(|source| source.id), event_type);
+            (matching, catalog.event_types().schema(account, event_type))
+        };
+        let name = source.map_or("", |source| &source.name);
+        let facts = Facts::new(event_type, name, &arrival.headers, &arrival.body);
+        if let Some(schema) = schema {
+            facts.parsed(schema.check(&arrival.body).map_err(Box::new)?);
+        }
+        let mut owed = routing::owed(&matching, &facts);
+        if let Some(priority) = arrival.priority {
+            owed.iter_mut().for_each(|owed| owed.priority = priority);
+        }
+        Ok(owed)
+    }
+
+    async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
+        self.admit(draft.content.account)?;
+        self.drafts.try_send(draft).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
+        })?;
+        answer.await.unwrap_or(Err(IngestError::Unavailable))
+    }
+}
