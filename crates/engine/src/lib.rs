@@ -23,6 +23,7 @@ mod rewrite;
 mod routing;
 mod schema;
 pub mod send;
+pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
 pub use catalog::Catalog;

@@ -7,22 +7,12 @@ use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Headers, Route, Source, SourceAuth};
+use postrider_store::{Change, Headers, Route, Source};
 
 const ACCOUNT: AccountId = AccountId::from_u64(1);
 
 fn source(id: u64) -> Source {
-    Source {
-        id: SourceId::from_u64(id),
-        account: ACCOUNT,
-        name: "shop".into(),
-        token: String::new(),
-        auth: SourceAuth::None,
-        provider: None,
-        rate_limit: None,
-        active: true,
-        created_at: Timestamp::ZERO,
-    }
+    Source::new(SourceId::from_u64(id), ACCOUNT, "shop".into(), String::new(), Timestamp::ZERO)
 }
 
 fn route(id: u64, destination: u64) -> Route {

@@ -55,7 +55,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     ),
     (Power::Open, "GET", &["/v1/provider-presets", "/v1/destination-presets"]),
     // A source's token is what its senders show.
-    (Power::Open, "POST", &["/ingest/{token}", "/ingress"]),
+    (Power::Open, "POST", &["/ingest/{token}", "/ingress", "/webhooks"]),
     // It says itself when it is not.
     (Power::Open, "POST", &["/v1/accounts"]),
     (Power::Send, "POST", &["/v1/outbound-events", "/v1/outbound-events/batch", "/v1/events/batch"]),

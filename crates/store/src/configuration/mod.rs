@@ -16,7 +16,7 @@ pub use destination::{Destination, DestinationAuth};
 pub use event_type::DescribedType;
 pub use route::Route;
 pub use scope::Scope;
-pub use source::{Source, SourceAuth};
+pub use source::{Source, Verification};
 
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};

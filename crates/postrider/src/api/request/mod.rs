@@ -29,4 +29,4 @@ pub(crate) use replay::{NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;
 pub(crate) use route::{NewRoute, PriorityRule, RouteChange};
 pub(crate) use sample_event::SampleEvent;
-pub(crate) use source::NewSource;
+pub(crate) use source::{NewSource, SourceChange};
