@@ -58,6 +58,7 @@ fn engine_options(config: &Config) -> EngineOptions {
 
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
+    AdminKey::check_known(&config)?;
     let listener = listen(&config)?;
     let address = listener.local_addr()?;
     let directory = DataDirectory::take(&config.data_dir)?;
