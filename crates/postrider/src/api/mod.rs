@@ -6,10 +6,12 @@ mod api_keys;
 mod auth;
 mod body;
 mod brand_settings;
+mod cursor;
 mod dead_letters;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod entity_tag;
 mod error;
 mod event_fields;
 mod event_types;
@@ -18,6 +20,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod paging;
 mod portal_sessions;
 mod provider_presets;
 mod rates;
@@ -104,7 +107,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(portal_sessions::create))
         .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))

@@ -25,7 +25,7 @@ pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
 pub(crate) use attempt::Attempt;
 pub(crate) use content::header_map;
-pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
+pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use destination::{Destination, NewSecret};
 pub(crate) use event::{Event, EventDetail, EventReplay, Ingested};
 pub(crate) use event_type::EventType;
@@ -49,6 +49,16 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Data<T> {
     data: T,
+}
+
+/// The envelope of a list, with the place where its next page begins.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct List<T> {
+    pub(crate) data: Vec<T>,
+    /// The `cursor` of the next page, when a page was asked for that is not the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// A success: the value in its envelope.

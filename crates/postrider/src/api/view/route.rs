@@ -50,7 +50,12 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    pub(crate) fn of(route: &postrider_store::Route, catalog: &Catalog) -> Self {
+    /// With what its filter has counted.
+    pub(crate) fn seen(route: &postrider_store::Route, catalog: &Catalog) -> Self {
+        Route { filter_errors: catalog.filter_errors(route.id), ..Route::of(route) }
+    }
+
+    pub(crate) fn of(route: &postrider_store::Route) -> Self {
         let ruled = !route.priority_rules.is_empty();
         Route {
             id: route.id.to_string(),
@@ -58,7 +63,7 @@ impl Route {
             destination_id: route.destination.to_string(),
             event_type_pattern: route.pattern.as_str().to_owned(),
             filter: route.filter.clone(),
-            filter_errors: catalog.filter_errors(route.id),
+            filter_errors: None,
             transform: route.transform.clone(),
             priority: route.priority.number().into(),
             active: route.active,
