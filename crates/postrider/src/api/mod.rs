@@ -8,6 +8,7 @@ mod body;
 mod brand_settings;
 mod cursor;
 mod dead_letters;
+pub(crate) mod declared;
 mod destinations;
 mod docs;
 pub(crate) mod document;

@@ -250,7 +250,7 @@ fn tag(destination: &Destination) -> EntityTag {
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+pub(super) fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
     into.max_concurrency =
         fields.number("max_concurrency", MaxConcurrency::new)?.unwrap_or(into.max_concurrency);
     into.timeout = fields.number("timeout_seconds", TimeoutSeconds::new)?.unwrap_or(into.timeout);
