@@ -25,7 +25,10 @@ pub use clock::Clock;
 pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
-pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
+pub use engine::{
+    Activity, ChangeError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions, Fault, Standing,
+    StopReport,
+};
 pub use expression::{BadExpression, Expression, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;

@@ -14,7 +14,7 @@ use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Lane;
 use postrider_core::destination::Ordering;
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::limits::INGEST_WAITING_MAX;
+use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::{Depth, Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -42,6 +42,7 @@ impl Engine {
 
         let slots = options.slots as usize;
         let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
+        let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
         let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
         let (reports, reports_inbox) = mpsc::channel(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
@@ -60,7 +61,12 @@ impl Engine {
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
+        let inboxes = Inboxes {
+            drafts: drafts_inbox,
+            batches: batches_inbox,
+            reports: reports_inbox,
+            control: control_inbox,
+        };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -79,6 +85,7 @@ impl Engine {
             clock,
             ids,
             drafts,
+            batches,
             control,
             disk_full,
             stopping: AtomicBool::new(false),

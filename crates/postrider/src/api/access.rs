@@ -66,7 +66,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
         "GET",
         &["/v1/events", "/v1/events/{id}", "/v1/outbound-events", "/v1/outbound-events/{id}"],
     ),
-    (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats"]),
+    (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats", "/v1/platform-stats"]),
     (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
     (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),

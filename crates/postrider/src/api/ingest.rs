@@ -4,14 +4,14 @@ use super::error::ApiError;
 use super::fields::Segment;
 use super::refusal::Ingest;
 use super::view::Data;
-use super::{App, Shared, body, view};
+use super::{App, Shared, body, cloud_event, send_window, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
 use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
 use postrider_engine::{Accepted, Arrival, storable_headers};
-use postrider_store::{SendWindow, Source, SourceAuth};
+use postrider_store::{Source, SourceAuth};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -73,6 +73,7 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
     check_secret(source, headers)?;
     let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
+    let window = send_window::of_headers(headers, app.engine.clock().now())?;
     let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
     let secret = match &source.auth {
         SourceAuth::SharedSecret { header, .. } => Some(header.as_str()),
@@ -80,9 +81,10 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     };
     let own = headers.iter().filter(|(name, _)| Some(name.as_str()) != secret);
     let kept = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let window = SendWindow::default();
-    let arrival = Arrival { event_type, external_id, headers: kept, body, window, priority: None };
-    let accepted = app.engine.ingest(source, arrival).await?;
+    let external_scope = None;
+    let arrival =
+        Arrival { event_type, external_id, external_scope, headers: kept, body, window, priority: None };
+    let accepted = app.engine.ingest(source, cloud_event::named(arrival, headers)?).await?;
     Ok(answer(accepted))
 }
 

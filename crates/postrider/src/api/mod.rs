@@ -6,23 +6,30 @@ mod api_keys;
 mod auth;
 mod body;
 mod brand_settings;
+mod cloud_event;
+mod cursor;
 mod dead_letters;
+mod deliveries;
 mod destinations;
 mod docs;
 pub(crate) mod document;
 mod error;
+mod event_filter;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
+mod outbound;
 mod portal_sessions;
 mod rates;
 mod refusal;
 mod replays;
 mod request;
 mod routes;
+mod send_window;
 mod sources;
+mod stats;
 mod view;
 
 use crate::config::Config;
@@ -108,6 +115,14 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))
+        .routes(routes!(outbound::list, outbound::create))
+        .routes(routes!(outbound::get))
+        .routes(routes!(outbound::replay))
+        .routes(routes!(outbound::batch::create))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::get))
+        .routes(routes!(stats::account))
+        .routes(routes!(stats::platform))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))

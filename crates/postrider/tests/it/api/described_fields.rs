@@ -31,6 +31,8 @@ impl World {
             ("url", json!(url)),
             ("destination_id", json!(destination)),
             ("state", json!("closed")),
+            ("event_type", json!("a.b")),
+            ("payload", json!("x")),
         ];
         let ids = [
             ("/v1/accounts/", account),

@@ -10,6 +10,8 @@ mod export;
 mod health;
 mod key_settings;
 mod keys;
+mod looking;
+mod outbound;
 mod portal;
 mod priorities;
 mod replays;

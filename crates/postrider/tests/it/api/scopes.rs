@@ -34,6 +34,12 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/routes/{id}",
             "GET /v1/events",
             "GET /v1/events/{id}",
+            "GET /v1/outbound-events",
+            "GET /v1/outbound-events/{id}",
+            "GET /v1/deliveries",
+            "GET /v1/deliveries/{id}",
+            "GET /v1/stats",
+            "GET /v1/platform-stats",
             "GET /v1/dead-letters",
             "GET /v1/dead-letters/{id}",
         ],
@@ -62,6 +68,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/routes/{id}",
             "DELETE /v1/routes/{id}",
             "POST /v1/events/{id}/replay",
+            "POST /v1/outbound-events/{id}/replay",
             "POST /v1/dead-letters/{id}/replay",
         ],
     ),
@@ -83,6 +90,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
+    ("send", &["POST /v1/outbound-events", "POST /v1/events/batch"]),
     ("operate", &["DELETE /v1/accounts/{id}"]),
 ];
 
