@@ -11,6 +11,7 @@ mod dead_letter_filter;
 mod error;
 mod event;
 mod event_filter;
+mod field_place;
 mod headers;
 mod memory;
 mod origin;
@@ -23,7 +24,7 @@ pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
     Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
-    SourceAuth,
+    Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
@@ -33,6 +34,7 @@ pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
+pub use field_place::FieldPlace;
 pub use headers::Headers;
 pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
