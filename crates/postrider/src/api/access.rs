@@ -69,7 +69,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats", "/v1/platform-stats"]),
     (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
-    (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys"]),
+    (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys", "/v1/api-keys/{id}"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),
     (Power::Tend, "POST", &["/v1/destinations", "/v1/routes", "/v1/routes/test"]),
     (Power::Tend, "PATCH", &["/v1/destinations/{id}", "/v1/routes/{id}"]),

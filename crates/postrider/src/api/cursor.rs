@@ -8,8 +8,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum List {
-    Events = 1,
+    Accounts = 1,
+    ApiKeys,
+    Sources,
+    Destinations,
+    Routes,
+    Events,
+    DeadLetters,
+    Replays,
     Deliveries,
+}
+
+impl List {
+    /// Of those that are in memory as a whole; the others begin with the oldest.
+    pub(crate) const fn is_newest_first(self) -> bool {
+        matches!(self, List::Replays)
+    }
 }
 
 /// The text of a place in a list, which is made of these numbers.
@@ -44,7 +58,7 @@ mod tests {
         let cursor = text(List::Events, [7]);
         assert_eq!(place(List::Events, &cursor), Some([7]));
         let last = i64::MAX as u64;
-        assert_eq!(place(List::Deliveries, &text(List::Deliveries, [last, 0])), Some([last, 0]));
+        assert_eq!(place(List::DeadLetters, &text(List::DeadLetters, [last, 0])), Some([last, 0]));
     }
 
     #[test]
@@ -63,7 +77,7 @@ mod tests {
             assert_eq!(place::<1>(List::Events, bad), None, "{bad:.50}");
         }
         assert_eq!(place::<1>(List::Events, &text(List::Events, [u64::MAX])), None);
-        assert_eq!(place::<1>(List::Deliveries, &cursor), None);
+        assert_eq!(place::<1>(List::Sources, &cursor), None);
         assert_eq!(place::<2>(List::Events, &cursor), None);
     }
 }

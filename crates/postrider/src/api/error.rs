@@ -30,6 +30,9 @@ pub(crate) struct Refusal {
     /// A word for a program; it does not change.
     #[schema(example = "invalid_field")]
     code: &'static str,
+    /// Where the code is explained.
+    #[schema(format = "uri")]
+    docs: String,
     /// The field at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -39,6 +42,9 @@ pub(crate) struct Refusal {
     #[schema(nullable = false)]
     limit: Option<&'static str>,
 }
+
+/// The page with a heading for each code.
+const CODES_EXPLAINED: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/status-codes.md");
 
 /// A full disk or a busy store may be better again after this.
 const RETRY_SOON_SECONDS: u32 = 1;
@@ -132,6 +138,13 @@ impl ApiError {
         ApiError::new(StatusCode::CONFLICT, code, sentence)
     }
 
+    /// 412: the object is no longer how the caller has seen it.
+    pub(crate) fn precondition_failed() -> Self {
+        let sentence =
+            "This was changed since you read it; read it again and send If-Match with its new ETag.";
+        ApiError::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", sentence)
+    }
+
     pub(crate) fn too_large(bytes_max: usize) -> Self {
         let sentence = format!("The body is larger than the {bytes_max} bytes allowed.");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
@@ -186,7 +199,8 @@ impl IntoResponse for ApiError {
 impl From<ApiError> for Refusal {
     fn from(refused: ApiError) -> Self {
         let ApiError { sentence, code, field, limit, .. } = refused;
-        Refusal { error: sentence, code, field, limit: limit.map(setting) }
+        let docs = format!("{CODES_EXPLAINED}#{code}");
+        Refusal { error: sentence, code, docs, field, limit: limit.map(setting) }
     }
 }
 

@@ -13,6 +13,7 @@ mod deliveries;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod entity_tag;
 mod error;
 mod event_fields;
 mod event_filter;
@@ -22,6 +23,7 @@ mod fields;
 mod health;
 mod ingest;
 mod outbound;
+mod paging;
 mod portal_sessions;
 mod provider_presets;
 mod rates;
@@ -109,7 +111,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(portal_sessions::create))
         .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))

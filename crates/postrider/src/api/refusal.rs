@@ -35,6 +35,8 @@ refusals! {
     ];
     /// Of parameters in the query.
     Queried = [422 "A parameter is unknown or not allowed."];
+    /// Of a change that is only to be made to what the caller has seen.
+    Stale = [412 "It was changed since; `If-Match` names another `ETag`."];
     /// Of what is asked of an object that cannot do it as it stands.
     Conflict = [409 "It cannot be done with this as it stands."];
     /// Of a call that makes events.

@@ -1,14 +1,18 @@
 //! `/v1/routes`: which events of which source go to which destination.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
 use super::destinations::policy;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, legal_expression, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{NewRoute, RouteChange};
-use super::view::Data;
-use super::{Shared, change, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{Shared, change, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::delivery::Priority;
@@ -22,34 +26,42 @@ use postrider_store::{Change, Route};
 /// List routes
 #[utoipa::path(
     get, path = "/v1/routes", operation_id = "list_routes", tag = "routes",
-    responses((status = 200, description = "The routes of the account.", body = Data<Vec<view::Route>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The routes of the account.", body = List<view::Route>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let routes = app.engine.catalog().routes(caller.account);
-    view::data(StatusCode::OK, &routes.iter().map(|route| view::Route::of(route)).collect::<Vec<_>>())
+    let page = paging::page(&parameters, Listed::Routes, routes, |route| route.id.as_u64())?;
+    Ok(page.answer(|route| view::Route::of(route)))
 }
 
 /// Get a route
 #[utoipa::path(
     get, path = "/v1/routes/{id}", operation_id = "get_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
-    responses((status = 200, description = "The route.", body = Data<view::Route>), Keyed)
+    params(("id" = String, Path, description = "The id of the route."), IfNoneMatch),
+    responses((status = 200, description = "The route.", body = Data<view::Route>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&route)))
+    let shown = view::Route::of(&route);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
 /// Make a route
 #[utoipa::path(
     post, path = "/v1/routes", operation_id = "create_route", tag = "routes",
     request_body = NewRoute,
-    responses((status = 201, description = "The route.", body = Data<view::Route>), Keyed, Body, Stored)
+    responses((status = 201, description = "The route.", body = Data<view::Route>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -66,25 +78,28 @@ pub(crate) async fn create(
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::CREATED, &view::Route::of(&made)))
+    let shown = view::Route::of(&made);
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a route
 #[utoipa::path(
     patch, path = "/v1/routes/{id}", operation_id = "update_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
+    params(("id" = String, Path, description = "The id of the route."), IfMatch),
     request_body = RouteChange,
-    responses((status = 200, description = "The route as it is now.", body = Data<view::Route>), Keyed, Body, Stored)
+    responses((status = 200, description = "The route as it is now.", body = Data<view::Route>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let mut found = (**catalog.route(caller.account, id).ok_or_else(not_found)?).clone();
+        if_match.check(&EntityTag::of(&view::Route::of(&found)))?;
         if let Some(to) = fields.text("destination_id")? {
             found.destination = known_destination(catalog, caller, &to)?;
         }
@@ -93,7 +108,8 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&changed)))
+    let shown = view::Route::of(&changed);
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
@@ -143,17 +159,22 @@ fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
 /// What it has led to already is still delivered.
 #[utoipa::path(
     delete, path = "/v1/routes/{id}", operation_id = "delete_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the route."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.route(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteRoute(id)).ok_or_else(not_found)).await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.route(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&EntityTag::of(&view::Route::of(found)))?;
+        Ok(Change::DeleteRoute(id))
+    };
+    change(&app, decide).await
 }
 
 fn known_destination(catalog: &Catalog, caller: Caller, text: &str) -> Result<DestinationId, ApiError> {

@@ -44,8 +44,9 @@ pub(crate) struct DeliveryItem {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct DeliveryPage {
     pub(crate) items: Vec<DeliveryItem>,
-    /// The `cursor` of the next page.
-    #[schema(required = true)]
+    /// The `cursor` of the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) next_cursor: Option<String>,
     /// How many events were looked through.
     pub(crate) scanned: u64,

@@ -114,8 +114,9 @@ pub(crate) struct EventPage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) total: Option<u64>,
-    /// The `cursor` of the next page.
-    #[schema(required = true)]
+    /// The `cursor` of the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) next_cursor: Option<String>,
     /// With a filter: how many events were looked through.
     #[serde(skip_serializing_if = "Option::is_none")]

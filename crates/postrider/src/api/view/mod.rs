@@ -12,6 +12,7 @@ mod destination;
 mod event;
 mod health;
 mod job;
+mod page;
 mod portal;
 mod provider_preset;
 mod replay;
@@ -24,12 +25,13 @@ pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
 pub(crate) use attempt::Attempt;
 pub(crate) use content::header_map;
-pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
+pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use delivery::{DeliveryDetail, DeliveryItem, DeliveryPage};
 pub(crate) use destination::{Destination, NewSecret};
 pub(crate) use event::{Event, EventDetail, EventPage, EventReplay, Ingested};
 pub(crate) use health::Health;
 pub(crate) use job::Job;
+pub(crate) use page::Page;
 pub(crate) use portal::{Brand, PortalSession};
 pub(crate) use provider_preset::ProviderPreset;
 pub(crate) use replay::{DryRun, Replay};
@@ -47,6 +49,16 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Data<T> {
     data: T,
+}
+
+/// The envelope of a list, with the place where its next page begins.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct List<T> {
+    pub(crate) data: Vec<T>,
+    /// The `cursor` of the next page, when a page was asked for that is not the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// A success: the value in its envelope.

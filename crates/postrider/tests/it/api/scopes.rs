@@ -56,6 +56,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/accounts",
             "GET /v1/accounts/{id}",
             "GET /v1/api-keys",
+            "GET /v1/api-keys/{id}",
             "GET /v1/dead-letters/export",
             "GET /v1/replays",
             "GET /v1/replays/{id}",
