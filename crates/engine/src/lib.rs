@@ -10,13 +10,18 @@ mod dead_letter_file;
 mod dead_letter_line;
 mod dead_letters;
 mod dispatch;
+mod dry_run;
 mod engine;
+mod event_types;
 mod expression;
+mod filter;
 mod ingest;
 mod known_key;
 mod maintenance;
 mod replay;
+mod rewrite;
 mod routing;
+mod schema;
 pub mod send;
 pub mod verify;
 
@@ -26,11 +31,14 @@ pub use clock::Clock;
 pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
+pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions, Fault, Standing,
     StopReport,
 };
-pub use expression::{BadExpression, Expression, Wants};
+pub use event_types::EventTypes;
+pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
 pub use replay::{ReplayChange, ReplayError, Replays};
+pub use schema::{BadSchema, Mismatch, Schema};

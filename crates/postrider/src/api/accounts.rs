@@ -124,7 +124,7 @@ pub(crate) async fn update(
 
 /// Delete an account
 ///
-/// With its keys. Its destinations and sources must be gone; its events go with the gateway's retention.
+/// With its keys and event types. Its destinations and sources must be gone; its events go with the gateway's retention.
 #[utoipa::path(
     delete, path = "/v1/accounts/{id}", operation_id = "delete_account", tag = "accounts",
     params(("id" = String, Path, description = "The id of the account."), IfMatch),
@@ -142,7 +142,9 @@ pub(crate) async fn delete(
         let found = found.id;
         check_empty(&app, catalog, found)?;
         let keys = catalog.api_keys(found).into_iter().map(|key| Change::DeleteApiKey(key.id));
-        let changes: Vec<Change> = keys.chain([Change::DeleteAccount(found)]).collect();
+        let types = catalog.event_types().all(found).into_iter();
+        let types = types.map(|described| Change::DeleteEventType(described.id));
+        let changes: Vec<Change> = keys.chain(types).chain([Change::DeleteAccount(found)]).collect();
         Ok::<_, ApiError>((changes, ()))
     };
     app.engine.change(decide).await?;

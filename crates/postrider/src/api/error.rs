@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
-use postrider_engine::{ChangeError, IngestError, Limit, ReplayError};
+use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
 use std::time::Duration;
@@ -82,6 +82,18 @@ impl ApiError {
         let error =
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field} {allowed}."));
         ApiError { field: Some(field.to_owned()), ..error }
+    }
+
+    /// The same of a field that is inside of another.
+    pub(crate) fn within(self, outer: &str) -> Self {
+        match &self.field {
+            None => self,
+            Some(field) => ApiError {
+                field: Some(format!("{outer}.{field}")),
+                sentence: format!("{outer}.{}", self.sentence),
+                ..self
+            },
+        }
     }
 
     /// 400 for a field, where another system's wire says so.
@@ -208,6 +220,14 @@ impl From<IngestError> for ApiError {
     fn from(error: IngestError) -> Self {
         let unavailable = StatusCode::SERVICE_UNAVAILABLE;
         match error {
+            IngestError::SchemaMismatch(mismatch) => {
+                let Mismatch { pointer, reason } = *mismatch;
+                let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
+                let sentence =
+                    format!("The body is not what the schema of its type asks for{place}: {reason}.");
+                let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "schema_mismatch", sentence);
+                ApiError { field: Some(pointer), ..error }
+            }
             IngestError::Conflict(known) => ApiError::new(
                 StatusCode::CONFLICT,
                 "idempotency_conflict",

@@ -17,6 +17,7 @@ mod entity_tag;
 mod error;
 mod event_fields;
 mod event_filter;
+mod event_types;
 mod events;
 mod export;
 mod fields;
@@ -30,6 +31,7 @@ mod rates;
 mod refusal;
 mod replays;
 mod request;
+mod route_test;
 mod routes;
 mod send_window;
 mod sources;
@@ -125,6 +127,9 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(destinations::rotate_secret))
         .routes(routes!(routes::list, routes::create))
         .routes(routes!(routes::get, routes::update, routes::delete))
+        .routes(routes!(route_test::test))
+        .routes(routes!(event_types::list, event_types::create))
+        .routes(routes!(event_types::get, event_types::update, event_types::delete))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))

@@ -34,9 +34,10 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let routes = app.engine.catalog().routes(caller.account);
+    let catalog = app.engine.catalog();
+    let routes = catalog.routes(caller.account);
     let page = paging::page(&parameters, Listed::Routes, routes, |route| route.id.as_u64())?;
-    Ok(page.answer(|route| view::Route::of(route)))
+    Ok(page.answer(|route| view::Route::seen(route, &catalog)))
 }
 
 /// Get a route
@@ -52,9 +53,9 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
-    let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
-    let shown = view::Route::of(&route);
-    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
+    let catalog = app.engine.catalog();
+    let route = catalog.route(caller.account, id).ok_or_else(not_found)?;
+    Ok(if_none_match.answer(&tag(route), &view::Route::seen(route, &catalog)))
 }
 
 /// Make a route
@@ -78,8 +79,8 @@ pub(crate) async fn create(
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
-    let shown = view::Route::of(&made);
-    Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
+    let shown = view::Route::seen(&made, &app.engine.catalog());
+    Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a route
@@ -99,7 +100,7 @@ pub(crate) async fn update(
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let mut found = (**catalog.route(caller.account, id).ok_or_else(not_found)?).clone();
-        if_match.check(&EntityTag::of(&view::Route::of(&found)))?;
+        if_match.check(&tag(&found))?;
         if let Some(to) = fields.text("destination_id")? {
             found.destination = known_destination(catalog, caller, &to)?;
         }
@@ -108,12 +109,17 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    let shown = view::Route::of(&changed);
-    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
+    let shown = view::Route::seen(&changed, &app.engine.catalog());
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields) -> Result<Route, ApiError> {
+pub(super) fn apply(
+    mut into: Route,
+    catalog: &Catalog,
+    caller: Caller,
+    fields: &mut Fields,
+) -> Result<Route, ApiError> {
     if fields.mentions("source_id") {
         let named = fields.text("source_id")?;
         into.source = named.map(|text| known_source(catalog, caller, &text)).transpose()?;
@@ -121,6 +127,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     if let Some(text) = fields.text("event_type_pattern")? {
         let parsed = EventPattern::parse(&text);
         into.pattern = parsed.map_err(|allowed| ApiError::field("event_type_pattern", allowed))?;
+    }
+    if fields.mentions("filter") {
+        into.filter = expression(fields, "filter", Wants::Bool)?;
+    }
+    if fields.mentions("transform") {
+        into.transform = expression(fields, "transform", Wants::Message)?;
     }
     let by_number = |number| Priority::from_number(number).ok_or("must be a whole number from 1 to 4");
     into.priority = fields.number("priority", by_number)?.unwrap_or(into.priority);
@@ -132,6 +144,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     }
     into.active = fields.switch("active")?.unwrap_or(into.active);
     Ok(into)
+}
+
+fn expression(fields: &mut Fields, field: &'static str, wants: Wants) -> Result<Option<String>, ApiError> {
+    let Some(text) = fields.text(field)? else { return Ok(None) };
+    legal_expression(field, &text, wants)?;
+    Ok(Some(text))
 }
 
 fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
@@ -171,21 +189,30 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let found = catalog.route(caller.account, id).ok_or_else(not_found)?;
-        if_match.check(&EntityTag::of(&view::Route::of(found)))?;
+        if_match.check(&tag(found))?;
         Ok(Change::DeleteRoute(id))
     };
     change(&app, decide).await
 }
 
-fn known_destination(catalog: &Catalog, caller: Caller, text: &str) -> Result<DestinationId, ApiError> {
+pub(super) fn known_destination(
+    catalog: &Catalog,
+    caller: Caller,
+    text: &str,
+) -> Result<DestinationId, ApiError> {
     let found =
         DestinationId::parse(text).ok().filter(|id| catalog.destination(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("destination_id", "must be the id of a destination, dst_…"))
 }
 
-fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
+pub(super) fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
     let found = SourceId::parse(text).ok().filter(|id| catalog.source(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("source_id", "must be the id of a source, src_…"))
+}
+
+/// What the filter counts changes by itself and is not in the tag.
+fn tag(route: &Route) -> EntityTag {
+    EntityTag::of(&view::Route::of(route))
 }
 
 fn parse(id: &str) -> Result<RouteId, ApiError> {

@@ -6,8 +6,10 @@ mod described_fields;
 mod destinations;
 mod document;
 mod entity_tags;
+mod event_types;
 mod events;
 mod export;
+mod filters;
 mod health;
 mod key_settings;
 mod keys;
@@ -23,6 +25,7 @@ mod secrets;
 mod settings;
 mod sources;
 mod tenants;
+mod transforms;
 
 use serde_json::Value;
 

@@ -36,6 +36,9 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/destinations/{id}",
             "GET /v1/routes",
             "GET /v1/routes/{id}",
+            "POST /v1/routes/test",
+            "GET /v1/event-types",
+            "GET /v1/event-types/{id}",
             "GET /v1/events",
             "GET /v1/events/{id}",
             "GET /v1/outbound-events",
@@ -97,6 +100,9 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/event-types/{id}",
             "DELETE /v1/event-types/{id}",
             "POST /v1/destinations/{id}/circuit",
+            "POST /v1/event-types",
+            "PATCH /v1/event-types/{id}",
+            "DELETE /v1/event-types/{id}",
             "DELETE /v1/dead-letters/{id}",
             "POST /v1/dead-letters/discard",
             "POST /v1/replays",
@@ -133,6 +139,7 @@ fn nobodys(path: &str) -> String {
         ("/v1/sources/", "src_"),
         ("/v1/destinations/", "dst_"),
         ("/v1/routes/", "rte_"),
+        ("/v1/event-types/", "ety_"),
         ("/v1/events/", "evt_"),
         ("/v1/outbound-events/", "evt_"),
         ("/v1/deliveries/", "dlv_"),
@@ -215,7 +222,9 @@ fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
     let destination = theirs.destination(&sink.url("/theirs"), &json!({}));
     let event = theirs.send(&path, &[], b"{}");
     let delivered = theirs.event_once(&event, "delivered");
+    let described = json!({ "event_type": "order.paid", "schema": {} });
     let ids = BTreeMap::from([
+        ("/v1/event-types/", theirs.make("/v1/event-types", &described)),
         ("/v1/accounts/", account),
         ("/v1/api-keys/", text(&theirs.get("/v1/api-keys").data(200)[0]["id"])),
         ("/v1/sources/", source),
