@@ -82,7 +82,8 @@ fn refer(schema: &mut Value, objects: &Map<String, Value>) {
 }
 
 fn put(schema: &mut Value, objects: &Map<String, Value>) {
-    match objects.iter().find(|(_, known)| known["properties"].is_object() && *known == schema) {
+    let named = |known: &Value| known["properties"].is_object() || known["oneOf"].is_array();
+    match objects.iter().find(|(_, known)| named(known) && *known == schema) {
         Some((name, _)) => *schema = json!({ "$ref": format!("#/components/schemas/{name}") }),
         None => refer(schema, objects),
     }
