@@ -7,9 +7,10 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
+use crate::ingest::Draft;
 use crate::maintenance;
 use crate::replay::Replays;
-use crate::send::{Connector, SendWorker};
+use crate::send::{AttemptReport, Connector, SendWorker};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Lane;
 use postrider_core::destination::Ordering;
@@ -41,10 +42,7 @@ impl Engine {
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
         let slots = options.slots as usize;
-        let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
-        let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
-        let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
-        let (reports, reports_inbox) = mpsc::channel(slots);
+        let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let admission = Arc::new(Admission::new(options.backlog));
@@ -61,12 +59,6 @@ impl Engine {
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let inboxes = Inboxes {
-            drafts: drafts_inbox,
-            batches: batches_inbox,
-            reports: reports_inbox,
-            control: control_inbox,
-        };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -141,6 +133,28 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The ways in to the dispatcher.
+struct Ways {
+    drafts: mpsc::Sender<Draft>,
+    batches: mpsc::Sender<Vec<Draft>>,
+    control: mpsc::Sender<Control>,
+    reports: mpsc::Sender<AttemptReport>,
+}
+
+fn ways(slots: usize) -> (Ways, Inboxes) {
+    let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
+    let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
+    let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
+    let (reports, reports_inbox) = mpsc::channel(slots);
+    let inboxes = Inboxes {
+        drafts: drafts_inbox,
+        batches: batches_inbox,
+        reports: reports_inbox,
+        control: control_inbox,
+    };
+    (Ways { drafts, batches, control, reports }, inboxes)
 }
 
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
