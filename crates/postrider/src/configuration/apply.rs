@@ -81,18 +81,18 @@ fn create(
 
 fn change(client: &Client, planned: &Existing, known: &[Existing], body: &Value) -> anyhow::Result<()> {
     let tag = tag_as_planned(client, planned, known)?;
-    finished(client.patch(&path(planned), tag.as_ref(), body)?)
+    finished(&client.patch(&path(planned), tag.as_ref(), body)?)
 }
 
 fn delete(client: &Client, planned: &Existing, known: &[Existing]) -> anyhow::Result<()> {
     let tag = tag_as_planned(client, planned, known)?;
-    finished(client.delete(&path(planned), tag.as_ref())?)
+    finished(&client.delete(&path(planned), tag.as_ref())?)
 }
 
 const CHANGED_MEANWHILE: &str =
     "it was changed meanwhile by somebody else and is left as it is; run plan again";
 
-fn finished(answer: Answer) -> anyhow::Result<()> {
+fn finished(answer: &Answer) -> anyhow::Result<()> {
     ensure!(answer.status != StatusCode::PRECONDITION_FAILED, CHANGED_MEANWHILE);
     ensure!(answer.status.is_success(), "{}", answer.refusal());
     Ok(())

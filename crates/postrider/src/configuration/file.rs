@@ -3,7 +3,7 @@
 use super::kind::{KINDS, Kind};
 use super::node::{Entry, Mistake, Node, Part, Place};
 use super::object::{Declared, name_of, settings};
-use super::secret::{self, Secret};
+use super::secret::{self, Found, Secret};
 use super::{toml_tree, yaml};
 use crate::api::declared::{self, Refused};
 use serde_json::{Map, Value, json};
@@ -97,8 +97,16 @@ impl Reader<'_> {
         }
         let known = node.entries().iter().filter(|entry| kind.fields().contains(&entry.name));
         let fields: Map<String, Value> = known.map(|entry| (entry.name.clone(), entry.node.json())).collect();
-        let secrets = secret::find(kind, node, self.mistakes);
-        let shown = self.shown(kind, node, fields.clone(), &secrets)?;
+        let Found { secrets, written_out } = secret::find(kind, node);
+        let mut readable = fields.clone();
+        for Secret { field, variable, place } in &written_out {
+            let sentence = format!(
+                "{field} is a secret and must not be written here; name a variable that holds it: {{env: {variable}}}."
+            );
+            self.say(*place, sentence);
+            readable.remove(field.split('.').next().unwrap_or_default());
+        }
+        let shown = self.shown(kind, node, readable, &secrets)?;
         let settings = settings(kind, &shown);
         Some(Declared { kind, name: name_of(kind, &settings), place: node.place, fields, settings, secrets })
     }

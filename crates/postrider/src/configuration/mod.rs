@@ -46,9 +46,9 @@ pub(crate) fn run_plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let key = args.gateway.key()?;
     let plan = planned(&declared, &gateway::read(&client)?, args.file.wishes(&key), &args.file)?;
     if args.file.json {
-        say_json(&print::json(&plan))?
+        say_json(&print::json(&plan))?;
     } else {
-        say(&print::text(&plan))?
+        say(&print::text(&plan))?;
     }
     Ok(if plan.steps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHANGES) })
 }

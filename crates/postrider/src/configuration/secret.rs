@@ -1,7 +1,7 @@
 //! Secrets stand in a file only as the name of the environment variable that holds them.
 
 use super::kind::Kind;
-use super::node::{Mistake, Node, Part, Place};
+use super::node::{Node, Part, Place};
 use serde_json::{Map, Value, json};
 
 /// A secret that a file names.
@@ -37,22 +37,28 @@ const SECRETS: [(Kind, &str); 10] = [
 /// No secret, though the API hides it as one: a file may show it.
 const MAY_BE_SHOWN: &str = "public_key";
 
-/// The secrets of one object. What is written out is a mistake.
-pub(super) fn find(kind: Kind, object: &Node, mistakes: &mut Vec<Mistake>) -> Vec<Secret> {
-    let mut found = Vec::new();
+/// The secrets of one object.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) secrets: Vec<Secret>,
+    /// Fields with a secret that is written out.
+    pub(super) written_out: Vec<Secret>,
+}
+
+/// The secrets of one object; whatever stands in their places and names no variable is written out.
+pub(super) fn find(kind: Kind, object: &Node) -> Found {
+    let mut found = Found::default();
     for (_, pattern) in SECRETS.iter().filter(|(of, _)| *of == kind) {
         for (field, node) in matching(object, pattern) {
+            let place = node.place;
             match variable(node) {
                 Some(variable) => {
-                    found.push(Secret { field, variable: variable.to_owned(), place: node.place })
+                    found.secrets.push(Secret { field, variable: variable.to_owned(), place });
                 }
                 None if field.ends_with(MAY_BE_SHOWN) && is_text(node) => {}
                 None => {
-                    let example = suggested("", &field);
-                    let sentence = format!(
-                        "{field} is a secret and must not be written here; name a variable that holds it: {{env: {example}}}."
-                    );
-                    mistakes.push(Mistake::at(node.place, sentence));
+                    let variable = suggested("", &field);
+                    found.written_out.push(Secret { field, variable, place });
                 }
             }
         }

@@ -63,7 +63,7 @@ fn indent(depth: usize, out: &mut String) {
 /// Whether it gets lines of its own: lists of objects, and objects that are more than a reference to a variable.
 fn is_block(value: &Value) -> bool {
     match value {
-        Value::Object(object) => !object.is_empty() && !(object.len() == 1 && object.contains_key("env")),
+        Value::Object(object) => !(object.is_empty() || object.len() == 1 && object.contains_key("env")),
         Value::Array(items) => items.iter().any(is_block),
         _ => false,
     }

@@ -65,7 +65,7 @@ fn all_mistakes_come_at_once() {
 #[test]
 fn what_is_no_yaml_and_who_is_no_gateway_is_said() {
     let mut desk = Desk::new();
-    assert!(desk.plan("sources: [").err().contains("stdin:1:"));
+    assert!(desk.plan("sources: [").err().contains("stdin:2:1: This is not YAML: "));
     assert!(desk.run(&["plan", "-f", "nowhere.yaml"], "").err().contains("cannot read nowhere.yaml"));
     let wrong = desk.run(&["plan", "-f", "-", "--key", "hk_wrong"], "");
     assert!(wrong.err().contains("Send a valid key"), "{wrong:?}");
