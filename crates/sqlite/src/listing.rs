@@ -115,7 +115,7 @@ fn filtered(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPa
         }
         let Some(segment) = reader.segment(listed.number)? else { continue };
         scan.look_through(segment, ids)?;
-        if scan.page.cut {
+        if scan.page.cut || scan.is_full() {
             break;
         }
     }
@@ -142,6 +142,9 @@ impl<'q> Scan<'q> {
             let rows = newest(segment, self.query, ids, STEP, 0)?;
             let last_rows = rows.len() < STEP;
             for facts in rows {
+                if self.is_full() {
+                    return Ok(());
+                }
                 if self.is_spent() {
                     self.page.cut = true;
                     return Ok(());
@@ -155,10 +158,14 @@ impl<'q> Scan<'q> {
         }
     }
 
-    /// A search for a text ends with its page, since it reads bodies.
+    /// A search for a text ends with its page, since it reads bodies; so does one that goes on from a cursor, since
+    /// nobody asks it for a total.
+    fn is_full(&self) -> bool {
+        self.more && (self.query.filter.text.is_some() || self.query.after.is_some())
+    }
+
     fn is_spent(&self) -> bool {
-        let searched = self.query.filter.text.is_some() && (self.more || self.bytes_left == 0);
-        searched || self.page.scanned >= SCAN_EVENTS_MAX as u64
+        self.bytes_left == 0 || self.page.scanned >= SCAN_EVENTS_MAX as u64
     }
 
     fn look_at(&mut self, segment: &Connection, facts: &Facts) -> rusqlite::Result<()> {

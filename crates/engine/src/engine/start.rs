@@ -7,14 +7,15 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
+use crate::ingest::Draft;
 use crate::maintenance;
 use crate::replay::Replays;
-use crate::send::{Connector, SendWorker};
+use crate::send::{AttemptReport, Connector, SendWorker};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Lane;
 use postrider_core::destination::Ordering;
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::limits::INGEST_WAITING_MAX;
+use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::{Depth, Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -41,9 +42,7 @@ impl Engine {
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
         let slots = options.slots as usize;
-        let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
-        let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
-        let (reports, reports_inbox) = mpsc::channel(slots);
+        let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let admission = Arc::new(Admission::new(options.backlog));
@@ -60,7 +59,6 @@ impl Engine {
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -79,6 +77,7 @@ impl Engine {
             clock,
             ids,
             drafts,
+            batches,
             control,
             disk_full,
             stopping: AtomicBool::new(false),
@@ -134,6 +133,28 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// The ways in to the dispatcher.
+struct Ways {
+    drafts: mpsc::Sender<Draft>,
+    batches: mpsc::Sender<Vec<Draft>>,
+    control: mpsc::Sender<Control>,
+    reports: mpsc::Sender<AttemptReport>,
+}
+
+fn ways(slots: usize) -> (Ways, Inboxes) {
+    let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
+    let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
+    let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
+    let (reports, reports_inbox) = mpsc::channel(slots);
+    let inboxes = Inboxes {
+        drafts: drafts_inbox,
+        batches: batches_inbox,
+        reports: reports_inbox,
+        control: control_inbox,
+    };
+    (Ways { drafts, batches, control, reports }, inboxes)
 }
 
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
