@@ -102,3 +102,13 @@ fn sizes_have_units() {
         assert_eq!(size(text, 0).ok(), bytes, "{text}");
     }
 }
+
+#[test]
+fn a_line_that_is_no_toml_is_named_and_not_repeated() {
+    for line in ["admin_key = planted-in-a-line", "admin_key = \"planted-in-a-line", "'planted-in-a-line"] {
+        let file = TempFile::new("no-toml", &format!("slots = 1\n{line}\n"));
+        let said = Config::read(&file.args(), &HashMap::new()).unwrap_err().to_string();
+        assert!(said.contains("cannot be read: line 2, column"), "{said}");
+        assert!(!said.contains("planted"), "{said}");
+    }
+}
