@@ -6,6 +6,7 @@ mod rig;
 mod api;
 mod bad_input;
 mod bench;
+mod egress;
 mod faults;
 mod ingest;
 mod scheduling;

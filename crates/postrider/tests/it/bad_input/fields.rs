@@ -111,7 +111,7 @@ fn bad_credentials() -> Vec<(Value, &'static str)> {
     vec![
         (json!("token"), "auth_config"),
         (json!({}), "auth_config.type"),
-        (json!({ "type": "basic" }), "auth_config.type"),
+        (json!({ "type": "digest" }), "auth_config.type"),
         (json!({ "type": 1 }), "auth_config.type"),
         (json!({ "type": "bearer" }), "auth_config.token"),
         (json!({ "type": "bearer", "token": "" }), "auth_config.token"),
