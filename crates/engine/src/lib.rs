@@ -15,6 +15,8 @@ mod engine;
 mod event_types;
 mod expression;
 mod filter;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod ingest;
 mod known_key;
 mod maintenance;

@@ -65,10 +65,10 @@ impl Layers {
     }
 
     fn read_file(&mut self, file: &str) {
-        let table = std::fs::read_to_string(file).map_err(|error| error.to_string());
-        let table = match table.and_then(|text| text.parse::<Table>().map_err(|error| error.to_string())) {
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let table = match text.and_then(|text| text.parse::<Table>().map_err(|error| place(&text, &error))) {
             Ok(table) => table,
-            Err(error) => return self.mistakes.push(format!("{file}: cannot be read: {}", error.trim_end())),
+            Err(error) => return self.mistakes.push(format!("{file}: cannot be read: {error}")),
         };
         for (key, value) in table {
             let origin = format!("{key} in {file}");
@@ -190,6 +190,15 @@ impl Layers {
 
 fn single(origin: &str, value: &str) -> Found {
     Found { origin: origin.to_owned(), values: vec![value.to_owned()] }
+}
+
+/// Where a file is not TOML, and why. The error's own text quotes the line, which may hold a secret.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let end = error.span().map_or(0, |span| span.start);
+    let before = text.get(..end).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}: {}", error.message().replace('\n', ", "))
 }
 
 fn plain(value: &Value) -> Option<Vec<String>> {
