@@ -1,5 +1,6 @@
 //! What a caller is told when something is refused: one sentence, a stable code, and the field.
 
+use super::declared::Refused;
 use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
@@ -95,6 +96,11 @@ impl ApiError {
                 ..self
             },
         }
+    }
+
+    /// For who reads a file and answers nobody.
+    pub(crate) fn into_refused(self) -> Refused {
+        Refused { field: self.field, sentence: self.sentence }
     }
 
     /// 400 for a field, where another system's wire says so.

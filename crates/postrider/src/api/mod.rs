@@ -9,6 +9,7 @@ mod brand_settings;
 mod cloud_event;
 mod cursor;
 mod dead_letters;
+pub(crate) mod declared;
 mod deliveries;
 mod destinations;
 mod docs;

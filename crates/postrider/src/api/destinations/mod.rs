@@ -253,7 +253,7 @@ fn tag(destination: &Destination) -> EntityTag {
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+pub(super) fn apply(into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
     let mut into = take_preset(into, fields)?;
     into.max_concurrency =
         fields.number("max_concurrency", MaxConcurrency::new)?.unwrap_or(into.max_concurrency);
