@@ -58,6 +58,12 @@ pub(crate) struct ServeArgs {
     /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable)
     #[arg(long, value_name = "CIDR")]
     pub(crate) egress_allow: Vec<String>,
+    /// Send to https URLs alone [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) https_only: Option<String>,
+    /// How the gateway calls itself when it asks a receiver for its consent [default: the host of the public URL]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) handshake_origin: Option<String>,
     /// Attempts in flight at once [default: 512]
     #[arg(long, value_name = "N")]
     pub(crate) slots: Option<String>,

@@ -2,12 +2,15 @@
 
 mod activity;
 mod changes;
+mod consent;
 mod deliveries;
 mod fault;
 mod intake;
+mod old_keys;
 mod reading;
 mod standing;
 mod start;
+mod trials;
 
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
@@ -18,6 +21,7 @@ use crate::ingest::{Draft, IngestError};
 use crate::replay::Replays;
 use crate::send::Connector;
 pub use activity::Activity;
+pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
@@ -31,6 +35,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
+use trials::Trials;
+pub use trials::{Trial, TrialError, TrialReport};
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -113,6 +119,7 @@ pub struct Engine {
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
+    trials: Trials,
 }
 
 impl Engine {

@@ -1,6 +1,8 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
 use super::changes::{disable_gone, waits_for_dead_letters};
+use super::old_keys::forget_old_keys;
+use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids, read};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
@@ -88,9 +90,11 @@ impl Engine {
             changing: Arc::clone(&replays.letters().changing),
             runtime,
             replays,
+            trials: Trials::default(),
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
+        engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
         engine.resume(lines, &holds, circuits).await?;
         engine.replays.resume_all();
         Ok((engine, workers))

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
+use postrider_engine::send::HOPS_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
@@ -154,6 +155,18 @@ impl ApiError {
     /// 409: what is asked for cannot be done with this as it stands.
     pub(crate) fn conflict(code: &'static str, sentence: impl Into<String>) -> Self {
         ApiError::new(StatusCode::CONFLICT, code, sentence)
+    }
+
+    /// 508: the event goes in a circle of gateways.
+    pub(crate) fn loop_detected(passed: u32) -> Self {
+        let sentence = format!(
+            "This event has been through {passed} gateways (postrider-hops), more than the {HOPS_MAX} allowed: a destination leads back to a source."
+        );
+        ApiError::new(StatusCode::LOOP_DETECTED, "loop_detected", sentence)
+    }
+
+    pub(crate) fn stopping() -> Self {
+        IngestError::Stopping.into()
     }
 
     /// 412: the object is no longer how the caller has seen it.

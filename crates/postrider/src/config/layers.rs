@@ -9,6 +9,8 @@ const KEYS: &[&str] = &[
     "listen",
     "data_dir",
     "egress_allow",
+    "https_only",
+    "handshake_origin",
     "slots",
     "workers",
     "priority_floors",
@@ -78,8 +80,9 @@ impl Layers {
                 (Some(known), value) => match plain(&value) {
                     Some(values) => drop(self.found.insert(known, Found { origin, values })),
                     None => {
-                        self.mistakes
-                            .push(format!("{origin}: must be a text, a number or an array of texts"));
+                        self.mistakes.push(format!(
+                            "{origin}: must be a text, a number, true, false or an array of texts"
+                        ));
                     }
                 },
             }
@@ -110,6 +113,8 @@ impl Layers {
         let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
+            ("https_only", "--https-only", &args.https_only),
+            ("handshake_origin", "--handshake-origin", &args.handshake_origin),
             ("slots", "--slots", &args.slots),
             ("workers", "--workers", &args.workers),
             ("priority_floors", "--priority-floors", &args.priority_floors),
@@ -200,6 +205,7 @@ fn plain(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(vec![text.clone()]),
         Value::Integer(number) => Some(vec![number.to_string()]),
+        Value::Boolean(on) => Some(vec![on.to_string()]),
         Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
         _ => None,
     }

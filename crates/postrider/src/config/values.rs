@@ -1,6 +1,7 @@
 //! Checks of single values. Each refusal says what is allowed.
 
 use super::{LogFormat, SecretKeys};
+use http::HeaderValue;
 use ipnet::IpNet;
 use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
@@ -100,6 +101,18 @@ pub(super) fn webhooks_secret(value: &str) -> Result<String, String> {
 pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {
     let allowed = "must be 32 bytes in base64 (openssl rand -base64 32), older keys behind it with commas";
     SecretKeys::parse(value).ok_or_else(|| allowed.into())
+}
+
+pub(super) fn switch(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| format!("must be true or false, not {value:?}"))
+}
+
+/// A name by which receivers know us, as it stands in a header.
+pub(super) fn origin(value: &str) -> Result<HeaderValue, String> {
+    let legal = (1..=253).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
+    let allowed = || format!("must be a host such as hooks.example.com, not {value:?}");
+    HeaderValue::from_str(value).ok().filter(|_| legal).ok_or_else(allowed)
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

@@ -24,7 +24,7 @@ use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -56,6 +56,11 @@ fn engine_options(config: &Config) -> EngineOptions {
     }
 }
 
+fn address_guard(config: &Config, address: SocketAddr) -> AddressGuard {
+    let guard = AddressGuard::new(config.egress_allow.clone()).listening_on(address);
+    if config.https_only { guard.https_only() } else { guard }
+}
+
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     AdminKey::check_known(&config)?;
@@ -65,8 +70,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let vault = secret_key::vault(&config, &directory)?;
     let store = SqliteStore::open(directory, vault, sqlite_options(&config))?;
     let key = AdminKey::find_or_make(&config)?;
-    let guard = AddressGuard::new(config.egress_allow.clone());
-    let connector = Arc::new(Connector::new(guard, tls_config()));
+    let connector = Arc::new(Connector::new(address_guard(&config, address), tls_config()));
     let store: Arc<dyn Store> = Arc::new(store);
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
     let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
