@@ -36,9 +36,10 @@ pub(super) fn export(existing: &[Existing], format: Format) -> anyhow::Result<St
 fn doubles(existing: &[Existing]) -> Vec<String> {
     let mut doubles = Vec::new();
     for (index, object) in existing.iter().enumerate() {
-        let filter = |one: &Existing| one.settings.get("filter").cloned();
         let is_same = |other: &Existing| {
-            object.kind == other.kind && object.name == other.name && filter(object) == filter(other)
+            object.kind == other.kind
+                && object.name == other.name
+                && object.settings.get("filter") == other.settings.get("filter")
         };
         let said = format!("{} {}", object.kind.section(), object.name);
         if existing[..index].iter().any(is_same) && !doubles.contains(&said) {

@@ -216,8 +216,9 @@ fn a(kind: Kind) -> String {
 fn check_names(declared: &[Declared], mistakes: &mut Vec<Mistake>) {
     for (index, object) in declared.iter().enumerate() {
         let same = |other: &&Declared| {
-            let filters = [&object.settings, &other.settings].map(|settings| settings.get("filter"));
-            other.kind == object.kind && other.name == object.name && filters[0] == filters[1]
+            other.kind == object.kind
+                && other.name == object.name
+                && other.settings.get("filter") == object.settings.get("filter")
         };
         let is_named = object.kind.name_field().is_none_or(|field| object.fields.contains_key(field));
         if let Some(first) = declared[..index].iter().find(same).filter(|_| is_named) {

@@ -109,10 +109,10 @@ fn partners(declared: &[Declared], existing: &[Existing]) -> Vec<Option<usize>> 
         for (at, object) in declared.iter().enumerate() {
             let fits = |index: &usize| {
                 let other = &existing[*index];
-                let filters = [&object.settings, &other.settings].map(|settings| settings.get("filter"));
+                // Names first: a large file is compared with a large gateway, each with each.
                 object.kind == other.kind
                     && object.name == other.name
-                    && (!same_filter || filters[0] == filters[1])
+                    && (!same_filter || object.settings.get("filter") == other.settings.get("filter"))
             };
             if partners[at].is_none() {
                 partners[at] =
