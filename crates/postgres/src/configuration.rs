@@ -1,0 +1,153 @@
+//! Configuration: a document a row, and one number that grows with every change, by which nodes see that there was
+//! one.
+
+use crate::database::Database;
+use crate::error::QueryError;
+use crate::values::{column, int, read_time, time, uint};
+use deadpool_postgres::{GenericClient, Transaction};
+use postrider_core::breaker::{Circuit, CircuitRecord};
+use postrider_core::id::DestinationId;
+use postrider_store::codec::{Document, Edit, Kind, edits};
+use postrider_store::{Change, Configuration, StoreError};
+
+pub(crate) async fn write(database: &Database, changes: &[Change]) -> Result<(), QueryError> {
+    let mut client = database.client().await?;
+    let change = client.transaction().await?;
+    // Whoever changes something holds this row until the end, so versions grow as changes become visible.
+    let next = "UPDATE cluster SET configuration_version = configuration_version + 1 RETURNING configuration_version";
+    let version: i64 = column(&change.query_one(next, &[]).await?, 0)?;
+    for edit in changes.iter().flat_map(|change| edits(change, &database.vault)) {
+        apply(&change, &edit, version).await?;
+    }
+    Ok(change.commit().await?)
+}
+
+async fn apply(change: &Transaction<'_>, edit: &Edit, version: i64) -> Result<(), QueryError> {
+    match edit {
+        Edit::Put(Document { kind, id, text }) => {
+            let put = "INSERT INTO configuration VALUES ($1, $2, $3, $4) ON CONFLICT (kind, id)
+                 DO UPDATE SET version = excluded.version, document = excluded.document";
+            change.execute(put, &[&kind.as_str(), &int(*id), &version, text]).await?;
+        }
+        Edit::Delete(kind, id) => {
+            // The row stays, so that other nodes see that it is gone.
+            let delete = "UPDATE configuration SET version = $3, document = NULL WHERE kind = $1 AND id = $2";
+            change.execute(delete, &[&kind.as_str(), &int(*id), &version]).await?;
+            change.execute("DELETE FROM circuits WHERE destination_id = $1", &[&int(*id)]).await?;
+        }
+        Edit::DeleteRoutes(field, text) => {
+            let delete = "UPDATE configuration SET version = $4, document = NULL
+                 WHERE kind = $1 AND document::json ->> $2 = $3";
+            change.execute(delete, &[&Kind::Route.as_str(), field, text, &version]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// All that is configured.
+pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, StoreError>, QueryError> {
+    let client = database.client().await?;
+    let mut configuration = Configuration {
+        circuits: circuits(&client).await?,
+        id_floor: id_floor(&client).await?,
+        ..Configuration::default()
+    };
+    let rows = "SELECT kind, id, document FROM configuration WHERE document IS NOT NULL ORDER BY id";
+    for row in client.query(rows, &[]).await? {
+        let (kind, text): (&str, String) = (column(&row, 0)?, column(&row, 2)?);
+        let kind = Kind::from_word(kind).ok_or(QueryError::Corrupt("a kind of configuration"))?;
+        let document = Document { kind, id: uint(column(&row, 1)?), text };
+        if let Err(bad) = configuration.add(&document, &database.vault) {
+            return Ok(Err(StoreError::Broken(bad.to_string())));
+        }
+    }
+    Ok(Ok(configuration))
+}
+
+/// What other nodes have changed since this one looked last; `None` when nothing.
+pub(crate) async fn newer(
+    database: &Database,
+    client: &impl GenericClient,
+) -> Result<Option<Vec<Change>>, QueryError> {
+    let known = database.configuration_version.load(Ordering::Relaxed);
+    let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
+    let version: i64 = column(&version, 0)?;
+    if version == known || known == NOT_READ {
+        return Ok(None);
+    }
+    let rows = "SELECT kind, id, document FROM configuration WHERE version > $1 AND version <= $2 ORDER BY version, id";
+    let mut changes = Vec::new();
+    for row in client.query(rows, &[&known, &version]).await? {
+        let kind = Kind::from_word(column(&row, 0)?).ok_or(QueryError::Corrupt("a kind of configuration"))?;
+        let id = uint(column(&row, 1)?);
+        changes.push(match column::<Option<String>>(&row, 2)? {
+            None => Change::delete(kind, id),
+            Some(text) => Change::put(&Document { kind, id, text }, &database.vault)
+                .map_err(|_| QueryError::Corrupt("a document"))?,
+        });
+    }
+    database.configuration_version.store(version, Ordering::Relaxed);
+    Ok(Some(changes))
+}
+
+/// The greatest id that is known. Ids of different nodes differ in their node.
+async fn id_floor(client: &impl GenericClient) -> Result<u64, QueryError> {
+    let greatest = "SELECT greatest((SELECT max(id) FROM events), (SELECT max(id) FROM attempts),
+            (SELECT max(id) FROM configuration), (SELECT max(id) FROM replays),
+            (SELECT max(delivery_id) FROM queue), (SELECT max(delivery_id) FROM dead_letters), 0)";
+    let row = client.query_one(greatest, &[]).await?;
+    column(&row, 0).map(uint)
+}
+
+pub(crate) async fn keep_circuits(
+    database: &Database,
+    circuits: &[(DestinationId, CircuitRecord)],
+) -> Result<(), QueryError> {
+    let mut client = database.client().await?;
+    let change = client.transaction().await?;
+    // It outlives the process; a crash of the server costs a destination that is down one more round of failures.
+    change.batch_execute("SET LOCAL synchronous_commit = off").await?;
+    for (destination, record) in circuits {
+        put_circuit(&change, *destination, *record).await?;
+    }
+    Ok(change.commit().await?)
+}
+
+async fn put_circuit(
+    change: &Transaction<'_>,
+    destination: DestinationId,
+    record: CircuitRecord,
+) -> Result<(), QueryError> {
+    let id = int(destination.as_u64());
+    let open_until = match record.circuit {
+        Circuit::Closed => {
+            change.execute("DELETE FROM circuits WHERE destination_id = $1", &[&id]).await?;
+            return Ok(());
+        }
+        Circuit::Open { until } => Some(time(until)),
+        Circuit::HalfOpen => None,
+    };
+    // One that was deleted meanwhile leaves nothing behind.
+    let put = "INSERT INTO circuits SELECT id, $2, $3 FROM configuration
+         WHERE kind = 'destination' AND id = $1 AND document IS NOT NULL
+         ON CONFLICT (destination_id) DO UPDATE SET open_until = excluded.open_until, trips = excluded.trips";
+    change.execute(put, &[&id, &open_until, &i32::try_from(record.trips).unwrap_or(i32::MAX)]).await?;
+    Ok(())
+}
+
+/// Those that are not closed.
+pub(crate) async fn circuits(client: &impl GenericClient) -> Result<Vec<(DestinationId, CircuitRecord)>, QueryError> {
+    let rows = client
+        .query("SELECT destination_id, open_until, trips FROM circuits ORDER BY destination_id", &[])
+        .await?;
+    let read = |row: &tokio_postgres::Row| {
+        let (open_until, trips): (Option<i64>, i32) = (column(row, 1)?, column(row, 2)?);
+        let circuit = match open_until {
+            Some(until) => Circuit::Open { until: read_time(until) },
+            None => Circuit::HalfOpen,
+        };
+        let id = DestinationId::from_u64(uint(column(row, 0)?));
+        Ok((id, CircuitRecord { circuit, trips: u32::try_from(trips).unwrap_or(0) }))
+    };
+    rows.iter().map(read).collect()
+}
