@@ -100,11 +100,19 @@ impl IdGenerator {
 
     /// The next id as a number; wrap it by the type it is for.
     pub fn next(&mut self, now: Timestamp) -> u64 {
-        let ms = now.unix_ms().saturating_sub(EPOCH_MS).min((1 << 41) - 1);
-        let by_clock = (ms << (SEQUENCE_BITS + NODE_BITS)) | self.node;
-        self.last = by_clock.max(self.last + STEP);
+        self.last = (least_at(now) | self.node).max(self.last + STEP);
         self.last
     }
+}
+
+/// The least number that an id made at this time can have: ids of then and later are at or above it.
+pub fn least_at(at: Timestamp) -> u64 {
+    at.unix_ms().saturating_sub(EPOCH_MS).min((1 << 41) - 1) << (SEQUENCE_BITS + NODE_BITS)
+}
+
+/// Whether two ids were made by the same node.
+pub const fn same_node(one: u64, other: u64) -> bool {
+    (one ^ other) & (STEP - 1) == 0
 }
 
 fn write_base32(value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -168,6 +176,16 @@ mod tests {
             assert_eq!(id & (STEP - 1), 3, "the node is in every id");
             last = id;
         }
+    }
+
+    #[test]
+    fn ids_of_a_time_begin_at_the_least_of_it() {
+        let noon = Timestamp::from_unix_ms(EPOCH_MS + 1_000_000);
+        let made = IdGenerator::new(1023, 0).next(noon);
+        assert!(made >= least_at(noon));
+        assert!(made < least_at(Timestamp::from_unix_ms(noon.unix_ms() + 1)));
+        assert!(same_node(made, IdGenerator::new(1023, made).next(noon)));
+        assert!(!same_node(made, IdGenerator::new(1022, made).next(noon)));
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod map;
 pub mod outcome;
 pub mod pattern;
 pub mod priority_rule;
+pub mod rate_gate;
 pub mod retry;
 pub mod retry_after;
 pub mod scheduler;

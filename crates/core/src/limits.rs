@@ -25,6 +25,11 @@ pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
 /// Most custom headers a destination may have.
 pub const CUSTOM_HEADERS_MAX: usize = 32;
 
+/// How far ahead an event may ask to be delivered.
+pub const DELIVER_AHEAD_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Longest time to live of an event.
+pub const TTL_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// How long a repeated idempotency key is recognised.
 pub const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3600);
 
@@ -107,6 +112,15 @@ pub const REPLAY_STEP_MAX: usize = 500;
 pub const REPLAYS_OPEN_MAX: usize = 16;
 /// Replays of an account that are remembered once they are ended.
 pub const REPLAYS_ENDED_MAX: usize = 100;
+
+/// Events that a list with a filter looks through at once; past it the list says so, and its cursor goes on.
+pub const SCAN_EVENTS_MAX: usize = 20_000;
+/// Body bytes that a search for a text looks through at once.
+pub const SCAN_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Longest text that can be searched for.
+pub const SEARCH_TEXT_BYTES_MAX: usize = 256;
+/// Days that are counted one by one; what was before is kept as one sum.
+pub const STATS_DAYS_MAX: u64 = 90;
 
 /// Most events in one commit: past some hundreds a larger batch only adds latency.
 pub const COMMIT_EVENTS_MAX: usize = 1000;

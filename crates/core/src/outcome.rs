@@ -103,12 +103,19 @@ pub enum DeathReason {
     FinalAnswer,
     /// Its destination was deleted.
     DestinationDeleted,
+    /// Its event is of no use any more: its time to live is over.
+    Expired,
 }
 
 impl DeathReason {
     /// All of them.
-    pub const ALL: [DeathReason; 4] =
-        [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer, DeathReason::DestinationDeleted];
+    pub const ALL: [DeathReason; 5] = [
+        DeathReason::Attempts,
+        DeathReason::Age,
+        DeathReason::FinalAnswer,
+        DeathReason::DestinationDeleted,
+        DeathReason::Expired,
+    ];
 
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -117,6 +124,7 @@ impl DeathReason {
             DeathReason::Age => "age",
             DeathReason::FinalAnswer => "final_answer",
             DeathReason::DestinationDeleted => "destination_deleted",
+            DeathReason::Expired => "expired",
         }
     }
 
@@ -151,8 +159,10 @@ pub struct Finding {
     pub retry_after: Option<Duration>,
     /// Attempts made, this one included.
     pub attempts: u32,
-    /// When the event was accepted.
-    pub accepted_at: Timestamp,
+    /// Since when it was owed: what a policy's age counts from.
+    pub owed_since: Timestamp,
+    /// When its event expires.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Decides what follows an attempt.
@@ -169,10 +179,17 @@ pub fn next(policy: &RetryPolicy, finding: Finding, now: Timestamp, chance: Chan
     }
     let delay = policy.delay(finding.attempts, chance).max(finding.retry_after.unwrap_or_default());
     let due = now.after(delay);
-    match policy.max_age() {
-        Some(max_age) if due.since(finding.accepted_at) > max_age => Next::Dead(DeathReason::Age),
+    match last_moment(policy, finding) {
+        Some((moment, reason)) if due > moment => Next::Dead(reason),
         _ => Next::Retry { due },
     }
+}
+
+/// After which nothing is attempted any more, and why.
+fn last_moment(policy: &RetryPolicy, finding: Finding) -> Option<(Timestamp, DeathReason)> {
+    let of_age = policy.max_age().map(|age| (finding.owed_since.after(age), DeathReason::Age));
+    let expiry = finding.expires_at.map(|at| (at, DeathReason::Expired));
+    [of_age, expiry].into_iter().flatten().min_by_key(|(moment, _)| *moment)
 }
 
 #[cfg(test)]
@@ -189,7 +206,7 @@ mod tests {
     }
 
     fn finding(outcome: Outcome, status: Option<u16>, attempts: u32) -> Finding {
-        Finding { outcome, status, retry_after: None, attempts, accepted_at: NOW }
+        Finding { outcome, status, retry_after: None, attempts, owed_since: NOW, expires_at: None }
     }
 
     fn after_seconds(seconds: u64) -> Next {
@@ -244,6 +261,20 @@ mod tests {
         let policy = policy(Some(Duration::from_secs(9)));
         let finding = finding(Outcome::Http5xx, Some(503), 1);
         assert_eq!(next(&policy, finding, NOW, Chance::new(0)), Next::Dead(DeathReason::Age));
+    }
+
+    #[test]
+    fn a_retry_after_the_expiry_is_given_up_at_once() {
+        let expires = |seconds, max_age: Option<u64>| {
+            let expires_at = Some(NOW.after(Duration::from_secs(seconds)));
+            let finding = Finding { expires_at, ..finding(Outcome::Http5xx, Some(503), 1) };
+            next(&policy(max_age.map(Duration::from_secs)), finding, NOW, Chance::new(0))
+        };
+        assert_eq!(expires(10, None), after_seconds(10), "the last moment still counts");
+        assert_eq!(expires(9, None), Next::Dead(DeathReason::Expired));
+        assert_eq!(expires(9, Some(8)), Next::Dead(DeathReason::Age), "whichever ends first");
+        assert_eq!(expires(8, Some(9)), Next::Dead(DeathReason::Expired));
+        assert_eq!(expires(60, Some(9)), Next::Dead(DeathReason::Age));
     }
 
     #[test]

@@ -41,6 +41,16 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
+    /// The day it falls into, in UTC, counted from 1970-01-01.
+    pub const fn day(self) -> u64 {
+        self.0 / MS_PER_DAY
+    }
+
+    /// The first moment of a day counted so.
+    pub const fn from_day(day: u64) -> Self {
+        Self::from_unix_ms(day.saturating_mul(MS_PER_DAY))
+    }
+
     /// From a civil date and time in UTC; `None` when there is no such moment.
     pub fn from_civil(year: u32, month: u32, day: u32, hour: u32, minute: u32, second: u32) -> Option<Self> {
         let in_range = (1970..=9999).contains(&year)
@@ -217,6 +227,15 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse_rfc3339(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_day_is_from_midnight_to_midnight() {
+        let noon = Timestamp::from_civil(2026, 1, 31, 12, 0, 0).unwrap();
+        assert_eq!(Timestamp::from_day(noon.day()).to_string(), "2026-01-31T00:00:00.000Z");
+        assert_eq!(Timestamp::from_unix_ms(MS_PER_DAY - 1).day(), 0);
+        assert_eq!(Timestamp::from_unix_ms(MS_PER_DAY).day(), 1);
+        assert_eq!(Timestamp::from_day(u64::MAX), Timestamp::MAX);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+use crate::known_key::KnownKey;
 use crate::routing::{Match, Order, Plan};
 use crate::send::Target;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
+use postrider_core::time::Timestamp;
 use postrider_store::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Catalog {
     accounts: IdMap<AccountId, Account>,
-    keys_by_hash: HashMap<[u8; 32], ApiKey>,
+    keys_by_hash: HashMap<[u8; 32], Arc<KnownKey>>,
     sources: IdMap<SourceId, Arc<Source>>,
     sources_by_token: HashMap<String, SourceId>,
     destinations: IdMap<DestinationId, Known>,
@@ -34,7 +36,7 @@ pub(crate) struct Known {
 pub(crate) enum Prepared {
     Destination(Known),
     Route(Arc<Plan>),
-    Plain(Change),
+    Plain(Box<Change>),
 }
 
 impl From<Change> for Prepared {
@@ -46,7 +48,7 @@ impl From<Change> for Prepared {
                 destination: Arc::from(destination),
             }),
             Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
-            plain => Prepared::Plain(plain),
+            plain => Prepared::Plain(Box::new(plain)),
         }
     }
 }
@@ -70,11 +72,13 @@ impl Catalog {
                 return drop(self.destinations.insert(known.destination.id, known));
             }
             Prepared::Route(plan) => return self.put_route(plan),
-            Prepared::Plain(change) => change,
+            Prepared::Plain(change) => *change,
         };
         match change {
             Change::PutAccount(account) => drop(self.accounts.insert(account.id, account)),
-            Change::PutApiKey(key) => drop(self.keys_by_hash.insert(key.hash, key)),
+            Change::PutApiKey(key) => self.put_key(key),
+            Change::DeleteApiKey(id) => self.keys_by_hash.retain(|_, known| known.key.id != id),
+            Change::DeleteAccount(id) => drop(self.accounts.remove(&id)),
             Change::PutSource(source) => {
                 self.forget_token(source.id);
                 self.sources_by_token.insert(source.token.clone(), source.id);
@@ -91,6 +95,14 @@ impl Catalog {
                 self.remove_routes(|route| route.destination == id);
             }
             Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
+        }
+    }
+
+    /// A change of a key does not forget when it was used.
+    fn put_key(&mut self, key: ApiKey) {
+        let known = Arc::new(KnownKey::new(key));
+        if let Some(before) = self.keys_by_hash.insert(known.key.hash, Arc::clone(&known)) {
+            before.hand_over(&known);
         }
     }
 
@@ -121,15 +133,20 @@ impl Catalog {
         self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
     }
 
-    /// The routes that take an event of this source and type. A destination is owed an event once, by the first.
+    /// The routes that take an event of this source (or of none, if it is sent through the API) and type. A destination is owed an event once, by the first.
     /// Expressions are not evaluated here, so that no change waits for them.
-    pub(crate) fn matching(&self, source: &Source, event_type: Option<&EventType>) -> Vec<Match> {
+    pub(crate) fn matching(
+        &self,
+        account: AccountId,
+        source: Option<SourceId>,
+        event_type: Option<&EventType>,
+    ) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.routes_by_account.get(&source.account).into_iter().flatten() {
+        for plan in self.routes_by_account.get(&account).into_iter().flatten() {
             let route = &plan.route;
             let takes = route.active
-                && route.source.is_none_or(|only| only == source.id)
+                && route.source.is_none_or(|only| source == Some(only))
                 && route.pattern.matches(event_type);
             if takes && seen.insert(route.destination) {
                 let order = self.destinations.get(&route.destination).map(|known| known.order.clone());
@@ -139,17 +156,23 @@ impl Catalog {
         matching
     }
 
-    /// The key with this hash, unless it is revoked.
-    pub fn api_key(&self, hash: &[u8; 32]) -> Option<&ApiKey> {
-        self.keys_by_hash.get(hash).filter(|key| key.revoked_at.is_none())
+    /// The key with this hash, while it counts.
+    pub fn api_key(&self, hash: &[u8; 32], now: Timestamp) -> Option<&Arc<KnownKey>> {
+        self.keys_by_hash.get(hash).filter(|known| known.key.counts_at(now))
     }
 
-    /// All keys of an account, the revoked included, oldest first.
+    /// All keys of an account, those that no longer count included, oldest first.
     pub fn api_keys(&self, account: AccountId) -> Vec<ApiKey> {
-        let mut keys: Vec<_> =
-            self.keys_by_hash.values().filter(|key| key.account == account).cloned().collect();
+        let of_account = self.keys_by_hash.values().filter(|known| known.key.account == account);
+        let mut keys: Vec<_> = of_account.map(|known| known.as_used()).collect();
         keys.sort_by_key(|key| key.id);
         keys
+    }
+
+    /// The keys that were used since the store was told so, as it should know them.
+    pub fn keys_used(&self) -> Vec<ApiKey> {
+        let used = self.keys_by_hash.values().map(|known| (known, known.as_used()));
+        used.filter(|(known, used)| known.key != *used).map(|(_, used)| used).collect()
     }
 
     /// An account.

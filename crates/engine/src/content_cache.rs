@@ -85,14 +85,17 @@ mod tests {
     use bytes::Bytes;
     use postrider_core::id::AccountId;
     use postrider_core::time::Timestamp;
+    use postrider_store::Origin;
 
     fn content(bytes: usize) -> Arc<EventContent> {
         Arc::new(EventContent {
             account: AccountId::from_u64(1),
+            origin: Origin::Api(None),
             headers: Default::default(),
             body: Bytes::from(vec![0; bytes]),
             event_type: None,
             received_at: Timestamp::ZERO,
+            window: Default::default(),
         })
     }
 

@@ -6,7 +6,7 @@
 
 use crate::dead_letter_line::DeadLetterLine;
 use postrider_core::id::EventId;
-use postrider_store::{Finished, Store};
+use postrider_store::Store;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -64,14 +64,15 @@ impl DeadLetterFile {
         Ok((DeadLetterFile { notes, behind }, thread))
     }
 
-    /// Notes a delivery that an attempt ended. Never waits.
-    pub(crate) fn note(&self, finished: &Finished, destination: Option<String>) {
-        let note = Note {
-            event: finished.ticket.event,
-            destination,
-            attempts: finished.attempt.number,
-            last_error: finished.attempt.problem.as_ref().map(|problem| problem.sentence.clone()),
-        };
+    /// Notes a delivery that was given up on. Never waits.
+    pub(crate) fn note(
+        &self,
+        event: EventId,
+        attempts: u32,
+        last_error: Option<String>,
+        destination: Option<String>,
+    ) {
+        let note = Note { event, destination, attempts, last_error };
         if self.notes.try_send(note).is_err() && !self.behind.swap(true, Ordering::Relaxed) {
             tracing::warn!("the dead letter file cannot keep up; lines are left out, the store has them all");
         }

@@ -4,11 +4,12 @@ use crate::admission::{Limit, Refusal};
 use crate::routing::Owed;
 use crate::send::here;
 use bytes::Bytes;
+use postrider_core::delivery::Priority;
 use postrider_core::event::EventType;
-use postrider_core::id::{EventId, SourceId};
+use postrider_core::id::{AccountId, EventId};
 use postrider_core::limits::EVENT_HEADER_BYTES_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::{EventContent, Headers, Idempotency, Source};
+use postrider_store::{EventContent, Headers, Idempotency, Origin, SendWindow};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -24,6 +25,10 @@ pub struct Arrival {
     pub headers: Headers,
     /// The bytes as they came.
     pub body: Bytes,
+    /// When it may be sent.
+    pub window: SendWindow,
+    /// How urgent it is, whatever the routes say.
+    pub priority: Option<Priority>,
 }
 
 /// What became of an arrival.
@@ -74,7 +79,6 @@ impl From<Refusal> for IngestError {
 
 /// An event on its way to its commit, without the ids that it gets there.
 pub(crate) struct Draft {
-    pub(crate) source: SourceId,
     pub(crate) external_id: Option<String>,
     pub(crate) content: Arc<EventContent>,
     pub(crate) replay_of: Option<EventId>,
@@ -140,9 +144,10 @@ fn short_hash(parts: &[&[u8]]) -> [u8; 16] {
     half.try_into().expect("16 of 32 bytes")
 }
 
-/// A source and what it may send, as ingest sees it.
+/// An arrival of an account, on its way.
 pub(crate) fn draft(
-    source: &Source,
+    account: AccountId,
+    origin: Origin,
     arrival: Arrival,
     owed: Vec<Owed>,
     received_at: Timestamp,
@@ -150,14 +155,15 @@ pub(crate) fn draft(
 ) -> Draft {
     let idempotency = idempotency(&arrival);
     let content = EventContent {
-        account: source.account,
+        account,
+        origin,
         headers: arrival.headers,
         body: arrival.body,
         event_type: arrival.event_type,
         received_at,
+        window: arrival.window,
     };
     Draft {
-        source: source.id,
         external_id: arrival.external_id,
         content: Arc::new(content),
         replay_of: None,
@@ -192,6 +198,8 @@ mod tests {
             external_id: Some("k".into()),
             headers: Headers::default(),
             body: Bytes::from_static(body.as_bytes()),
+            window: SendWindow::default(),
+            priority: None,
         };
         let bound = |body, event_type| idempotency(&arrival(body, event_type)).unwrap();
         assert_eq!(bound("a", None), bound("a", None));

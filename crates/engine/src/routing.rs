@@ -171,11 +171,12 @@ mod tests {
             token: String::new(),
             auth: SourceAuth::None,
             provider: None,
+            rate_limit: None,
             active: true,
             created_at: Timestamp::ZERO,
         };
         let headers = Headers::default();
-        let facts = Facts::new(None, &source, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
+        let facts = Facts::new(None, &source.name, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
         let whole = Some(OrderKey::WHOLE);
         for (ordering, key, expected) in [
             (Ordering::None, None, None),

@@ -24,6 +24,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
     )]
     Bench(Box<postrider_bench::BenchArgs>),
+    /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
+    #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
+    Openapi,
 }
 
 /// Flags stand over the environment (POSTRIDER_LISTEN and so on), which stands over the file.

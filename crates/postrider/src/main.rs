@@ -6,6 +6,7 @@ mod config;
 mod serve;
 
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The gateway makes and drops many small strings on several threads.
@@ -18,6 +19,9 @@ fn main() -> ExitCode {
         None => serve::run(&cli.serve),
         Some(cli::Command::Serve(args)) => serve::run(&args),
         Some(cli::Command::Bench(args)) => postrider_bench::run(*args),
+        Some(cli::Command::Openapi) => {
+            std::io::stdout().write_all(&api::document::text()).map_err(Into::into)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use postrider_core::delivery::OrderKey;
 use postrider_core::destination::Ordering;
 use postrider_core::id::{DeliveryId, EventId, SourceId};
-use postrider_store::{EventContent, NewDelivery, NewEvent, Route};
+use postrider_store::{EventContent, NewDelivery, NewEvent, Origin, Route, SendWindow};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,14 +79,15 @@ impl World {
         let deliveries = deliveries.collect();
         let content = EventContent {
             account,
+            origin: Origin::Source(source),
             headers: Default::default(),
             body: Bytes::copy_from_slice(&id.as_u64().to_be_bytes()),
             event_type: None,
             received_at: now,
+            window: SendWindow::default(),
         };
         Some(NewEvent {
             id,
-            source,
             external_id: None,
             content: Arc::new(content),
             replay_of: None,

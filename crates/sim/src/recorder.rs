@@ -37,7 +37,8 @@ impl World {
             status: answer.status,
             retry_after: answer.retry_after,
             attempts: sending.ticket.attempts + 1,
-            accepted_at: sending.accepted_at,
+            owed_since: sending.accepted_at,
+            expires_at: None,
         };
         let next = next(&sending.policy, finding, self.now, chance);
         let destination = gateway.destinations.get(&sending.ticket.line.destination);
@@ -69,7 +70,7 @@ impl World {
         let outcomes = std::mem::take(&mut gateway.outcomes);
         let unwritten = self.strikes(Bug::FinishedUncommitted);
         let written = outcomes.iter().filter(|_| !unwritten).map(|recorded| recorded.finished.clone());
-        let batch = Arc::new(Batch { events, finished: written.collect() });
+        let batch = Arc::new(Batch { events, finished: written.collect(), ..Batch::default() });
         if !self.is_calm() && self.random.one_in(20) {
             let error = if self.random.one_in(2) { full } else { away };
             self.store.fail_next_commits(1, error);
@@ -110,7 +111,7 @@ impl World {
     /// Now and then the answer to a commit is lost, so that the same outcomes are given again.
     fn write_outcomes_again(&mut self, finished: &[Finished]) {
         if !finished.is_empty() && self.random.one_in(20) {
-            let batch = Batch { events: vec![], finished: finished.to_vec() };
+            let batch = Batch { finished: finished.to_vec(), ..Batch::default() };
             block_on(self.store.commit(Arc::new(batch))).expect("no fault is planned for it");
         }
     }

@@ -3,11 +3,15 @@
 use crate::rows::{int, order_key, read_time, time, uint};
 use crate::segment::Segments;
 use crate::statements::Statements;
+use crate::stats;
+use postrider_core::delivery::Ticket;
 use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
-use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::outcome::Next;
 use postrider_core::time::Timestamp;
-use postrider_store::{Acceptance, Batch, Finished, Idempotency, NewEvent, Receipt};
+use postrider_store::{
+    Acceptance, Batch, Finished, GivenUp, Idempotency, NewEvent, Owed, Receipt, StatsChange,
+};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
 
@@ -27,23 +31,51 @@ pub(crate) fn commit(segments: &mut Segments, batch: &Batch) -> rusqlite::Result
 /// fails, they are given again, which changes nothing.
 fn settle_in_sealed(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<()> {
     let open = segments.number();
-    let mut older: BTreeMap<i64, Vec<&Finished>> = BTreeMap::new();
-    for finished in &batch.finished {
-        match segments.of_event(finished.ticket.event) {
-            Some(number) if number != open => older.entry(number).or_default().push(finished),
-            _ => {}
-        }
-    }
-    for (number, finished) in older {
+    let mut older = ends_by_segment(segments, batch);
+    older.remove(&open);
+    for (number, ends) in older {
         let change =
             segments.connection(number)?.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut statements = Statements::new(&change)?;
-        finished.iter().try_for_each(|finished| settle(&change, &mut statements, finished))?;
-        drop(statements);
-        note_last_id(&change, finished.iter().map(|finished| finished.attempt.id.as_u64()).max())?;
+        let mut counted = StatsChange::default();
+        settle_all(&change, &mut Statements::new(&change)?, &ends, &mut counted)?;
+        stats::write(&change, &counted)?;
+        note_last_id(&change, ends.finished.iter().map(|finished| finished.attempt.id.as_u64()).max())?;
         change.commit()?;
     }
     Ok(())
+}
+
+/// What of a batch ends deliveries of one segment.
+#[derive(Default)]
+struct Ends<'b> {
+    finished: Vec<&'b Finished>,
+    given_up: Vec<&'b GivenUp>,
+}
+
+/// What is in a segment that was dropped is left out.
+fn ends_by_segment<'b>(segments: &Segments, batch: &'b Batch) -> BTreeMap<i64, Ends<'b>> {
+    let mut sorted: BTreeMap<i64, Ends<'b>> = BTreeMap::new();
+    for finished in &batch.finished {
+        if let Some(number) = segments.of_event(finished.ticket.event) {
+            sorted.entry(number).or_default().finished.push(finished);
+        }
+    }
+    for given_up in &batch.given_up {
+        if let Some(number) = segments.of_event(given_up.ticket.event) {
+            sorted.entry(number).or_default().given_up.push(given_up);
+        }
+    }
+    sorted
+}
+
+fn settle_all(
+    change: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    ends: &Ends<'_>,
+    counted: &mut StatsChange,
+) -> rusqlite::Result<()> {
+    ends.finished.iter().try_for_each(|finished| settle(change, statements, finished, counted))?;
+    ends.given_up.iter().try_for_each(|given_up| give_up_untried(change, statements, given_up, counted))
 }
 
 /// For each event, what a sealed segment knows of its key.
@@ -66,24 +98,28 @@ fn write_open(
     batch: &Batch,
     known: &[Option<Acceptance>],
 ) -> rusqlite::Result<Receipt> {
-    let open = segments.number();
-    let own: Vec<&Finished> = batch
-        .finished
-        .iter()
-        .filter(|finished| segments.of_event(finished.ticket.event) == Some(open))
-        .collect();
+    let own = ends_by_segment(segments, batch).remove(&segments.number()).unwrap_or_default();
+    let mut counted = StatsChange::default();
     let change = segments.open.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut statements = Statements::new(&change)?;
     let mut events = Vec::with_capacity(batch.events.len());
     for (event, known) in batch.events.iter().zip(known) {
-        events.push(accept(&change, &mut statements, event, *known)?);
+        let acceptance = accept(&change, &mut statements, event, *known)?;
+        if acceptance == Acceptance::Accepted {
+            counted.accepted(event);
+        }
+        events.push(acceptance);
     }
-    own.iter().try_for_each(|finished| settle(&change, &mut statements, finished))?;
+    settle_all(&change, &mut statements, &own, &mut counted)?;
     drop(statements);
+    stats::write(&change, &counted)?;
     let deliveries =
         batch.events.iter().flat_map(|event| event.deliveries.iter().map(|owed| owed.id.as_u64()));
     let given = batch.events.iter().map(|event| event.id.as_u64()).chain(deliveries);
-    note_last_id(&change, given.chain(own.iter().map(|finished| finished.attempt.id.as_u64())).max())?;
+    note_last_id(
+        &change,
+        given.chain(own.finished.iter().map(|finished| finished.attempt.id.as_u64())).max(),
+    )?;
     change.commit()?;
     Ok(Receipt { events })
 }
@@ -125,7 +161,7 @@ fn recognise(
 fn bind(change: &Transaction<'_>, event: &NewEvent, key: Idempotency) -> rusqlite::Result<()> {
     let mut bind = change.prepare_cached("INSERT OR REPLACE INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5)")?;
     bind.execute(params![
-        int(event.source.as_u64()),
+        int(event.idempotency_scope()),
         key.key_hash,
         key.body_hash,
         int(event.id.as_u64()),
@@ -147,10 +183,10 @@ fn find_key(
     key: Idempotency,
 ) -> rusqlite::Result<Option<(EventId, [u8; 16])>> {
     let mut select = segment.prepare_cached(
-        "SELECT event_id, body_hash, received_at FROM idempotency WHERE source_id = ?1 AND key_hash = ?2",
+        "SELECT event_id, body_hash, received_at FROM idempotency WHERE scope_id = ?1 AND key_hash = ?2",
     )?;
     let found = select
-        .query_row(params![int(event.source.as_u64()), key.key_hash], |row| {
+        .query_row(params![int(event.idempotency_scope()), key.key_hash], |row| {
             let bound_at: Timestamp = read_time(row.get(2)?);
             Ok((EventId::from_u64(uint(row.get(0)?)), row.get(1)?, bound_at))
         })
@@ -165,27 +201,56 @@ fn settle(
     change: &Transaction<'_>,
     statements: &mut Statements<'_>,
     finished: &Finished,
+    counted: &mut StatsChange,
 ) -> rusqlite::Result<()> {
-    let Finished { account, ticket, .. } = finished;
-    if !statements.insert_attempt(&finished.attempt)? || !statements.remove(ticket)? {
+    let Finished { account, ticket, attempt, blocks_line } = finished;
+    if !statements.insert_attempt(attempt)? {
         return Ok(());
     }
-    match finished.attempt.next {
+    let owed = statements.remove(ticket)?;
+    counted.finished(finished, if owed { Owed::Yes } else { Owed::No });
+    match attempt.next {
+        _ if !owed => Ok(()),
         Next::Delivered => Ok(()),
         Next::Retry { due } => statements.owe(*account, &ticket.due_again(due)),
         Next::Dead(reason) => {
-            give_up(change, finished, reason)?;
-            match finished.blocks_line {
-                true => statements.owe(*account, &ticket.due_again(Timestamp::MAX)),
-                false => Ok(()),
-            }
+            let last_error = attempt.problem.as_ref().map(|problem| problem.sentence.clone());
+            let died_at = attempt.ended_at();
+            let made = Ticket { attempts: ticket.attempts + 1, ..*ticket };
+            let given_up = GivenUp {
+                account: *account,
+                ticket: made,
+                reason,
+                last_error,
+                died_at,
+                blocks_line: *blocks_line,
+            };
+            give_up(change, statements, &given_up)
         }
     }
 }
 
-fn give_up(change: &Transaction<'_>, finished: &Finished, reason: DeathReason) -> rusqlite::Result<()> {
-    let (ticket, attempt) = (&finished.ticket, &finished.attempt);
-    let died_at = attempt.started_at.after(attempt.timing.total);
+/// Given again after an error, it finds nothing, or what blocks its line already.
+fn give_up_untried(
+    change: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    given_up: &GivenUp,
+    counted: &mut StatsChange,
+) -> rusqlite::Result<()> {
+    if !statements.remove_owed(&given_up.ticket)? {
+        return Ok(());
+    }
+    counted.given_up(given_up);
+    give_up(change, statements, given_up)
+}
+
+/// Makes a dead letter of what was taken out of the queue, and puts it back if its line is to wait for it.
+fn give_up(
+    change: &Transaction<'_>,
+    statements: &mut Statements<'_>,
+    given_up: &GivenUp,
+) -> rusqlite::Result<()> {
+    let ticket = &given_up.ticket;
     change
         .prepare_cached(
             "INSERT INTO dead_letters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, NULL)",
@@ -193,16 +258,19 @@ fn give_up(change: &Transaction<'_>, finished: &Finished, reason: DeathReason) -
         .execute(params![
             int(ticket.delivery.as_u64()),
             int(ticket.event.as_u64()),
-            int(finished.account.as_u64()),
+            int(given_up.account.as_u64()),
             int(ticket.line.destination.as_u64()),
             int(ticket.route.as_u64()),
             ticket.priority.number(),
             order_key(ticket),
-            ticket.attempts + 1,
+            ticket.attempts,
             ticket.bytes,
-            reason.as_str(),
-            attempt.problem.as_ref().map(|problem| problem.sentence.as_str()),
-            time(died_at),
+            given_up.reason.as_str(),
+            given_up.last_error,
+            time(given_up.died_at),
         ])?;
-    Ok(())
+    match given_up.blocks_line {
+        true => statements.owe(given_up.account, &Ticket { due: Timestamp::MAX, ..*ticket }),
+        false => Ok(()),
+    }
 }

@@ -5,6 +5,7 @@ use crate::reader::Reader;
 use crate::rows::{int, read_time, time, uint};
 use crate::segment::Segments;
 use crate::statements::Statements;
+use crate::stats;
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
@@ -12,7 +13,7 @@ use postrider_core::outcome::DeathReason;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
-    Discarded, OwedAgain, Revival,
+    Discarded, OwedAgain, Revival, StatsChange,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
@@ -143,7 +144,7 @@ fn find(
 fn read(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
     let event_type: Option<String> = row.get(6)?;
     let event_type = event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type")));
-    let order: Option<i64> = row.get(8)?;
+    let (source, order): (Option<i64>, Option<i64>) = (row.get(5)?, row.get(8)?);
     let reason: String = row.get(11)?;
     Ok(DeadLetter {
         delivery: DeliveryId::from_u64(uint(row.get(0)?)),
@@ -151,7 +152,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
         account: AccountId::from_u64(uint(row.get(2)?)),
         destination: DestinationId::from_u64(uint(row.get(3)?)),
         route: RouteId::from_u64(uint(row.get(4)?)),
-        source: SourceId::from_u64(uint(row.get(5)?)),
+        source: source.map(|id| SourceId::from_u64(uint(id))),
         event_type: event_type.transpose()?,
         priority: Priority::from_number(uint(row.get(7)?)).ok_or_else(|| corrupt("a priority"))?,
         order: order.map(|key| OrderKey::from_u64(uint(key))),
@@ -192,7 +193,7 @@ fn revive_in(
     now: Timestamp,
 ) -> rusqlite::Result<OwedAgain> {
     let change = segment.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut all = OwedAgain::default();
+    let (mut all, mut counted) = (OwedAgain::default(), StatsChange::default());
     for revival in revivals {
         let Some(letter) = find(&change, account, revival.key.delivery)? else { continue };
         change
@@ -202,7 +203,9 @@ fn revive_in(
         let ticket = letter.revived(revival.order, now);
         Statements::new(&change)?.owe(account, &ticket)?;
         all.tickets.push(ticket);
+        counted.revived(account, now);
     }
+    stats::write(&change, &counted)?;
     change.commit()?;
     Ok(all)
 }
@@ -282,7 +285,7 @@ mod tests {
             account: AccountId::from_u64(1),
             destination: DestinationId::from_u64(1),
             route: RouteId::from_u64(1),
-            source: SourceId::from_u64(1),
+            source: None,
             event_type: None,
             priority: Priority::Normal,
             order: None,

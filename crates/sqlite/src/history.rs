@@ -3,24 +3,25 @@
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, uint};
+use crate::segment::Listed;
 use bytes::Bytes;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
-use postrider_core::outcome::{DeathReason, Outcome};
+use postrider_core::map::IdMap;
+use postrider_core::outcome::{DeathReason, Next, Outcome};
+use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
-    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, EventPage, EventQuery, EventStatus,
-    Headers, NewDelivery, Problem, Timing,
+    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Problem,
+    SendWindow, Timing,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
-use std::collections::HashMap;
 use std::time::Duration;
 
-const EVENT_COLUMNS: &str = "id, account_id, source_id, event_type, external_id, replay_of, received_at, headers, deliveries, length(body)";
-/// A list by status looks at so many of the newest events at most.
-const STATUS_SCAN_MAX: usize = 10_000;
-const STATUS_SCAN_STEP: usize = 100;
+pub(crate) const FACT_COLUMNS: &str =
+    "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries";
+const EVENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries, account_id, replay_of, headers, length(body)";
 
 pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
     let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
@@ -39,60 +40,29 @@ pub(crate) fn event(
     }
 }
 
-pub(crate) fn events(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventPage> {
-    match query.status {
-        None => unfiltered(reader, query),
-        Some(status) => by_status(reader, query, status),
-    }
-}
-
-fn unfiltered(reader: &mut Reader, query: EventQuery) -> rusqlite::Result<EventPage> {
-    let mut page = EventPage::default();
-    let mut skip = query.offset;
-    for listed in reader.segments()?.iter().rev() {
+/// The ids of an event's deliveries follow its own, before that of any other event: so it is the last one before.
+pub(crate) fn event_of(
+    reader: &mut Reader,
+    account: AccountId,
+    delivery: DeliveryId,
+) -> rusqlite::Result<Option<EventDetail>> {
+    let at_most = int(delivery.as_u64());
+    let begun = |listed: &&Listed| listed.first_event_id <= delivery.as_u64();
+    let segments: Vec<Listed> = reader.segments()?.iter().filter(begun).copied().collect();
+    // A segment begins right behind the last event of the one before, whose deliveries have ids above that.
+    for listed in segments.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        let count = count(segment, query)?;
-        page.total += count;
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        if skip >= count {
-            skip -= count;
-            continue;
-        }
-        for found in newest(segment, query, query.limit - page.items.len(), skip)? {
-            page.items.push(complete(segment, found)?);
-        }
-        skip = 0;
+        let mut select = segment.prepare_cached("SELECT max(id) FROM events WHERE id <= ?1")?;
+        let last: Option<i64> = select.query_row([at_most], |row| row.get(0))?;
+        let Some(last) = last else { continue };
+        let found = find(segment, EventId::from_u64(uint(last)))?;
+        let owes = |found: &Found| found.owed.iter().any(|owed| owed.id == delivery);
+        return match found.filter(owes) {
+            Some(found) if found.detail.content.account == account => complete(segment, found).map(Some),
+            _ => Ok(None),
+        };
     }
-    Ok(page)
-}
-
-/// Status is not stored but follows from attempts and dead letters, so the newest events are looked at one by one.
-fn by_status(reader: &mut Reader, query: EventQuery, status: EventStatus) -> rusqlite::Result<EventPage> {
-    let mut page = EventPage::default();
-    let mut left = STATUS_SCAN_MAX;
-    for listed in reader.segments()?.iter().rev() {
-        let Some(segment) = reader.segment(listed.number)? else { continue };
-        // Some at a time, so that not all of their bodies are in memory at once.
-        let mut seen = 0;
-        loop {
-            let found = newest(segment, query, left.min(STATUS_SCAN_STEP), seen)?;
-            let last = found.len() < STATUS_SCAN_STEP;
-            seen += found.len();
-            left -= found.len();
-            for event in found {
-                let event = complete(segment, event)?;
-                if EventStatus::of(&event) == status {
-                    page.total += 1;
-                    let wanted = page.total > query.offset as u64 && page.items.len() < query.limit;
-                    page.items.extend(wanted.then_some(event));
-                }
-            }
-            if last {
-                break;
-            }
-        }
-    }
-    Ok(page)
+    Ok(None)
 }
 
 /// An event's row, before its attempts are known.
@@ -101,28 +71,34 @@ struct Found {
     owed: Vec<NewDelivery>,
 }
 
-fn count(segment: &Connection, query: EventQuery) -> rusqlite::Result<u64> {
-    let mut select = segment.prepare_cached(
-        "SELECT count(*) FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)",
-    )?;
-    let source = query.source.map(|id| int(id.as_u64()));
-    select.query_row((int(query.account.as_u64()), source), |row| row.get::<_, i64>(0)).map(uint)
+/// An event as a list shows it: with the beginning of its body, and without its attempts.
+pub(crate) fn listed(segment: &Connection, event: EventId) -> rusqlite::Result<Option<EventDetail>> {
+    let mut select = segment.prepare_cached(&format!(
+        "SELECT {EVENT_COLUMNS}, coalesce(substr(body, 1, {LIST_BODY_BYTES_MAX}), x'') FROM events WHERE id = ?1"
+    ))?;
+    let found = select.query_row([int(event.as_u64())], read_event).optional()?;
+    let Some(Found { mut detail, owed }) = found else { return Ok(None) };
+    detail.deliveries = standing(segment, detail.id, &owed, detail.content.due())?;
+    Ok(Some(detail))
 }
 
-fn newest(
+/// Where the deliveries of an event stand.
+pub(crate) fn standing(
     segment: &Connection,
-    query: EventQuery,
-    limit: usize,
-    offset: usize,
-) -> rusqlite::Result<Vec<Found>> {
-    let mut select = segment.prepare_cached(&format!(
-        "SELECT {EVENT_COLUMNS}, coalesce(substr(body, 1, {LIST_BODY_BYTES_MAX}), x'') FROM events WHERE account_id = ?1 AND (?2 IS NULL OR source_id = ?2)
-         ORDER BY id DESC LIMIT ?3 OFFSET ?4"
-    ))?;
-    let source = query.source.map(|id| int(id.as_u64()));
-    let key = (int(query.account.as_u64()), source, int(limit as u64), int(offset as u64));
-    let rows = select.query_map(key, read_event)?;
-    rows.collect()
+    event: EventId,
+    owed: &[NewDelivery],
+    first_due: Timestamp,
+) -> rusqlite::Result<Vec<DeliveryState>> {
+    let mut select = segment.prepare_cached(
+        "SELECT delivery_id, next, next_due_at FROM attempts WHERE event_id = ?1 ORDER BY id",
+    )?;
+    let rows = select.query_map([int(event.as_u64())], |row| {
+        let (next, due): (String, Option<i64>) = (row.get(1)?, row.get(2)?);
+        Ok((DeliveryId::from_u64(uint(row.get(0)?)), read_next(&next, due)?))
+    })?;
+    let followed: Vec<(DeliveryId, Next)> = rows.collect::<Result<_, _>>()?;
+    let dead = dead_letters(segment, event)?;
+    Ok(DeliveryState::derive(owed, first_due, followed.into_iter(), &dead))
 }
 
 fn find(segment: &Connection, event: EventId) -> rusqlite::Result<Option<Found>> {
@@ -137,15 +113,12 @@ fn complete(segment: &Connection, found: Found) -> rusqlite::Result<EventDetail>
     let Found { mut detail, owed } = found;
     detail.attempts = attempts(segment, detail.id)?;
     let dead = dead_letters(segment, detail.id)?;
-    let received_at = detail.content.received_at;
-    let state = |owed: NewDelivery| {
-        DeliveryState::derive(owed, received_at, &detail.attempts, dead.get(&owed.id).copied())
-    };
-    detail.deliveries = owed.into_iter().map(state).collect();
+    let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
+    detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
     Ok(detail)
 }
 
-fn dead_letters(segment: &Connection, event: EventId) -> rusqlite::Result<HashMap<DeliveryId, DeathReason>> {
+fn dead_letters(segment: &Connection, event: EventId) -> rusqlite::Result<IdMap<DeliveryId, DeathReason>> {
     let mut select =
         segment.prepare_cached("SELECT delivery_id, reason FROM dead_letters WHERE event_id = ?1")?;
     let rows = select.query_map([int(event.as_u64())], |row| {
@@ -168,29 +141,60 @@ fn attempts(segment: &Connection, event: EventId) -> rusqlite::Result<Vec<Attemp
 }
 
 fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
-    let deliveries: String = row.get(8)?;
-    let event_type: Option<String> = row.get(3)?;
-    let event_type =
-        event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type"))).transpose()?;
+    let facts = read_facts(row)?;
     let content = EventContent {
-        account: AccountId::from_u64(uint(row.get(1)?)),
-        headers: Headers::from_text(row.get(7)?),
-        body: Bytes::from(row.get::<_, Vec<u8>>(10)?),
-        event_type,
-        received_at: read_time(row.get(6)?),
+        account: AccountId::from_u64(uint(row.get(9)?)),
+        origin: facts.origin,
+        headers: Headers::from_text(row.get(11)?),
+        body: Bytes::from(row.get::<_, Vec<u8>>(13)?),
+        event_type: facts.event_type,
+        received_at: facts.received_at,
+        window: facts.window,
     };
-    let replay_of: Option<i64> = row.get(5)?;
+    let replay_of: Option<i64> = row.get(10)?;
     let detail = EventDetail {
-        id: EventId::from_u64(uint(row.get(0)?)),
-        source: SourceId::from_u64(uint(row.get(2)?)),
-        external_id: row.get(4)?,
+        id: facts.id,
+        external_id: facts.external_id,
         replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
         content,
-        body_bytes: usize::try_from(uint(row.get(9)?)).unwrap_or(usize::MAX),
+        body_bytes: usize::try_from(uint(row.get(12)?)).unwrap_or(usize::MAX),
         deliveries: Vec::new(),
         attempts: Vec::new(),
     };
-    Ok(Found { detail, owed: deliveries_from_text(&deliveries).ok_or_else(|| corrupt("a fan-out"))? })
+    Ok(Found { detail, owed: facts.owed })
+}
+
+/// What of an event is read without its headers and its body, from [`FACT_COLUMNS`].
+pub(crate) struct Facts {
+    pub(crate) id: EventId,
+    pub(crate) origin: Origin,
+    pub(crate) event_type: Option<EventType>,
+    pub(crate) external_id: Option<String>,
+    pub(crate) received_at: Timestamp,
+    pub(crate) window: SendWindow,
+    pub(crate) owed: Vec<NewDelivery>,
+}
+
+pub(crate) fn read_facts(row: &Row<'_>) -> rusqlite::Result<Facts> {
+    let (source, key): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
+    let source = source.map(|id| SourceId::from_u64(uint(id)));
+    let event_type: Option<String> = row.get(3)?;
+    let event_type = event_type.map(|text| EventType::parse(&text).map_err(|_| corrupt("a type")));
+    let (deliver_at, expires_at): (Option<i64>, Option<i64>) = (row.get(6)?, row.get(7)?);
+    let deliveries: String = row.get(8)?;
+    Ok(Facts {
+        id: EventId::from_u64(uint(row.get(0)?)),
+        origin: Origin::from_parts(source, key.map(|id| ApiKeyId::from_u64(uint(id)))),
+        event_type: event_type.transpose()?,
+        external_id: row.get(4)?,
+        received_at: read_time(row.get(5)?),
+        window: SendWindow { deliver_at: deliver_at.map(read_time), expires_at: expires_at.map(read_time) },
+        owed: deliveries_from_text(&deliveries).ok_or_else(|| corrupt("a fan-out"))?,
+    })
+}
+
+fn read_next(word: &str, due: Option<i64>) -> rusqlite::Result<Next> {
+    next_from_words(word, due.map(read_time)).ok_or_else(|| corrupt("what follows"))
 }
 
 fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
@@ -205,7 +209,7 @@ fn read_attempt(row: &Row<'_>) -> rusqlite::Result<Attempt> {
         started_at: read_time(row.get(5)?),
         outcome: Outcome::from_word(&outcome).ok_or_else(|| corrupt("an outcome"))?,
         status: row.get(7)?,
-        next: next_from_words(&next, next_due.map(read_time)).ok_or_else(|| corrupt("what follows"))?,
+        next: read_next(&next, next_due)?,
         problem: read_problem(row)?,
         timing: read_timing(row)?,
         request_headers: Headers::from_text(row.get(17)?),

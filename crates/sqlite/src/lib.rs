@@ -11,6 +11,7 @@ mod configuration;
 mod dead_letters;
 mod error;
 mod history;
+mod listing;
 mod lock;
 mod open;
 mod reader;
@@ -19,6 +20,7 @@ mod retention;
 mod rows;
 mod segment;
 mod statements;
+mod stats;
 mod writer;
 
 pub use error::OpenError;
@@ -28,12 +30,12 @@ pub use open::SqliteOptions;
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
-use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Store,
+    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Stats, Store,
     StoreError, Vault,
 };
 use reader::Readers;
@@ -131,11 +133,23 @@ impl Store for SqliteStore {
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
-        self.readers.run(move |reader| history::events(reader, query)).await
+        self.readers.run(move |reader| listing::events(reader, &query)).await
     }
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         self.readers.run(move |reader| history::event(reader, account, event)).await
+    }
+
+    async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError> {
+        self.readers.run(move |reader| history::event_of(reader, account, delivery)).await
+    }
+
+    async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
+        self.readers.run(move |reader| stats::read(reader, account)).await
     }
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {

@@ -2,12 +2,14 @@
 
 use crate::open::SqliteOptions;
 use crate::reader::Reader;
-use crate::rows::{int, time};
+use crate::rows::{int, time, uint};
 use crate::segment::{self, Listed, Segments};
-use postrider_core::id::DestinationId;
+use crate::stats;
+use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::DeathReason;
 use postrider_core::time::Timestamp;
+use postrider_store::StatsChange;
 use rusqlite::{Connection, params};
 
 /// A segment that could be dropped.
@@ -80,6 +82,7 @@ fn bury_in(
     limit: usize,
 ) -> rusqlite::Result<usize> {
     let change = segment.transaction()?;
+    stats::write(&change, &counted(&change, destination, now, limit)?)?;
     let (destination, limit) = (int(destination.as_u64()), int(limit as u64));
     change.execute(
         "INSERT OR IGNORE INTO dead_letters
@@ -96,6 +99,28 @@ fn bury_in(
     )?;
     change.commit()?;
     Ok(buried)
+}
+
+/// What blocks its line was given up on before, and is not counted again.
+fn counted(
+    change: &Connection,
+    destination: DestinationId,
+    now: Timestamp,
+    limit: usize,
+) -> rusqlite::Result<StatsChange> {
+    let mut select = change.prepare_cached(
+        "SELECT account_id, attempts, due_at FROM queue WHERE destination_id = ?1
+         ORDER BY priority, lane, place, delivery_id LIMIT ?2",
+    )?;
+    let mut rows = select.query([int(destination.as_u64()), int(limit as u64)])?;
+    let mut counted = StatsChange::default();
+    while let Some(row) = rows.next()? {
+        let (account, attempts, due_at): (i64, u32, Option<i64>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if due_at != Some(time(Timestamp::MAX)) {
+            counted.buried(AccountId::from_u64(uint(account)), attempts, now);
+        }
+    }
+    Ok(counted)
 }
 
 #[cfg(test)]

@@ -49,15 +49,22 @@ pub(crate) fn load(reader: &mut Reader, line: Line, limit: usize) -> rusqlite::R
         Lane::Ordered(key) => (int(key.as_u64()), int(key.as_u64())),
         Lane::Fresh | Lane::Retry | Lane::Replay => (0, i64::MAX),
     };
-    // Of these, all that a later segment holds comes behind.
-    let as_accepted = matches!(line.lane, Lane::Fresh | Lane::Ordered(_));
+    let (from, mut to) = (from, to);
     let mut tickets: Vec<Ticket> = Vec::new();
     for segment in reader.segments()? {
-        if as_accepted && tickets.len() >= limit {
-            break;
-        }
         if let Some(segment) = reader.segment(segment.number)? {
             tickets.extend(load_from(segment, line, from..=to, limit)?);
+        }
+        if tickets.len() < limit {
+            continue;
+        }
+        tickets.sort_unstable_by_key(Ticket::place);
+        tickets.truncate(limit);
+        match line.lane {
+            // All that a later segment holds comes behind.
+            Lane::Ordered(_) => break,
+            // What a later segment adds must be due before the last of these: most often that is nothing.
+            Lane::Fresh | Lane::Retry | Lane::Replay => to = tickets.last().map_or(to, |last| time(last.due)),
         }
     }
     tickets.sort_unstable_by_key(Ticket::place);

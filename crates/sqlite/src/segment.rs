@@ -6,6 +6,7 @@
 use crate::error::{OpenError, store_error};
 use crate::open::{connect, database_error};
 use crate::rows::{int, read_time, time, uint};
+use crate::stats;
 use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::time::Timestamp;
@@ -189,11 +190,19 @@ impl Segments {
         Ok(path(&self.directory, sealed))
     }
 
-    /// Deletes sealed segments with their files.
-    pub(crate) fn forget(&mut self, live: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
+    /// Deletes sealed segments with their files, and keeps what they counted.
+    pub(crate) fn forget(
+        &mut self,
+        live: &mut Connection,
+        numbers: &[i64],
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
         let open = self.number();
         for number in numbers.iter().copied().filter(|number| *number != open) {
-            live.execute("DELETE FROM segments WHERE number = ?1", [number])?;
+            let change = live.transaction()?;
+            stats::keep(&change, self.connection(number)?, now)?;
+            change.execute("DELETE FROM segments WHERE number = ?1", [number])?;
+            change.commit()?;
             self.sealed.retain(|(known, _)| *known != number);
             remove_files(&path(&self.directory, number));
             tracing::info!(number, "dropped a segment past its retention");

@@ -3,6 +3,7 @@
 use crate::rows::{int, place, time};
 use postrider_core::delivery::{Lane, Ticket};
 use postrider_core::id::AccountId;
+use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_to_text, next_to_words};
 use postrider_store::{Attempt, NewEvent};
 use rusqlite::{CachedStatement, Connection, params};
@@ -13,13 +14,14 @@ pub(crate) struct Statements<'c> {
     attempt: CachedStatement<'c>,
     owe: CachedStatement<'c>,
     remove: CachedStatement<'c>,
+    remove_owed: CachedStatement<'c>,
 }
 
 impl<'c> Statements<'c> {
     pub(crate) fn new(segment: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Statements {
             event: segment
-                .prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?,
+                .prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?,
             attempt: segment.prepare_cached(
                 "INSERT OR IGNORE INTO attempts VALUES
                  (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
@@ -30,6 +32,10 @@ impl<'c> Statements<'c> {
             remove: segment.prepare_cached(
                 "DELETE FROM queue WHERE destination_id = ?1 AND priority = ?2 AND lane = ?3 AND place = ?4 AND delivery_id = ?5",
             )?,
+            remove_owed: segment.prepare_cached(
+                "DELETE FROM queue WHERE destination_id = ?1 AND priority = ?2 AND lane = ?3 AND place = ?4 AND delivery_id = ?5
+                 AND due_at IS NOT ?6",
+            )?,
         })
     }
 
@@ -37,13 +43,16 @@ impl<'c> Statements<'c> {
         self.event.execute(params![
             int(event.id.as_u64()),
             int(event.content.account.as_u64()),
-            int(event.source.as_u64()),
+            event.content.origin.source().map(|id| int(id.as_u64())),
+            event.content.origin.key().map(|id| int(id.as_u64())),
             event.content.event_type.as_ref().map(|known| known.as_str()),
             event.external_id,
             event.replay_of.map(|id| int(id.as_u64())),
             time(event.content.received_at),
-            event.content.headers.as_text(),
+            event.content.window.deliver_at.map(time),
+            event.content.window.expires_at.map(time),
             deliveries_to_text(&event.deliveries),
+            event.content.headers.as_text(),
             &event.content.body[..],
         ])?;
         Ok(())
@@ -105,6 +114,19 @@ impl<'c> Statements<'c> {
             ticket.line.lane.number(),
             place(ticket),
             int(ticket.delivery.as_u64()),
+        ])?;
+        Ok(removed > 0)
+    }
+
+    /// The same, unless it stands there only because its line waits for it.
+    pub(crate) fn remove_owed(&mut self, ticket: &Ticket) -> rusqlite::Result<bool> {
+        let removed = self.remove_owed.execute(params![
+            int(ticket.line.destination.as_u64()),
+            ticket.line.priority.number(),
+            ticket.line.lane.number(),
+            place(ticket),
+            int(ticket.delivery.as_u64()),
+            time(Timestamp::MAX),
         ])?;
         Ok(removed > 0)
     }

@@ -109,7 +109,7 @@ impl Writer {
                 numbers.push(number);
             }
         }
-        self.segments.forget(&self.live, &numbers)
+        self.segments.forget(&mut self.live, &numbers, now)
     }
 
     /// Notes an orderly stop.

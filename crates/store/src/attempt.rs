@@ -41,6 +41,13 @@ pub struct Attempt {
     pub next: Next,
 }
 
+impl Attempt {
+    /// When it ended.
+    pub fn ended_at(&self) -> Timestamp {
+        self.started_at.after(self.timing.total)
+    }
+}
+
 /// How long each part of an attempt took. A part that did not happen is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {

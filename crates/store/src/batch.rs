@@ -2,8 +2,11 @@
 
 use crate::attempt::Attempt;
 use crate::event::EventContent;
+use crate::origin::Origin;
 use postrider_core::delivery::{Line, OrderKey, Priority, Ticket};
-use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId};
+use postrider_core::outcome::DeathReason;
+use postrider_core::time::Timestamp;
 use std::sync::Arc;
 
 /// What goes into one commit. Ids grow from batch to batch.
@@ -13,6 +16,8 @@ pub struct Batch {
     pub events: Vec<NewEvent>,
     /// Attempts that ended.
     pub finished: Vec<Finished>,
+    /// What was given up on without an attempt.
+    pub given_up: Vec<GivenUp>,
 }
 
 /// What became of each event of a batch, in its order.
@@ -36,10 +41,9 @@ pub enum Acceptance {
 /// An event to accept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {
-    /// Its id.
+    /// Its id, made when it was received or later. The ids of its deliveries follow it, before that of any other
+    /// event of the same node: so the event of a delivery is found by the delivery's id alone.
     pub id: EventId,
-    /// Where it came in.
-    pub source: SourceId,
     /// The sender's own id of it, if it gave one.
     pub external_id: Option<String>,
     /// What must be sent; shared with the sender, which need not read it back.
@@ -52,7 +56,7 @@ pub struct NewEvent {
     pub deliveries: Vec<NewDelivery>,
 }
 
-/// A key within a source, bound to a body.
+/// A key within an origin, bound to a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// Hash of the key.
@@ -77,6 +81,14 @@ pub struct NewDelivery {
 }
 
 impl NewEvent {
+    /// Within which a key is known: its source or, for what is sent through the API, its account. No id is of both.
+    pub fn idempotency_scope(&self) -> u64 {
+        match self.content.origin {
+            Origin::Source(id) => id.as_u64(),
+            Origin::Api(_) => self.content.account.as_u64(),
+        }
+    }
+
     /// The tickets of all that is owed for it.
     pub fn tickets(&self) -> impl Iterator<Item = Ticket> + '_ {
         self.deliveries.iter().map(|owed| Ticket {
@@ -85,11 +97,28 @@ impl NewEvent {
             route: owed.route,
             line: Line::first(owed.destination, owed.priority, owed.order),
             priority: owed.priority,
-            due: self.content.received_at,
+            due: self.content.due(),
             attempts: 0,
             bytes: u32::try_from(self.content.body.len()).unwrap_or(u32::MAX),
         })
     }
+}
+
+/// A delivery that is given up on before anything was sent. It changes nothing when it is owed no longer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenUp {
+    /// Whose account.
+    pub account: AccountId,
+    /// The place in the queue.
+    pub ticket: Ticket,
+    /// Why.
+    pub reason: DeathReason,
+    /// What was wrong, in one sentence.
+    pub last_error: Option<String>,
+    /// When.
+    pub died_at: Timestamp,
+    /// Its ordered line waits for it: it stays in the queue, due never.
+    pub blocks_line: bool,
 }
 
 /// An attempt that ended, with the place its delivery had in the queue.

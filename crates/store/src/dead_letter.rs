@@ -20,8 +20,8 @@ pub struct DeadLetter {
     pub destination: DestinationId,
     /// By which route.
     pub route: RouteId,
-    /// Where its event came in.
-    pub source: SourceId,
+    /// Where its event came in, if it came by a source.
+    pub source: Option<SourceId>,
     /// The type of its event.
     pub event_type: Option<EventType>,
     /// How urgent it was.

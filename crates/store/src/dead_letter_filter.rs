@@ -36,7 +36,7 @@ impl DeadLetterFilter {
     /// Whether a dead letter is meant.
     pub fn matches(&self, letter: &DeadLetter) -> bool {
         self.destination.is_none_or(|destination| letter.destination == destination)
-            && self.source.is_none_or(|source| letter.source == source)
+            && self.source.is_none_or(|source| letter.source == Some(source))
             && self.reason.is_none_or(|reason| letter.reason == reason)
             && self.since.is_none_or(|since| letter.died_at >= since)
             && self.until.is_none_or(|until| letter.died_at < until)

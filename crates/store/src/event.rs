@@ -3,10 +3,12 @@
 use crate::attempt::Attempt;
 use crate::batch::NewDelivery;
 use crate::headers::Headers;
+use crate::origin::{Origin, SendWindow};
 use bytes::Bytes;
 use postrider_core::delivery::{DeliveryStatus, Priority};
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId};
+use postrider_core::map::IdMap;
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
 
@@ -15,6 +17,8 @@ use postrider_core::time::Timestamp;
 pub struct EventContent {
     /// Whose it is.
     pub account: AccountId,
+    /// Where it comes from.
+    pub origin: Origin,
     /// Headers as they came, without credentials.
     pub headers: Headers,
     /// The bytes as they came.
@@ -23,6 +27,8 @@ pub struct EventContent {
     pub event_type: Option<EventType>,
     /// When it came.
     pub received_at: Timestamp,
+    /// When it may be sent.
+    pub window: SendWindow,
 }
 
 /// Where one delivery of an event stands.
@@ -32,6 +38,8 @@ pub struct DeliveryState {
     pub id: DeliveryId,
     /// To whom.
     pub destination: DestinationId,
+    /// By which route.
+    pub route: RouteId,
     /// How urgent it is.
     pub priority: Priority,
     /// Where it stands.
@@ -49,8 +57,6 @@ pub struct DeliveryState {
 pub struct EventDetail {
     /// Its id.
     pub id: EventId,
-    /// Where it came in.
-    pub source: SourceId,
     /// The sender's own id of it.
     pub external_id: Option<String>,
     /// Of which event it is a replay.
@@ -61,35 +67,61 @@ pub struct EventDetail {
     pub body_bytes: usize,
     /// All that was owed for it.
     pub deliveries: Vec<DeliveryState>,
-    /// All attempts, oldest first.
+    /// All attempts, oldest first. A list leaves them out: its deliveries tell how many there were.
     pub attempts: Vec<Attempt>,
 }
 
+impl EventContent {
+    /// When it is first due.
+    pub fn due(&self) -> Timestamp {
+        self.window.due(self.received_at)
+    }
+}
+
+/// What is known of a delivery's attempts.
+#[derive(Clone, Copy, Default)]
+struct Tried {
+    attempts: u32,
+    last: Option<Next>,
+}
+
 impl DeliveryState {
-    /// Where a delivery stands, from its attempts (of all deliveries of the event, oldest first) and its dead
-    /// letter, discarded or not. The queue is not asked: a delivery that is neither delivered nor dead is owed. One
-    /// whose last attempt was its end and that has no dead letter was revived.
+    /// Where the deliveries of an event stand, from what followed their attempts (of all of them, oldest first) and
+    /// their dead letters, discarded or not. The queue is not asked: a delivery that is neither delivered nor dead is
+    /// owed. One whose last attempt was its end and that has no dead letter was revived.
     pub fn derive(
-        owed: NewDelivery,
-        accepted_at: Timestamp,
-        attempts: &[Attempt],
-        dead: Option<DeathReason>,
-    ) -> Self {
-        let own = || attempts.iter().filter(|attempt| attempt.delivery == owed.id);
-        let (status, next_attempt_at) = match (dead, own().next_back().map(|last| last.next)) {
+        owed: &[NewDelivery],
+        first_due: Timestamp,
+        attempts: impl Iterator<Item = (DeliveryId, Next)>,
+        dead: &IdMap<DeliveryId, DeathReason>,
+    ) -> Vec<Self> {
+        let mut tried: IdMap<DeliveryId, Tried> = IdMap::default();
+        for (delivery, next) in attempts {
+            let known = tried.entry(delivery).or_default();
+            known.attempts = known.attempts.saturating_add(1);
+            known.last = Some(next);
+        }
+        let known = |id| tried.get(&id).copied().unwrap_or_default();
+        owed.iter()
+            .map(|owed| DeliveryState::of(owed, first_due, known(owed.id), dead.get(&owed.id).copied()))
+            .collect()
+    }
+
+    fn of(owed: &NewDelivery, first_due: Timestamp, tried: Tried, dead: Option<DeathReason>) -> Self {
+        let (status, next_attempt_at) = match (dead, tried.last) {
             (Some(_), _) => (DeliveryStatus::DeadLetter, None),
             (None, Some(Next::Delivered)) => (DeliveryStatus::Delivered, None),
             (None, Some(Next::Retry { due })) => (DeliveryStatus::RetryScheduled, Some(due)),
             (None, Some(Next::Dead(_))) => (DeliveryStatus::Queued, None),
-            (None, None) => (DeliveryStatus::Queued, Some(accepted_at)),
+            (None, None) => (DeliveryStatus::Queued, Some(first_due)),
         };
-        let attempts = u32::try_from(own().count()).unwrap_or(u32::MAX);
         DeliveryState {
             id: owed.id,
             destination: owed.destination,
+            route: owed.route,
             priority: owed.priority,
             status,
-            attempts,
+            attempts: tried.attempts,
             next_attempt_at,
             reason: dead,
         }

@@ -10,16 +10,20 @@ mod dead_letter;
 mod dead_letter_filter;
 mod error;
 mod event;
+mod event_filter;
 mod headers;
 mod memory;
+mod origin;
 mod query;
 mod replay;
+mod stats;
 mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
-pub use batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
+pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use configuration::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
+    SourceAuth,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
@@ -28,16 +32,19 @@ pub use dead_letter::{
 pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
+pub use event_filter::{EventFacts, EventFilter};
 pub use headers::Headers;
 pub use memory::MemoryStore;
+pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
-use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use std::sync::Arc;
@@ -90,13 +97,26 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<usize, StoreError>;
 
-    /// Events of an account, newest first, with at most [`LIST_BODY_BYTES_MAX`] of each body.
+    /// Events of an account, newest first, with at most [`LIST_BODY_BYTES_MAX`] of each body and without attempts.
+    /// With a filter, at most [`SCAN_EVENTS_MAX`] are looked through; the page says when that was not all.
     ///
     /// [`LIST_BODY_BYTES_MAX`]: postrider_core::limits::LIST_BODY_BYTES_MAX
+    /// [`SCAN_EVENTS_MAX`]: postrider_core::limits::SCAN_EVENTS_MAX
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError>;
 
     /// One event with its deliveries and attempts; `None` when the account has no such event.
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError>;
+
+    /// The event that a delivery is owed for, as [`Store::event`] shows it; `None` when the account has no such
+    /// delivery.
+    async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError>;
+
+    /// What an account came to, or all of them together. No event is looked at for it.
+    async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError>;
 
     /// Dead letters of an account, without those that were discarded.
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError>;

@@ -1,18 +1,19 @@
 //! What is asked of the past and of the queue.
 
-use crate::event::EventDetail;
+use crate::event::{DeliveryState, EventDetail};
+use crate::event_filter::EventFilter;
 use postrider_core::delivery::{DeliveryStatus, Line, Ticket};
-use postrider_core::id::{AccountId, SourceId};
+use postrider_core::id::{AccountId, EventId};
 
 /// Which events of an account to list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct EventQuery {
     /// Whose.
     pub account: AccountId,
-    /// Only of this source.
-    pub source: Option<SourceId>,
-    /// Only in this status.
-    pub status: Option<EventStatus>,
+    /// Only these.
+    pub filter: EventFilter,
+    /// Only what comes behind this one in the list: what is older.
+    pub after: Option<EventId>,
     /// At most so many.
     pub limit: usize,
     /// Leave out so many first.
@@ -33,8 +34,14 @@ pub enum EventStatus {
 pub struct EventPage {
     /// The events.
     pub items: Vec<EventDetail>,
-    /// How many match in all.
+    /// How many match: in all; with a filter, of what was looked through, which begins behind `after`.
     pub total: u64,
+    /// Where the next page begins; `None` when there is none.
+    pub next: Option<EventId>,
+    /// How many events were looked through for a filter.
+    pub scanned: u64,
+    /// There are older events that were not looked through.
+    pub cut: bool,
 }
 
 /// The first deliveries of a line.
@@ -60,9 +67,16 @@ pub struct LineDepth {
 impl EventStatus {
     /// Of an event with these deliveries.
     pub fn of(event: &EventDetail) -> Self {
-        let worst = DeliveryStatus::ALL
-            .into_iter()
-            .find(|status| event.deliveries.iter().any(|delivery| delivery.status == *status));
+        EventStatus::of_deliveries(&event.deliveries)
+    }
+
+    /// The same of its deliveries.
+    pub fn of_deliveries(deliveries: &[DeliveryState]) -> Self {
+        let mut found = [false; DeliveryStatus::ALL.len()];
+        for delivery in deliveries {
+            found[delivery.status as usize] = true;
+        }
+        let worst = DeliveryStatus::ALL.into_iter().find(|status| found[*status as usize]);
         worst.map_or(EventStatus::Accepted, EventStatus::Of)
     }
 

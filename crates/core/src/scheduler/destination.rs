@@ -4,7 +4,6 @@ use super::lanes::{LaneTurns, Rank};
 use super::limiter::{LimitReason, Limiter, Sample};
 use super::ordered::Ordered;
 use super::paging::Rooms;
-use super::rate_gate::RateGate;
 use super::window::Window;
 use super::{Action, Depth, DestinationView, Settings, Verdict, Why};
 use crate::breaker::{Breaker, Circuit, CircuitOrder, Gate, Moved};
@@ -12,6 +11,7 @@ use crate::delivery::{Line, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
 use crate::limits::WINDOW_MAX;
+use crate::rate_gate::RateGate;
 use crate::time::Timestamp;
 use std::time::Duration;
 

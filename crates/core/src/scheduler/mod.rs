@@ -13,7 +13,6 @@ mod lanes;
 mod limiter;
 mod ordered;
 mod paging;
-mod rate_gate;
 mod slots;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::{After, Input, Settings};
 use postrider_core::time::Timestamp;
-use postrider_store::{Acceptance, Batch, Finished, NewDelivery, NewEvent, Receipt, StoreError};
+use postrider_store::{Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ pub(super) struct Commits {
     drafts: Vec<Draft>,
     draft_bytes: usize,
     finished: Vec<Finished>,
+    given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
     /// The last commit failed: events are refused with this until the pause is over.
@@ -44,8 +45,16 @@ impl Commits {
         self.finished.push(finished);
     }
 
+    pub(super) fn take_given_up(&mut self, given_up: GivenUp) {
+        self.given_up.push(given_up);
+    }
+
     pub(super) fn is_idle(&self) -> bool {
-        self.drafts.is_empty() && self.finished.is_empty() && self.replies.is_none()
+        self.is_empty() && self.replies.is_none()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.drafts.is_empty() && self.finished.is_empty() && self.given_up.is_empty()
     }
 
     pub(super) fn resume(&mut self) {
@@ -53,9 +62,7 @@ impl Commits {
     }
 
     fn can_start(&self) -> bool {
-        self.replies.is_none()
-            && self.paused.is_none()
-            && !(self.drafts.is_empty() && self.finished.is_empty())
+        self.replies.is_none() && self.paused.is_none() && !self.is_empty()
     }
 }
 
@@ -68,7 +75,11 @@ impl Dispatcher {
         let drafts = std::mem::take(&mut self.commits.drafts);
         self.commits.draft_bytes = 0;
         let (events, replies) = drafts.into_iter().map(|draft| self.number(draft)).unzip();
-        let batch = Arc::new(Batch { events, finished: std::mem::take(&mut self.commits.finished) });
+        let batch = Arc::new(Batch {
+            events,
+            finished: std::mem::take(&mut self.commits.finished),
+            given_up: std::mem::take(&mut self.commits.given_up),
+        });
         self.commits.replies = Some(replies);
         self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
@@ -91,7 +102,6 @@ impl Dispatcher {
         };
         let event = NewEvent {
             id,
-            source: draft.source,
             external_id: draft.external_id,
             content: draft.content,
             replay_of: draft.replay_of,
@@ -112,6 +122,9 @@ impl Dispatcher {
                 for finished in &batch.finished {
                     self.settled(finished);
                 }
+                for given_up in &batch.given_up {
+                    self.gave_up(given_up);
+                }
                 let accounts = batch.events.iter().map(|event| event.content.account);
                 self.admission.took(accounts, &self.scheduler, &self.catalog);
             }
@@ -127,7 +140,10 @@ impl Dispatcher {
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
         if !duplicate {
-            self.cache.insert(event.id, Arc::clone(&event.content), event.deliveries.len());
+            // What is sent much later would only take the place of what is sent now.
+            if event.content.due() <= self.now {
+                self.cache.insert(event.id, Arc::clone(&event.content), event.deliveries.len());
+            }
             event.tickets().for_each(|ticket| self.step(Input::Owed(ticket)));
         }
     }
@@ -170,7 +186,7 @@ impl Dispatcher {
     }
 
     /// Its lines stopped waiting for dead letters after this one was decided and before it was on disk.
-    fn release(&mut self, destination: DestinationId) {
+    pub(super) fn release(&mut self, destination: DestinationId) {
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
             let released = store.release(destination).await;
@@ -180,10 +196,9 @@ impl Dispatcher {
 
     /// The dead letter is on disk; its line in the file is a convenience.
     fn note_death(&self, finished: &Finished) {
-        if let (Next::Dead(_), Some(file)) = (finished.attempt.next, &self.dead_letter_file) {
-            let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
-            let destination = catalog.destination(finished.account, finished.ticket.line.destination);
-            file.note(finished, destination.map(|found| found.url.clone()));
+        if let Next::Dead(_) = finished.attempt.next {
+            let last_error = finished.attempt.problem.as_ref().map(|problem| problem.sentence.clone());
+            self.note_dead_letter(finished.account, &finished.ticket, finished.attempt.number, last_error);
         }
     }
 
@@ -202,6 +217,7 @@ impl Dispatcher {
         }
         tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
+        self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
         self.commits.paused = Some(refusal);
         self.work.push(Box::pin(async {
             tokio::time::sleep(PAUSE).await;

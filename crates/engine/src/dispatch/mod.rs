@@ -4,6 +4,7 @@
 //! After a commit its events go straight to the scheduler, and its outcomes give their slots back, never before.
 
 mod commits;
+mod expiry;
 mod outcomes;
 mod sends;
 
@@ -60,7 +61,7 @@ enum Done {
     Paused,
     Page(Line, Result<Page, StoreError>),
     Keys(DestinationId, Result<Page, StoreError>),
-    Content(Ticket, Result<Option<EventContent>, StoreError>),
+    Content(Ticket, Result<Option<Arc<EventContent>>, StoreError>),
     Kept(Result<(), StoreError>),
     Released(DestinationId, Result<Depth, StoreError>),
 }

@@ -82,7 +82,8 @@ impl Dispatcher {
             status: report.trace.status,
             retry_after: report.retry_after,
             attempts: report.ticket.attempts + 1,
-            accepted_at: report.content.received_at,
+            owed_since: report.content.due(),
+            expires_at: report.content.window.expires_at,
         };
         outcome::next(&policy, finding, self.now, Chance::new(random_bits()))
     }

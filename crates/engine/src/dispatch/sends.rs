@@ -7,7 +7,7 @@ use postrider_core::delivery::{Line, OrderKey, Ticket};
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
-use postrider_store::{ErrorKind, EventContent, Problem, StoreError};
+use postrider_store::{ErrorKind, EventContent, Origin, Problem, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -58,6 +58,9 @@ impl Dispatcher {
     }
 
     fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+        if content.window.is_over(self.now) {
+            return self.expire(ticket, content.account);
+        }
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);
         drop(catalog);
@@ -89,17 +92,17 @@ impl Dispatcher {
             if !delay.is_zero() {
                 tokio::time::sleep(delay).await;
             }
-            Done::Content(ticket, store.content(ticket.event).await)
+            Done::Content(ticket, store.content(ticket.event).await.map(|found| found.map(Arc::new)))
         }));
     }
 
     pub(super) fn content_loaded(
         &mut self,
         ticket: Ticket,
-        result: Result<Option<EventContent>, StoreError>,
+        result: Result<Option<Arc<EventContent>>, StoreError>,
     ) {
         match result {
-            Ok(Some(content)) => self.hand_over(ticket, Arc::new(content)),
+            Ok(Some(content)) => self.hand_over(ticket, content),
             Ok(None) => {
                 let finished = self.record(self.without_content(ticket));
                 self.commits.take_finished(finished);
@@ -119,10 +122,12 @@ impl Dispatcher {
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
             account: AccountId::from_u64(0),
+            origin: Origin::Api(None),
             headers: Default::default(),
             body: bytes::Bytes::new(),
             event_type: None,
             received_at: now,
+            window: Default::default(),
         };
         AttemptReport {
             worker: 0,

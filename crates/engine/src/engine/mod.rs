@@ -3,6 +3,7 @@
 mod activity;
 mod changes;
 mod fault;
+mod intake;
 mod reading;
 mod start;
 
@@ -11,19 +12,17 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
-use crate::expression::Facts;
-use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
+use crate::ingest::{Draft, IngestError};
 use crate::replay::Replays;
-use crate::routing;
 use crate::send::Connector;
 pub use activity::Activity;
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, EventId, IdGenerator};
+use postrider_core::id::{AccountId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{Source, Store, StoreError};
+use postrider_store::{Store, StoreError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -153,58 +152,6 @@ impl Engine {
     pub fn admit(&self, account: AccountId) -> Result<(), IngestError> {
         self.ready()?;
         Ok(self.admission.admit(account, self.clock.now())?)
-    }
-
-    /// Takes an event in. Once this is `Ok`, the event and all that is owed for it are on disk.
-    pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
-        let matching = self.catalog().matching(source, arrival.event_type.as_ref());
-        let owed = routing::owed(
-            &matching,
-            &Facts::new(arrival.event_type.as_ref(), source, &arrival.headers, &arrival.body),
-        );
-        let (reply, answer) = Reply::channel();
-        self.submit(ingest::draft(source, arrival, owed, self.clock.now(), reply), answer).await
-    }
-
-    /// Takes an event of the past in again, for the routes of today. `None` when there is no such event.
-    pub async fn replay(
-        &self,
-        account: AccountId,
-        event: EventId,
-    ) -> Result<Option<Accepted>, ChangeError<IngestError>> {
-        let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
-            return Ok(None);
-        };
-        let source = self.catalog().source(account, found.source).cloned();
-        let again = |source: Arc<Source>| {
-            let content = &found.content;
-            let matching = self.catalog().matching(&source, content.event_type.as_ref());
-            let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);
-            routing::owed(&matching, &facts)
-        };
-        let owed = source.map(again).unwrap_or_default();
-        let (reply, answer) = Reply::channel();
-        let mut content = found.content;
-        content.received_at = self.clock.now();
-        let draft = Draft {
-            source: found.source,
-            external_id: found.external_id,
-            content: Arc::new(content),
-            replay_of: Some(event),
-            idempotency: None,
-            owed,
-            reply,
-        };
-        self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
-    }
-
-    async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
-        self.admit(draft.content.account)?;
-        self.drafts.try_send(draft).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
-            mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
-        })?;
-        answer.await.unwrap_or(Err(IngestError::Unavailable))
     }
 
     /// A dispatcher that is gone needs to be told nothing.

@@ -5,6 +5,7 @@ use crate::dead_letters::DeadLetters;
 use crate::replay::Replays;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, EventId};
+use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError};
 use std::sync::Arc;
 
@@ -22,16 +23,15 @@ impl Engine {
     /// Events of an account, newest first.
     pub async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
         let activity = self.activity().await;
-        let wanted = query.status;
+        let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
-        let mut page = match wanted {
-            Some(EventStatus::Of(DeliveryStatus::Delivering)) => self.delivering(query, &activity).await?,
-            _ => self.store.events(query).await?,
+        let delivering = wanted.status == Some(EventStatus::Of(DeliveryStatus::Delivering));
+        let mut page = match delivering {
+            true => self.delivering(query, &activity).await?,
+            false => self.store.events(query).await?,
         };
         page.items.iter_mut().for_each(|event| overlay(event, &activity));
-        if let Some(status) = wanted {
-            page.items.retain(|event| EventStatus::of(event) == status);
-        }
+        page.items.retain(|event| wanted.status.is_none_or(|status| EventStatus::of(event) == status));
         Ok(page)
     }
 
@@ -40,13 +40,23 @@ impl Engine {
         events.sort_unstable_by(|a, b| b.cmp(a));
         let mut page = EventPage::default();
         for id in events {
-            let Some(event) = self.store.event(query.account, id).await? else { continue };
-            if query.source.is_some_and(|source| source != event.source) {
+            let Some(mut event) = self.store.event(query.account, id).await? else { continue };
+            overlay(&mut event, activity);
+            page.scanned += 1;
+            let behind = query.after.is_none_or(|after| id < after);
+            if !behind || !query.filter.matches(&event) {
                 continue;
             }
             page.total += 1;
-            if page.total > query.offset as u64 && page.items.len() < query.limit {
+            if page.total <= query.offset as u64 {
+                continue;
+            }
+            if page.items.len() < query.limit {
+                event.content.body.truncate(LIST_BODY_BYTES_MAX);
+                event.attempts.clear();
                 page.items.push(event);
+            } else {
+                page.next = page.items.last().map(|last| last.id);
             }
         }
         Ok(page)

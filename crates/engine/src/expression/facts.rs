@@ -6,7 +6,7 @@ use cel::common::types::{
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use postrider_core::event::EventType;
-use postrider_store::{Headers, Source};
+use postrider_store::Headers;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -28,13 +28,13 @@ pub(crate) struct Facts<'e> {
 impl<'e> Facts<'e> {
     pub(crate) fn new(
         event_type: Option<&'e EventType>,
-        source: &'e Source,
+        source: &'e str,
         headers: &'e Headers,
         body: &'e [u8],
     ) -> Self {
         Facts {
             event_type,
-            source: &source.name,
+            source,
             headers,
             body,
             event_value: OnceLock::new(),

@@ -16,6 +16,7 @@ fn source() -> Source {
         token: String::new(),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at: Timestamp::ZERO,
     }
@@ -25,7 +26,7 @@ fn source() -> Source {
 fn with_body<T>(body: &[u8], look: impl FnOnce(&Facts<'_>) -> T) -> T {
     let (event_type, source) = (EventType::parse("payment.failed").unwrap(), source());
     let headers: Headers = [("X-Tenant", "acme"), ("x-tag", "a"), ("X-Tag", "b")].into_iter().collect();
-    look(&Facts::new(Some(&event_type), &source, &headers, body))
+    look(&Facts::new(Some(&event_type), &source.name, &headers, body))
 }
 
 const BODY: &[u8] =

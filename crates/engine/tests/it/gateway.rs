@@ -76,6 +76,7 @@ async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
         token: "token".into(),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at,
     };
@@ -91,7 +92,14 @@ pub(crate) async fn change(engine: &Arc<Engine>, changes: Vec<Change>) {
 
 /// An event with this body and nothing else.
 pub(crate) fn arrival(body: impl Into<Bytes>) -> Arrival {
-    Arrival { event_type: None, external_id: None, headers: Default::default(), body: body.into() }
+    Arrival {
+        event_type: None,
+        external_id: None,
+        headers: Default::default(),
+        body: body.into(),
+        window: Default::default(),
+        priority: None,
+    }
 }
 
 /// The same delay after each of so many attempts, not spread.

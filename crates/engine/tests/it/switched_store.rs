@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
-use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
     EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, OwedAgain, Page, Receipt, Replay,
-    Revival, Store, StoreError,
+    Revival, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -176,6 +176,18 @@ impl Store for SwitchedStore {
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         self.inner.event(account, event).await
+    }
+
+    async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError> {
+        self.inner.event_of(account, delivery).await
+    }
+
+    async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
+        self.inner.stats(account).await
     }
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {

@@ -1,23 +1,37 @@
-//! Who is calling: an account by its key, or the operator by the admin key.
+//! Who is calling, and whether they may make this call: an account by its key, or the operator by the admin key.
 
 use super::App;
+use super::access::{self, Power};
 use super::error::ApiError;
 use crate::serve::admin_key::hash;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, MatchedPath};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use postrider_core::id::AccountId;
+use postrider_store::Scope;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
-/// An authenticated caller and the account it acts for.
+/// An authenticated caller who may make this call, and the account it acts for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) account: AccountId,
-    pub(crate) admin: bool,
+    pub(crate) scope: Scope,
 }
 
-/// With the admin key, the account to act for; the first one when absent.
+impl Caller {
+    /// Whether it is the operator.
+    pub(crate) fn is_admin(self) -> bool {
+        self.scope == Scope::Admin
+    }
+
+    /// Whether it could do this as well.
+    pub(crate) fn has(self, power: Power) -> bool {
+        power.is_held_by(self.scope)
+    }
+}
+
+/// With an admin key, the account to act for; the key's own when absent, and the first one for the gateway's key.
 const ACCOUNT_HEADER: &str = "postrider-account";
 
 impl FromRequestParts<Arc<App>> for Caller {
@@ -48,21 +62,31 @@ fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(ApiError::unauthorized());
     }
-    let hash = hash(key.trim());
-    if bool::from(hash.ct_eq(&app.admin_hash)) {
-        return admin(parts, app);
+    let caller = by_key(&hash(key.trim()), app)?;
+    let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let power = access::power_of(&parts.method, path).unwrap_or(Power::Operate);
+    if !caller.has(power) {
+        return Err(ApiError::scope_needed(power.scope_needed(), caller.scope));
     }
-    // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
-    let catalog = app.engine.catalog();
-    let key = catalog.api_key(&hash).ok_or_else(ApiError::unauthorized)?;
-    Ok(Caller { account: key.account, admin: false })
+    if caller.is_admin() { on_behalf(caller, parts, app) } else { Ok(caller) }
 }
 
-fn admin(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-    let Some(asked) = parts.headers.get(ACCOUNT_HEADER) else {
-        return Ok(Caller { account: app.first.account, admin: true });
-    };
+/// A key that is unknown, revoked or expired is told the same.
+fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
+    if bool::from(hash.ct_eq(&app.admin_hash)) {
+        return Ok(Caller { account: app.first.account, scope: Scope::Admin });
+    }
+    let now = app.engine.clock().now();
+    // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
+    let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
+    known.note_use(now);
+    app.rates.pass(known.key.id.as_u64(), known.key.rate_limit, now)?;
+    Ok(Caller { account: known.key.account, scope: known.key.scope })
+}
+
+fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+    let Some(asked) = parts.headers.get(ACCOUNT_HEADER) else { return Ok(caller) };
     let account = asked.to_str().ok().and_then(|text| AccountId::parse(text).ok());
     let account = account.filter(|id| app.engine.catalog().account(*id).is_some());
-    account.map(|account| Caller { account, admin: true }).ok_or_else(|| ApiError::not_found("account"))
+    account.map(|account| Caller { account, ..caller }).ok_or_else(|| ApiError::not_found("account"))
 }

@@ -4,6 +4,10 @@ use super::auth::Caller;
 use super::error::ApiError;
 use super::events::{LIMIT_DEFAULT, LIMIT_MAX, Parameters, number, only_parameters};
 use super::fields::{Fields, Segment};
+use super::refusal::{Body, Conflict, Keyed, Queried, Stored};
+use super::request::{self, Nothing};
+use super::view::Data;
+use super::view::word::DeathReason;
 use super::{App, Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
@@ -15,13 +19,30 @@ use postrider_store::{
     Attempt, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery,
     FILTER_FIELDS,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// The filter's fields that fit into a query.
 pub(crate) const FILTER_PARAMETERS: [&str; 6] =
     ["destination_id", "source_id", "event_type", "reason", "since", "until"];
 
+/// List dead letters
+///
+/// Newest first.
+#[utoipa::path(
+    get, path = "/v1/dead-letters", operation_id = "list_dead_letters", tag = "dead letters",
+    params(
+        ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
+        ("source_id" = Option<String>, Query, description = "Of an event that came in here."),
+        ("event_type" = Option<String>, Query, description = "Of an event of such a type; a pattern."),
+        ("reason" = Option<DeathReason>, Query, description = "Given up on for this."),
+        ("since" = Option<String>, Query, description = "Given up on then or later."),
+        ("until" = Option<String>, Query, description = "Given up on before that."),
+        ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before.")
+    ),
+    responses((status = 200, description = "A page of dead letters.", body = Data<view::DeadLetterPage>), Keyed, Queried, Stored)
+)]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
@@ -35,11 +56,17 @@ pub(crate) async fn list(
         limit: number(&parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?,
     };
     let page = app.engine.dead_letters().list(query).await?;
-    let items: Vec<Value> = page.items.iter().map(|letter| shown(&app, letter)).collect();
+    let items = page.items.iter().map(|letter| shown(&app, letter)).collect();
     let next = page.next.map(|next| format!("{}-{}", next.died_at.unix_ms(), next.delivery));
-    Ok(view::data(StatusCode::OK, &json!({ "items": items, "next_cursor": next })))
+    Ok(view::data(StatusCode::OK, &view::DeadLetterPage { items, next_cursor: next }))
 }
 
+/// Get a dead letter with its event and attempts
+#[utoipa::path(
+    get, path = "/v1/dead-letters/{id}", operation_id = "get_dead_letter", tag = "dead letters",
+    params(("id" = String, Path, description = "The id of the delivery.")),
+    responses((status = 200, description = "The dead letter.", body = Data<view::DeadLetter>), Keyed, Stored)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
@@ -48,13 +75,19 @@ pub(crate) async fn get(
     let letter = app.engine.dead_letters().find(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
     let event = app.engine.event(caller.account, letter.event).await?.ok_or_else(not_found)?;
     let own = |attempt: &&Attempt| attempt.delivery == letter.delivery;
-    let attempts: Vec<Value> = event.attempts.iter().filter(own).map(view::attempt).collect();
+    let attempts = event.attempts.iter().filter(own).map(view::Attempt::of).collect();
     let mut object = shown(&app, &letter);
-    object["event"] = view::event(&event);
-    object["attempts"] = attempts.into();
+    object.event = Some(view::Event::of(&event));
+    object.attempts = Some(attempts);
     Ok(view::data(StatusCode::OK, &object))
 }
 
+/// Discard a dead letter
+#[utoipa::path(
+    delete, path = "/v1/dead-letters/{id}", operation_id = "discard_dead_letter", tag = "dead letters",
+    params(("id" = String, Path, description = "The id of the delivery.")),
+    responses((status = 204, description = "It is discarded."), Keyed, Stored)
+)]
 pub(crate) async fn discard(
     State(app): Shared,
     caller: Caller,
@@ -67,6 +100,12 @@ pub(crate) async fn discard(
     }
 }
 
+/// Discard all dead letters that match
+#[utoipa::path(
+    post, path = "/v1/dead-letters/discard", operation_id = "discard_dead_letters", tag = "dead letters",
+    request_body = request::DeadLetterFilter,
+    responses((status = 200, description = "How many were discarded.", body = Data<view::Discarded>), Keyed, Body, Stored)
+)]
 pub(crate) async fn discard_matching(
     State(app): Shared,
     caller: Caller,
@@ -76,9 +115,18 @@ pub(crate) async fn discard_matching(
     let object: Map<String, Value> = object.collect();
     fields.finish()?;
     let discarded = app.engine.dead_letters().discard(caller.account, filter("", &object.into())?).await?;
-    Ok(view::data(StatusCode::OK, &json!({ "discarded": discarded })))
+    Ok(view::data(StatusCode::OK, &view::Discarded { discarded }))
 }
 
+/// Send a dead letter again
+///
+/// At once, to the destination that it was owed to.
+#[utoipa::path(
+    post, path = "/v1/dead-letters/{id}/replay", operation_id = "replay_dead_letter", tag = "dead letters",
+    params(("id" = String, Path, description = "The id of the delivery.")),
+    request_body = Nothing,
+    responses((status = 202, description = "It is owed again.", body = Data<view::Requeued>), Keyed, Body, Conflict, Stored)
+)]
 pub(crate) async fn replay(
     State(app): Shared,
     caller: Caller,
@@ -89,7 +137,7 @@ pub(crate) async fn replay(
     fields.finish()?;
     match app.engine.dead_letters().revive(caller.account, id).await? {
         Revived::Owed => {
-            let answer = json!({ "delivery_id": id.to_string(), "status": "queued" });
+            let answer = view::Requeued { delivery_id: id.to_string(), status: "queued" };
             Ok(view::data(StatusCode::ACCEPTED, &answer))
         }
         Revived::Unknown => Err(not_found()),
@@ -123,29 +171,10 @@ pub(crate) fn filter_of_query(
 }
 
 /// A dead letter as a list shows it.
-pub(crate) fn shown(app: &App, letter: &DeadLetter) -> Value {
-    let mut object = json!({
-        "delivery_id": letter.delivery.to_string(),
-        "event_id": letter.event.to_string(),
-        "account_id": letter.account.to_string(),
-        "destination_id": letter.destination.to_string(),
-        "route_id": letter.route.to_string(),
-        "source_id": letter.source.to_string(),
-        "priority": letter.priority.number(),
-        "attempts_count": letter.attempts,
-        "body_bytes": letter.bytes,
-        "reason": letter.reason.as_str(),
-        "last_error": letter.last_error,
-        "died_at": letter.died_at.to_string(),
-    });
-    if let Some(event_type) = &letter.event_type {
-        object["event_type"] = event_type.as_str().into();
-    }
-    if let Some(found) = app.engine.catalog().destination(letter.account, letter.destination) {
-        object["destination_name"] = found.name.as_str().into();
-        object["destination_url"] = found.url.as_str().into();
-    }
-    object
+fn shown(app: &App, letter: &DeadLetter) -> view::DeadLetter {
+    let catalog = app.engine.catalog();
+    let destination = catalog.destination(letter.account, letter.destination);
+    view::DeadLetter::of(letter, destination.map(|found| &**found))
 }
 
 fn cursor(text: &str) -> Result<DeadLetterPosition, ApiError> {

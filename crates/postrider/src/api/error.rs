@@ -6,8 +6,10 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, ReplayError};
-use postrider_store::StoreError;
-use serde_json::json;
+use postrider_store::{Scope, StoreError};
+use serde::Serialize;
+use std::time::Duration;
+use utoipa::ToSchema;
 
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -18,6 +20,24 @@ pub(crate) struct ApiError {
     retry_after_seconds: Option<u32>,
     /// The limit that was reached.
     limit: Option<Limit>,
+}
+
+/// What every refusal answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Refusal {
+    /// One sentence for a person.
+    error: String,
+    /// A word for a program; it does not change.
+    #[schema(example = "invalid_field")]
+    code: &'static str,
+    /// The field at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    field: Option<String>,
+    /// The setting whose limit is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    limit: Option<&'static str>,
 }
 
 /// A full disk or a busy store may be better again after this.
@@ -88,6 +108,20 @@ impl ApiError {
         ApiError::new(StatusCode::FORBIDDEN, "forbidden", sentence)
     }
 
+    /// 403: the key is for something else.
+    pub(crate) fn scope_needed(needed: Scope, shown: Scope) -> Self {
+        let (needed, shown) = (needed.as_str(), shown.as_str());
+        ApiError::forbidden(&format!("This call needs a key of scope {needed}; this key has scope {shown}."))
+    }
+
+    /// 429: a key or a source was used more often than it may be.
+    pub(crate) fn rate_limited(wait: Duration) -> Self {
+        let seconds = u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1);
+        let sentence =
+            format!("This is more often than its rate_limit allows; send it again in {seconds} s.");
+        ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", sentence).retry_after(seconds)
+    }
+
     /// 409: what is asked for cannot be done with this as it stands.
     pub(crate) fn conflict(code: &'static str, sentence: impl Into<String>) -> Self {
         ApiError::new(StatusCode::CONFLICT, code, sentence)
@@ -131,14 +165,13 @@ const fn setting(limit: Limit) -> &'static str {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut body = json!({ "error": self.sentence, "code": self.code });
-        if let Some(field) = &self.field {
-            body["field"] = field.as_str().into();
-        }
-        if let Some(limit) = self.limit {
-            body["limit"] = setting(limit).into();
-        }
-        let mut response = view::json_text(self.status, body.to_string());
+        let body = Refusal {
+            error: self.sentence,
+            code: self.code,
+            field: self.field,
+            limit: self.limit.map(setting),
+        };
+        let mut response = view::json(self.status, &body);
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after_seconds {
             headers.insert(RETRY_AFTER, seconds.into());

@@ -3,13 +3,15 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::Segment;
+use super::refusal::{Conflict, Keyed, Overloaded, Queried, Stored};
+use super::view::Data;
+use super::view::word::{Direction, EventStatus as EventStatusWord};
 use super::{Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{EventId, SourceId};
-use postrider_store::{EventQuery, EventStatus};
-use serde_json::json;
+use postrider_store::{EventFilter, EventQuery, EventStatus};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -18,29 +20,54 @@ const OFFSET_MAX: usize = 1_000_000;
 
 pub(crate) type Parameters = Query<HashMap<String, String>>;
 
+/// List events
+///
+/// Newest first. A list with a filter looks at the newest 20,000 events.
+#[utoipa::path(
+    get, path = "/v1/events", operation_id = "list_events", tag = "events",
+    params(
+        ("source_id" = Option<String>, Query, description = "Of this source."),
+        ("status" = Option<EventStatusWord>, Query, description = "With this status."),
+        ("direction" = Option<Direction>, Query, description = "Which way they go."),
+        ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
+        ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000)
+    ),
+    responses((status = 200, description = "A page of events.", body = Data<view::Page<view::Event>>), Keyed, Queried, Stored)
+)]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let Some(query) = query(caller, &parameters)? else {
-        return Ok(view::data(StatusCode::OK, &json!({ "items": [], "total": 0 })));
-    };
-    let page = app.engine.events(query).await?;
-    let items: Vec<_> = page.items.iter().map(view::event).collect();
-    Ok(view::data(StatusCode::OK, &json!({ "items": items, "total": page.total })))
+    let page = app.engine.events(query(caller, &parameters)?).await?;
+    let items = page.items.iter().map(view::Event::of).collect();
+    Ok(view::data(StatusCode::OK, &view::Page::<view::Event> { items, total: page.total }))
 }
 
+/// Get an event with its attempts
+#[utoipa::path(
+    get, path = "/v1/events/{id}", operation_id = "get_event", tag = "events",
+    params(("id" = String, Path, description = "The id of the event.")),
+    responses((status = 200, description = "The event.", body = Data<view::EventDetail>), Keyed, Stored)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let event = app.engine.event(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
-    let attempts: Vec<_> = event.attempts.iter().map(view::attempt).collect();
-    Ok(view::data(StatusCode::OK, &json!({ "event": view::event(&event), "attempts": attempts })))
+    let attempts = event.attempts.iter().map(view::Attempt::of).collect();
+    Ok(view::data(StatusCode::OK, &view::EventDetail { event: view::Event::of(&event), attempts }))
 }
 
+/// Replay an event
+///
+/// Takes it in again, for the routes of today.
+#[utoipa::path(
+    post, path = "/v1/events/{id}/replay", operation_id = "replay_event", tag = "events",
+    params(("id" = String, Path, description = "The id of the event.")),
+    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Conflict, Overloaded, Stored)
+)]
 pub(crate) async fn replay(
     State(app): Shared,
     caller: Caller,
@@ -49,32 +76,31 @@ pub(crate) async fn replay(
     let id = parse(&id)?;
     let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;
     let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
-    let answer = json!({
-        "original_event_id": id.to_string(),
-        "replay_event_id": accepted.id.to_string(),
-        "status": status,
-    });
+    let answer = view::EventReplay {
+        original_event_id: id.to_string(),
+        replay_event_id: accepted.id.to_string(),
+        status,
+    };
     Ok(view::data(StatusCode::ACCEPTED, &answer))
 }
 
 const PARAMETERS: [&str; 5] = ["source_id", "status", "direction", "limit", "offset"];
 
-/// `None` when nothing can match.
-fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<EventQuery>, ApiError> {
+fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQuery, ApiError> {
     only_parameters(parameters, &PARAMETERS)?;
     // Events outlive their source, so one that is deleted may still be asked for.
     let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
     let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
     let status = parameters.get("status").map(|text| status(text)).transpose()?.flatten();
-    let nothing = match parameters.get("direction").map(String::as_str) {
-        None | Some("inbound") => false,
-        Some("outbound") => true,
-        Some(_) => return Err(ApiError::field("direction", "must be inbound or outbound")),
-    };
+    let direction = parameters.get("direction").map(|text| {
+        let way = postrider_store::Direction::from_word(text);
+        way.ok_or_else(|| ApiError::field("direction", "must be inbound or outbound"))
+    });
+    let direction = direction.transpose()?;
     let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
-    let query = EventQuery { account: caller.account, source, status, limit, offset };
-    Ok((!nothing).then_some(query))
+    let filter = EventFilter { source, status, direction, ..EventFilter::default() };
+    Ok(EventQuery { account: caller.account, filter, after: None, limit, offset })
 }
 
 fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {

@@ -3,6 +3,8 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::events::Parameters;
+use super::refusal::{Keyed, Queried};
+use super::view::word::{DeathReason, ExportFormat};
 use super::{App, Shared, dead_letters, view};
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -14,7 +16,7 @@ use postrider_engine::DeadLetterLine;
 use postrider_store::{
     Attempt, DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Dead letters read at once; their bodies are read one by one.
@@ -32,6 +34,22 @@ enum Format {
 
 type Lines = Sender<Bytes, StoreError>;
 
+/// Export dead letters
+///
+/// All that match as JSON lines, streamed. An export that cannot go on is broken off.
+#[utoipa::path(
+    get, path = "/v1/dead-letters/export", operation_id = "export_dead_letters", tag = "dead letters",
+    params(
+        ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
+        ("source_id" = Option<String>, Query, description = "Of an event that came in here."),
+        ("event_type" = Option<String>, Query, description = "Of an event of such a type; a pattern."),
+        ("reason" = Option<DeathReason>, Query, description = "Given up on for this."),
+        ("since" = Option<String>, Query, description = "Given up on then or later."),
+        ("until" = Option<String>, Query, description = "Given up on before that."),
+        ("format" = Option<ExportFormat>, Query, description = "What waford writes, or all that is known.")
+    ),
+    responses((status = 200, description = "One JSON object a line.", body = String, content_type = "application/x-ndjson"), Keyed, Queried)
+)]
 pub(crate) async fn export(
     State(app): Shared,
     caller: Caller,
@@ -101,7 +119,7 @@ async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<S
     let (mut text, encoding) = line.text();
     if matches!(format, Format::Full) {
         let own = |attempt: &&Attempt| attempt.delivery == letter.delivery;
-        let attempts: Vec<Value> = event.attempts.iter().filter(own).map(view::attempt).collect();
+        let attempts: Vec<_> = event.attempts.iter().filter(own).map(view::Attempt::of).collect();
         let rest = json!({
             "payload_encoding": encoding,
             "delivery_id": letter.delivery.to_string(),

@@ -1,27 +1,36 @@
 //! `/healthz` and `/readyz`: is the process alive, and can it take events.
 
+use super::view::Health;
 use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use serde_json::json;
 
+/// Is the process alive
+#[utoipa::path(
+    get, path = "/healthz", operation_id = "healthz", tag = "gateway",
+    security(()),
+    responses((status = 200, description = "It is.", body = Health))
+)]
 pub(crate) async fn healthz() -> Response {
-    flat(StatusCode::OK, "ok", None)
+    view::json(StatusCode::OK, &Health { status: "ok", reason: None })
 }
 
+/// Can the gateway take events
+#[utoipa::path(
+    get, path = "/readyz", operation_id = "readyz", tag = "gateway",
+    security(()),
+    responses(
+        (status = 200, description = "It can.", body = Health),
+        (status = 503, description = "It cannot, and why.", body = Health),
+    )
+)]
 pub(crate) async fn readyz(State(app): Shared) -> Response {
     match app.engine.ready() {
-        Ok(()) => flat(StatusCode::OK, "ready", None),
-        Err(error) => flat(StatusCode::SERVICE_UNAVAILABLE, "not ready", Some(error.to_string())),
+        Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None }),
+        Err(error) => {
+            let health = Health { status: "not ready", reason: Some(error.to_string()) };
+            view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
+        }
     }
-}
-
-/// A flat map of texts, as the wire has it.
-fn flat(status: StatusCode, word: &str, reason: Option<String>) -> Response {
-    let mut map = json!({ "status": word });
-    if let Some(reason) = reason {
-        map["reason"] = reason.into();
-    }
-    view::json_text(status, map.to_string())
 }

@@ -2,6 +2,8 @@
 
 use super::error::ApiError;
 use super::fields::Segment;
+use super::refusal::Ingest;
+use super::view::Data;
 use super::{App, Shared, body, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -9,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use postrider_core::event::EventType;
 use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
 use postrider_engine::{Accepted, Arrival, storable_headers};
-use postrider_store::{Source, SourceAuth};
+use postrider_store::{SendWindow, Source, SourceAuth};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -18,6 +20,22 @@ use subtle::ConstantTimeEq;
 const KEY_HEADERS: [&str; 4] = ["x-webhook-id", "x-event-id", "idempotency-key", "x-request-id"];
 const TYPE_HEADER: &str = "x-event-type";
 
+/// Post an event to a source
+///
+/// Any bytes; they are kept and delivered as they are. Answered only when the event and all that is owed for it
+/// are on disk.
+#[utoipa::path(
+    post, path = "/ingest/{token}", operation_id = "ingest", tag = "ingest",
+    security(()),
+    params(
+        ("token" = String, Path, description = "The `path_token` of the source."),
+        ("X-Event-Type" = Option<String>, Header, description = "The type that routes match."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "Names the event, and a repetition of it. `X-Webhook-Id`, `X-Event-Id` and `X-Request-Id` do too.")
+    ),
+    request_body(content = Vec<u8>, content_type = "*/*"),
+    responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
+)]
 pub(crate) async fn by_token(
     State(app): Shared,
     Segment(token): Segment,
@@ -27,6 +45,20 @@ pub(crate) async fn by_token(
     take(&app, &source.ok_or_else(|| ApiError::not_found("source"))?, request).await
 }
 
+/// Post an event to the listed destinations
+///
+/// For the destinations that the configuration file lists.
+#[utoipa::path(
+    post, path = "/ingress", operation_id = "ingress", tag = "ingest",
+    security(()),
+    params(
+        ("X-Event-Type" = Option<String>, Header, description = "The type that routes match."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "Names the event, and a repetition of it. `X-Webhook-Id`, `X-Event-Id` and `X-Request-Id` do too.")
+    ),
+    request_body(content = Vec<u8>, content_type = "*/*"),
+    responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
+)]
 pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Response, ApiError> {
     let source = app.first.ingress.and_then(|id| app.engine.catalog().source(app.first.account, id).cloned());
     let hint = "path; list [[destinations]] in the config file to open it";
@@ -38,6 +70,7 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     let headers = &head.headers;
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
+    app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
     check_secret(source, headers)?;
     let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
     let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
@@ -47,7 +80,8 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     };
     let own = headers.iter().filter(|(name, _)| Some(name.as_str()) != secret);
     let kept = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let arrival = Arrival { event_type, external_id, headers: kept, body };
+    let window = SendWindow::default();
+    let arrival = Arrival { event_type, external_id, headers: kept, body, window, priority: None };
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))
 }

@@ -1,18 +1,26 @@
 //! The HTTP API: GetHook's wire under `/v1`, ingest, waford's door, health.
 
+mod access;
 mod accounts;
 mod api_keys;
 mod auth;
 mod body;
+mod brand_settings;
 mod dead_letters;
 mod destinations;
+mod docs;
+pub(crate) mod document;
 mod error;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
+mod portal_sessions;
+mod rates;
+mod refusal;
 mod replays;
+mod request;
 mod routes;
 mod sources;
 mod view;
@@ -20,19 +28,24 @@ mod view;
 use crate::config::Config;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
-use axum::routing::{delete, get, post};
 use error::ApiError;
 use http::StatusCode;
 use postrider_engine::{Catalog, Engine};
 use postrider_store::Change;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 /// What handlers share.
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
     first: FirstThings,
+    rates: rates::Rates,
+    /// How long events are kept at all.
+    retention_days: u32,
     /// What ingest URLs begin with.
     public_url: String,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
@@ -50,7 +63,15 @@ impl App {
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
-        Arc::new(App { engine, admin_hash, first, public_url, open_bootstrap: address.ip().is_loopback() })
+        Arc::new(App {
+            engine,
+            admin_hash,
+            first,
+            rates: rates::Rates::default(),
+            retention_days: config.retention_days,
+            public_url,
+            open_bootstrap: address.ip().is_loopback(),
+        })
     }
 }
 
@@ -63,40 +84,49 @@ async fn change(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Every path. A path without this method is 405, any other path 404.
+/// Every path, with its description: `routes!` takes no handler without one.
+fn described() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(document::Api::openapi())
+        .routes(routes!(ingest::by_token))
+        .routes(routes!(ingest::ingress))
+        .routes(routes!(accounts::list, accounts::create))
+        .routes(routes!(accounts::get, accounts::update, accounts::delete))
+        .routes(routes!(api_keys::list, api_keys::create))
+        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(portal_sessions::create))
+        .routes(routes!(brand_settings::get, brand_settings::update))
+        .routes(routes!(sources::list, sources::create))
+        .routes(routes!(sources::get, sources::delete))
+        .routes(routes!(destinations::list, destinations::create))
+        .routes(routes!(destinations::get, destinations::update, destinations::delete))
+        .routes(routes!(destinations::circuit))
+        .routes(routes!(destinations::pause))
+        .routes(routes!(destinations::resume))
+        .routes(routes!(destinations::rotate_secret))
+        .routes(routes!(routes::list, routes::create))
+        .routes(routes!(routes::get, routes::update, routes::delete))
+        .routes(routes!(events::list))
+        .routes(routes!(events::get))
+        .routes(routes!(events::replay))
+        .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letters::discard_matching))
+        .routes(routes!(export::export))
+        .routes(routes!(dead_letters::get, dead_letters::discard))
+        .routes(routes!(dead_letters::replay))
+        .routes(routes!(replays::list, replays::create))
+        .routes(routes!(replays::get, replays::update))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(document::openapi))
+        .routes(routes!(docs::page))
+        .routes(routes!(docs::style))
+        .routes(routes!(docs::script))
+}
+
+/// A path without this method is 405, any other path 404.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/ingest/{token}", post(ingest::by_token))
-        .route("/ingress", post(ingest::ingress))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/v1/accounts", get(accounts::list).post(accounts::create))
-        .route("/v1/accounts/{id}", get(accounts::get).patch(accounts::update))
-        .route("/v1/api-keys", get(api_keys::list).post(api_keys::create))
-        .route("/v1/api-keys/{id}", delete(api_keys::revoke))
-        .route("/v1/sources", get(sources::list).post(sources::create))
-        .route("/v1/sources/{id}", get(sources::get).delete(sources::delete))
-        .route("/v1/destinations", get(destinations::list).post(destinations::create))
-        .route(
-            "/v1/destinations/{id}",
-            get(destinations::get).patch(destinations::update).delete(destinations::delete),
-        )
-        .route("/v1/destinations/{id}/circuit", post(destinations::circuit))
-        .route("/v1/destinations/{id}/pause", post(destinations::pause))
-        .route("/v1/destinations/{id}/resume", post(destinations::resume))
-        .route("/v1/destinations/{id}/rotate-secret", post(destinations::rotate_secret))
-        .route("/v1/routes", get(routes::list).post(routes::create))
-        .route("/v1/routes/{id}", get(routes::get).patch(routes::update).delete(routes::delete))
-        .route("/v1/events", get(events::list))
-        .route("/v1/events/{id}", get(events::get))
-        .route("/v1/events/{id}/replay", post(events::replay))
-        .route("/v1/dead-letters", get(dead_letters::list))
-        .route("/v1/dead-letters/discard", post(dead_letters::discard_matching))
-        .route("/v1/dead-letters/export", get(export::export))
-        .route("/v1/dead-letters/{id}", get(dead_letters::get).delete(dead_letters::discard))
-        .route("/v1/dead-letters/{id}/replay", post(dead_letters::replay))
-        .route("/v1/replays", get(replays::list).post(replays::create))
-        .route("/v1/replays/{id}", get(replays::get).patch(replays::update))
+    let (router, _) = described().split_for_parts();
+    router
         .fallback(async || ApiError::not_found("path"))
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .with_state(app)

@@ -3,6 +3,9 @@
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment};
+use super::refusal::{Body, Conflict, Keyed, Stored};
+use super::request::{self, NewReplay};
+use super::view::Data;
 use super::{Shared, dead_letters, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -10,23 +13,41 @@ use http::StatusCode;
 use postrider_core::id::ReplayId;
 use postrider_core::limits::{RATE_PER_SECOND_MAX, RATE_PER_SECOND_MIN};
 use postrider_engine::ReplayChange;
-use postrider_store::{DeadLetterFilter, Replay, ReplayState};
-use serde_json::{Value, json};
+use postrider_store::{DeadLetterFilter, ReplayState};
 
+/// List replays
+///
+/// Newest first.
+#[utoipa::path(
+    get, path = "/v1/replays", operation_id = "list_replays", tag = "replays",
+    responses((status = 200, description = "The replays of the account.", body = Data<Vec<view::Replay>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let replays = app.engine.replays().list(caller.account);
-    view::data(StatusCode::OK, &replays.iter().map(shown).collect())
+    view::data(StatusCode::OK, &replays.iter().map(view::Replay::of).collect::<Vec<_>>())
 }
 
+/// Get a replay
+#[utoipa::path(
+    get, path = "/v1/replays/{id}", operation_id = "get_replay", tag = "replays",
+    params(("id" = String, Path, description = "The id of the replay.")),
+    responses((status = 200, description = "The replay.", body = Data<view::Replay>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let found = app.engine.replays().find(caller.account, parse(&id)?).ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &shown(&found)))
+    Ok(view::data(StatusCode::OK, &view::Replay::of(&found)))
 }
 
+/// Make a replay
+#[utoipa::path(
+    post, path = "/v1/replays", operation_id = "create_replay", tag = "replays",
+    request_body = NewReplay,
+    responses((status = 202, description = "The job, which runs by itself.", body = Data<view::Replay>), (status = 200, description = "What it would send, for a dry run.", body = Data<view::DryRun>), Keyed, Body, Conflict, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -41,12 +62,21 @@ pub(crate) async fn create(
     fields.finish()?;
     if dry_run {
         let total = app.engine.dead_letters().count(caller.account, &filter).await?;
-        return Ok(view::data(StatusCode::OK, &json!({ "dry_run": true, "total": total })));
+        return Ok(view::data(StatusCode::OK, &view::DryRun { dry_run: true, total }));
     }
     let made = app.engine.replays().create(caller.account, filter, rate).await?;
-    Ok(view::data(StatusCode::ACCEPTED, &shown(&made)))
+    Ok(view::data(StatusCode::ACCEPTED, &view::Replay::of(&made)))
 }
 
+/// Change a replay
+///
+/// Pauses, resumes or cancels it, or changes its rate.
+#[utoipa::path(
+    patch, path = "/v1/replays/{id}", operation_id = "update_replay", tag = "replays",
+    params(("id" = String, Path, description = "The id of the replay.")),
+    request_body = request::ReplayChange,
+    responses((status = 200, description = "The replay as it is now.", body = Data<view::Replay>), Keyed, Body, Conflict, Stored)
+)]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
@@ -63,7 +93,7 @@ pub(crate) async fn update(
     let change = ReplayChange { state: state.transpose()?, rate_per_second: mentioned.then_some(rate) };
     fields.finish()?;
     let changed = app.engine.replays().change(caller.account, id, change).await?;
-    Ok(view::data(StatusCode::OK, &shown(&changed)))
+    Ok(view::data(StatusCode::OK, &view::Replay::of(&changed)))
 }
 
 fn rate(fields: &mut Fields) -> Result<Option<f64>, ApiError> {
@@ -71,34 +101,6 @@ fn rate(fields: &mut Fields) -> Result<Option<f64>, ApiError> {
     let legal = value.as_f64().filter(|rate| (RATE_PER_SECOND_MIN..=RATE_PER_SECOND_MAX).contains(rate));
     let allowed = format!("must be a number from {RATE_PER_SECOND_MIN} to {RATE_PER_SECOND_MAX}");
     legal.map(Some).ok_or_else(|| ApiError::field("rate_per_second", allowed))
-}
-
-fn shown(replay: &Replay) -> Value {
-    let looked_at = (replay.done + replay.skipped).min(replay.total);
-    let progress = match (replay.state, replay.total) {
-        (ReplayState::Done, _) => 1.0,
-        (_, 0) => 0.0,
-        (_, total) => looked_at as f64 / total as f64,
-    };
-    let mut object = json!({
-        "id": replay.id.to_string(),
-        "account_id": replay.account.to_string(),
-        "filter": replay.filter.to_json(),
-        "state": replay.state.as_str(),
-        "total": replay.total,
-        "done": replay.done,
-        "skipped": replay.skipped,
-        "progress": progress,
-        "created_at": replay.created_at.to_string(),
-        "updated_at": replay.updated_at.to_string(),
-    });
-    if let Some(rate) = replay.rate_per_second {
-        object["rate_per_second"] = rate.into();
-    }
-    if let Some(ended_at) = replay.ended_at {
-        object["ended_at"] = ended_at.to_string().into();
-    }
-    object
 }
 
 fn parse(id: &str) -> Result<ReplayId, ApiError> {

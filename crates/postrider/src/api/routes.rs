@@ -4,6 +4,9 @@ use super::auth::Caller;
 use super::destinations::policy;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, legal_expression, required};
+use super::refusal::{Body, Keyed, Stored};
+use super::request::{NewRoute, RouteChange};
+use super::view::Data;
 use super::{Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -16,11 +19,22 @@ use postrider_engine::{Catalog, Wants};
 use postrider_store::codec::rules_from_json;
 use postrider_store::{Change, Route};
 
+/// List routes
+#[utoipa::path(
+    get, path = "/v1/routes", operation_id = "list_routes", tag = "routes",
+    responses((status = 200, description = "The routes of the account.", body = Data<Vec<view::Route>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let routes = app.engine.catalog().routes(caller.account);
-    view::data(StatusCode::OK, &routes.iter().map(|route| view::route(route)).collect())
+    view::data(StatusCode::OK, &routes.iter().map(|route| view::Route::of(route)).collect::<Vec<_>>())
 }
 
+/// Get a route
+#[utoipa::path(
+    get, path = "/v1/routes/{id}", operation_id = "get_route", tag = "routes",
+    params(("id" = String, Path, description = "The id of the route.")),
+    responses((status = 200, description = "The route.", body = Data<view::Route>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
@@ -28,9 +42,15 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::route(&route)))
+    Ok(view::data(StatusCode::OK, &view::Route::of(&route)))
 }
 
+/// Make a route
+#[utoipa::path(
+    post, path = "/v1/routes", operation_id = "create_route", tag = "routes",
+    request_body = NewRoute,
+    responses((status = 201, description = "The route.", body = Data<view::Route>), Keyed, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -46,9 +66,16 @@ pub(crate) async fn create(
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::CREATED, &view::route(&made)))
+    Ok(view::data(StatusCode::CREATED, &view::Route::of(&made)))
 }
 
+/// Change a route
+#[utoipa::path(
+    patch, path = "/v1/routes/{id}", operation_id = "update_route", tag = "routes",
+    params(("id" = String, Path, description = "The id of the route.")),
+    request_body = RouteChange,
+    responses((status = 200, description = "The route as it is now.", body = Data<view::Route>), Keyed, Body, Stored)
+)]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
@@ -66,7 +93,7 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::route(&changed)))
+    Ok(view::data(StatusCode::OK, &view::Route::of(&changed)))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
@@ -111,6 +138,14 @@ fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
     Ok(rules)
 }
 
+/// Delete a route
+///
+/// What it has led to already is still delivered.
+#[utoipa::path(
+    delete, path = "/v1/routes/{id}", operation_id = "delete_route", tag = "routes",
+    params(("id" = String, Path, description = "The id of the route.")),
+    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+)]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,

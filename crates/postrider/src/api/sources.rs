@@ -1,9 +1,14 @@
 //! `/v1/sources`: where events come in.
 
+use super::access::Power;
 use super::auth::Caller;
+use super::destinations::rate_limit;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
-use super::{Shared, change, view};
+use super::refusal::{Body, Keyed, Stored};
+use super::request::NewSource;
+use super::view::Data;
+use super::{App, Shared, change, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
 use axum::response::Response;
@@ -13,11 +18,23 @@ use postrider_engine::Catalog;
 use postrider_store::{Change, Source, SourceAuth};
 use serde_json::Value;
 
+/// List sources
+#[utoipa::path(
+    get, path = "/v1/sources", operation_id = "list_sources", tag = "sources",
+    responses((status = 200, description = "The sources of the account.", body = Data<Vec<view::Source>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let sources = app.engine.catalog().sources(caller.account);
-    view::data(StatusCode::OK, &sources.iter().map(|source| view::source(source, &app.public_url)).collect())
+    let shown: Vec<_> = sources.iter().map(|source| shown_to(caller, &app, source)).collect();
+    view::data(StatusCode::OK, &shown)
 }
 
+/// Get a source
+#[utoipa::path(
+    get, path = "/v1/sources/{id}", operation_id = "get_source", tag = "sources",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses((status = 200, description = "The source.", body = Data<view::Source>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
@@ -25,9 +42,15 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::source(&source, &app.public_url)))
+    Ok(view::data(StatusCode::OK, &shown_to(caller, &app, &source)))
 }
 
+/// Make a source
+#[utoipa::path(
+    post, path = "/v1/sources", operation_id = "create_source", tag = "sources",
+    request_body = NewSource,
+    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>), Keyed, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -36,13 +59,22 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let auth = auth(&mut fields)?;
     let provider = fields.name("provider")?;
+    let rate_limit = rate_limit(&mut fields)?;
     fields.finish()?;
-    let source = Source { auth, provider, ..new_source(&app.engine, caller.account, &name) };
-    let shown = view::source(&source, &app.public_url);
+    let source = Source { auth, provider, rate_limit, ..new_source(&app.engine, caller.account, &name) };
+    let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
 }
 
+/// Delete a source
+///
+/// Its URL takes no more events; those that came in stay.
+#[utoipa::path(
+    delete, path = "/v1/sources/{id}", operation_id = "delete_source", tag = "sources",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+)]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
@@ -51,6 +83,12 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
     change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
+}
+
+/// Who has the token may send, so it is for those who may make sources themselves.
+fn shown_to(caller: Caller, app: &App, source: &Source) -> view::Source {
+    let shown = view::Source::of(source, &app.public_url);
+    if caller.has(Power::Manage) { shown } else { shown.without_token() }
 }
 
 fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {

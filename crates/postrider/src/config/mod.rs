@@ -39,7 +39,7 @@ pub(crate) struct Config {
     pub(crate) connections: ConnectionLimits,
     pub(crate) grace: Duration,
     pub(crate) public_url: Option<String>,
-    pub(crate) retention: Duration,
+    pub(crate) retention_days: u32,
     pub(crate) retention_bytes: Option<u64>,
     pub(crate) disk_reserve_bytes: u64,
     /// Dead letters are appended to it as they happen.
@@ -92,7 +92,7 @@ impl Config {
     pub(crate) fn read(args: &ServeArgs, environment: &HashMap<String, String>) -> Result<Config, Mistakes> {
         let mut layers = Layers::gather(args, environment);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let retention_days = layers.one("retention_days", |v| number(v, 1, 3650)).unwrap_or(7);
+        let retention_days = layers.one("retention_days", |v| count(v, 3650)).unwrap_or(7);
         let slots =
             layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(SLOTS_DEFAULT);
         let config = Config {
@@ -109,7 +109,7 @@ impl Config {
             workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
-            retention: Duration::from_secs(retention_days * DAY_SECONDS),
+            retention_days,
             retention_bytes: layers.one("retention_bytes", |v| size(v, 16 << 20)),
             disk_reserve_bytes: layers.one("disk_reserve", |v| size(v, 0)).unwrap_or(RESERVE_BYTES_DEFAULT),
             dead_letter_file: layers.one("dead_letter_file", values::file),
@@ -125,6 +125,11 @@ impl Config {
         };
         let mistakes = layers.into_mistakes();
         if mistakes.is_empty() { Ok(config) } else { Err(Mistakes(mistakes)) }
+    }
+
+    /// How long history is kept.
+    pub(crate) fn retention(&self) -> Duration {
+        Duration::from_secs(u64::from(self.retention_days) * DAY_SECONDS)
     }
 }
 

@@ -146,6 +146,7 @@ pub(crate) fn new_source(engine: &Engine, account: AccountId, name: &str) -> Sou
         token: random_key("src_"),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at: engine.clock().now(),
     }

@@ -7,6 +7,7 @@ mod connections;
 mod framing;
 mod guarded_stream;
 mod key_file;
+mod last_use;
 mod log;
 pub(crate) mod room;
 mod secret_key;
@@ -74,6 +75,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
     let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
+    let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
     let data_dir = std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
@@ -93,7 +95,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
     tokio::select! {
-        done = stop_in_order(&engine, &config, accepting, threads, appending) => done,
+        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => done,
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }
@@ -101,12 +103,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 async fn stop_in_order(
     engine: &Engine,
     config: &Config,
-    accepting: tokio::task::JoinHandle<std::io::Result<()>>,
+    (accepting, last_use): (tokio::task::JoinHandle<std::io::Result<()>>, tokio::task::JoinHandle<()>),
     threads: Vec<JoinHandle<()>>,
     appending: Option<JoinHandle<()>>,
 ) -> anyhow::Result<()> {
     // The acceptor holds the way to the workers: once it is gone they serve what they have and end.
     accepting.await.context("the acceptor broke")??;
+    last_use.await.context("the last use of keys was not written")?;
     match engine.stop(config.grace).await? {
         // The dispatcher is gone, so no more lines come and the file's thread ends when all are written.
         StopReport::Clean => drop(appending.map(JoinHandle::join)),
@@ -135,7 +138,7 @@ fn dead_letter_file(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<O
 
 fn sqlite_options(config: &Config) -> SqliteOptions {
     SqliteOptions {
-        retention: config.retention,
+        retention: config.retention(),
         retention_bytes: config.retention_bytes,
         disk_reserve_bytes: config.disk_reserve_bytes,
         ..SqliteOptions::default()

@@ -43,3 +43,15 @@ CREATE TABLE replays (
     updated_at      INTEGER NOT NULL,
     ended_at        INTEGER
 ) STRICT;
+
+-- What was counted in segments that are dropped. Day 0 is the sum of all days that are too old to be told apart.
+CREATE TABLE stats (
+    account_id INTEGER NOT NULL,
+    day        INTEGER NOT NULL, -- since 1970
+    inbound    INTEGER NOT NULL,
+    outbound   INTEGER NOT NULL,
+    attempts   INTEGER NOT NULL,
+    delivered  INTEGER NOT NULL,
+    failed     INTEGER NOT NULL,
+    PRIMARY KEY (account_id, day)
+) STRICT, WITHOUT ROWID;

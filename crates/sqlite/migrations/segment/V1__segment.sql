@@ -46,16 +46,21 @@ CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
 CREATE TABLE events (
     id          INTEGER PRIMARY KEY,
     account_id  INTEGER NOT NULL,
-    source_id   INTEGER NOT NULL,
+    source_id   INTEGER, -- NULL: sent through the API
+    created_by  INTEGER, -- the key it was sent with
     event_type  TEXT,
     external_id TEXT,
     replay_of   INTEGER,
     received_at INTEGER NOT NULL,
-    headers     TEXT NOT NULL, -- name: value, a line each
+    deliver_at  INTEGER,
+    expires_at  INTEGER,
     deliveries  TEXT NOT NULL, -- [[delivery, destination, route, priority], …]
+    headers     TEXT NOT NULL, -- name: value, a line each
     body        BLOB NOT NULL  -- last, so that the other columns are read without it
 ) STRICT;
 CREATE INDEX events_by_account ON events (account_id);
+-- Costs nothing for what comes in by a source, and finds the few among the many.
+CREATE INDEX events_outbound ON events (account_id) WHERE source_id IS NULL;
 
 -- In the order of their events, so that the attempts of one are read together and no index is needed.
 CREATE TABLE attempts (
@@ -83,10 +88,27 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE idempotency (
-    source_id   INTEGER NOT NULL,
+    scope_id    INTEGER NOT NULL, -- the source or, for what is sent through the API, the account
     key_hash    BLOB NOT NULL,
     body_hash   BLOB NOT NULL,
     event_id    INTEGER NOT NULL,
     received_at INTEGER NOT NULL,
-    PRIMARY KEY (source_id, key_hash)
+    PRIMARY KEY (scope_id, key_hash)
+) STRICT, WITHOUT ROWID;
+
+-- What happened to the events of this segment, by account and day. The last three say how many of their deliveries
+-- stand where once they are summed: a day's own number may be below zero.
+CREATE TABLE stats (
+    account_id      INTEGER NOT NULL,
+    day             INTEGER NOT NULL, -- since 1970
+    inbound         INTEGER NOT NULL,
+    outbound        INTEGER NOT NULL,
+    attempts        INTEGER NOT NULL,
+    delivered       INTEGER NOT NULL,
+    failed          INTEGER NOT NULL,
+    unrouted        INTEGER NOT NULL,
+    queued          INTEGER NOT NULL,
+    retry_scheduled INTEGER NOT NULL,
+    dead            INTEGER NOT NULL,
+    PRIMARY KEY (account_id, day)
 ) STRICT, WITHOUT ROWID;

@@ -8,7 +8,7 @@ use postrider_core::time::Timestamp;
 use postrider_sqlite::{DataDirectory, OpenError, SqliteOptions, SqliteStore};
 use postrider_store::{
     Acceptance, Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterQuery, EventContent,
-    Finished, Idempotency, NewDelivery, NewEvent, Revival, Store, Timing, Vault,
+    Finished, Idempotency, NewDelivery, NewEvent, Origin, Revival, SendWindow, Store, Timing, Vault,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,14 +32,15 @@ fn try_open(directory: &Path) -> Result<SqliteStore, OpenError> {
 fn event(id: u64, received_at: Timestamp) -> NewEvent {
     NewEvent {
         id: EventId::from_u64(id),
-        source: SourceId::from_u64(2),
         external_id: None,
         content: Arc::new(EventContent {
             account: AccountId::from_u64(1),
+            origin: Origin::Source(SourceId::from_u64(2)),
             headers: Default::default(),
             body: Bytes::from(format!("event {id}")),
             event_type: None,
             received_at,
+            window: SendWindow::default(),
         }),
         replay_of: None,
         idempotency: Some(Idempotency { key_hash: [id as u8; 16], body_hash: [1; 16] }),
@@ -54,7 +55,7 @@ fn event(id: u64, received_at: Timestamp) -> NewEvent {
 }
 
 async fn accept(store: &SqliteStore, event: NewEvent) -> Acceptance {
-    let batch = Arc::new(Batch { events: vec![event], finished: vec![] });
+    let batch = Arc::new(Batch { events: vec![event], ..Batch::default() });
     store.commit(batch).await.unwrap().events[0]
 }
 
@@ -82,7 +83,7 @@ async fn end(store: &SqliteStore, id: u64, at: Timestamp, next: Next) {
         next,
     };
     let finished = Finished { account: AccountId::from_u64(1), ticket, attempt, blocks_line: false };
-    store.commit(Arc::new(Batch { events: vec![], finished: vec![finished] })).await.unwrap();
+    store.commit(Arc::new(Batch { finished: vec![finished], ..Batch::default() })).await.unwrap();
 }
 
 fn segments(directory: &Path) -> Vec<PathBuf> {

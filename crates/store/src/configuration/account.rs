@@ -1,5 +1,6 @@
 //! Tenants.
 
+use super::Brand;
 use postrider_core::account::Weight;
 use postrider_core::id::AccountId;
 use postrider_core::scheduler::Share;
@@ -12,6 +13,14 @@ pub struct Account {
     pub id: AccountId,
     /// Its name.
     pub name: String,
+    /// What it is on, in the operator's words.
+    pub plan: Option<String>,
+    /// Where its owner is reached.
+    pub email: Option<String>,
+    /// Its older events are not shown; those of the whole retention are when `None`.
+    pub retention_days: Option<u32>,
+    /// How its portal looks.
+    pub brand: Brand,
     /// Its share beside the other accounts.
     pub weight: Weight,
     /// Attempts in flight at once, over all its destinations.
@@ -35,6 +44,10 @@ impl Account {
         Account {
             id,
             name,
+            plan: None,
+            email: None,
+            retention_days: None,
+            brand: Brand::default(),
             weight: Weight::default(),
             max_in_flight: None,
             max_pending: None,

@@ -2,18 +2,22 @@
 
 mod account;
 mod api_key;
+mod brand;
 mod destination;
 mod route;
+mod scope;
 mod source;
 
 pub use account::Account;
 pub use api_key::ApiKey;
+pub use brand::Brand;
 pub use destination::{Destination, DestinationAuth};
 pub use route::Route;
+pub use scope::Scope;
 pub use source::{Source, SourceAuth};
 
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::id::{DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 
 /// One change. Putting what exists replaces it.
 #[derive(Clone, Debug)]
@@ -28,6 +32,10 @@ pub enum Change {
     PutDestination(Box<Destination>),
     /// Makes or replaces.
     PutRoute(Route),
+    /// Deletes it and nothing of what it has.
+    DeleteAccount(AccountId),
+    /// Deletes it.
+    DeleteApiKey(ApiKeyId),
     /// Deletes it and the routes from it.
     DeleteSource(SourceId),
     /// Deletes it and the routes to it. What it was owed waits to be buried.

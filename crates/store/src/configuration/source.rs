@@ -1,11 +1,12 @@
 //! Where events come in.
 
+use postrider_core::destination::RateLimit;
 use postrider_core::id::{AccountId, SourceId};
 use postrider_core::time::Timestamp;
 use std::fmt;
 
 /// Where events come in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     /// Its id.
     pub id: SourceId,
@@ -19,6 +20,8 @@ pub struct Source {
     pub auth: SourceAuth,
     /// Which provider sends here, if known.
     pub provider: Option<String>,
+    /// How often events may come; as often as they like when `None`.
+    pub rate_limit: Option<RateLimit>,
     /// An inactive source answers as if it did not exist.
     pub active: bool,
     /// When it was made.

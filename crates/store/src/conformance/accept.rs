@@ -69,7 +69,10 @@ pub async fn the_bytes_come_back_as_they_came(harness: &dyn Harness) {
         assert!(found == *event.content, "the content of {} differs", event.id);
         let seen = detail(&*store, event.id).await;
         assert!(seen.content == found, "the detail of {} differs", event.id);
-        assert_eq!((seen.source, seen.external_id), (event.source, event.external_id.clone()));
+        assert_eq!(
+            (seen.content.origin, seen.external_id),
+            (event.content.origin, event.external_id.clone())
+        );
     }
     assert_eq!(store.content(EventId::from_u64(99)).await.unwrap(), None);
 }

@@ -4,7 +4,8 @@ use super::Harness;
 use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
 use crate::Store;
 use crate::{
-    Account, ApiKey, Change, Configuration, Destination, DestinationAuth, Route, Source, SourceAuth,
+    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
+    SourceAuth,
 };
 use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
@@ -30,8 +31,12 @@ pub(super) fn api_key(id: u64) -> ApiKey {
         name: "deploy".into(),
         prefix: "pk_abc".into(),
         hash: std::array::from_fn(|index| index as u8 ^ 0xF0),
+        scope: Scope::Account,
+        rate_limit: None,
         created_at: START,
+        expires_at: None,
         revoked_at: None,
+        last_used_at: None,
     }
 }
 
@@ -43,6 +48,7 @@ pub(super) fn source(id: u64) -> Source {
         token: format!("tok_secret_{id}"),
         auth: SourceAuth::None,
         provider: None,
+        rate_limit: None,
         active: true,
         created_at: START,
     }
@@ -100,6 +106,16 @@ fn destinations() -> [Destination; 3] {
     [plain_destination(40), full, keyed]
 }
 
+fn brand() -> Brand {
+    Brand {
+        company_name: Some("Ärzte".into()),
+        docs_title: Some("Webhooks".into()),
+        logo_url: Some("https://example.com/a.svg".into()),
+        primary_color: Some("#00ff7f".into()),
+        support_email: Some("help@example.com".into()),
+    }
+}
+
 /// One of each form.
 fn rules() -> Vec<PriorityRule> {
     let priority = Priority::High;
@@ -121,13 +137,30 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         max_in_flight: Some(1),
         max_pending: Some(PENDING_LIMIT_MAX),
         max_pending_bytes: Some(1),
+        plan: Some("groß".into()),
+        email: Some("ops@example.com".into()),
+        retention_days: Some(3),
+        brand: brand(),
         ..account()
     };
     let accounts = [account(), limited];
     let revoked = ApiKey { revoked_at: Some(START.after(seconds(9))), ..api_key(21) };
-    let keys = [api_key(20), revoked];
+    let narrow_key = ApiKey {
+        scope: Scope::Ingest,
+        rate_limit: RateLimit::new(0.5, Some(7)).ok(),
+        expires_at: Some(START.after(seconds(60))),
+        last_used_at: Some(START.after(seconds(1))),
+        ..api_key(22)
+    };
+    let keys = [api_key(20), revoked, narrow_key];
     let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
-    let guarded = Source { auth: shared, provider: Some("stripe".into()), active: false, ..source(31) };
+    let guarded = Source {
+        auth: shared,
+        provider: Some("stripe".into()),
+        rate_limit: RateLimit::new(100.0, None).ok(),
+        active: false,
+        ..source(31)
+    };
     let sources = [source(30), guarded];
     let destinations = destinations();
     let narrow = Route {
@@ -233,6 +266,18 @@ pub async fn deleting_a_route_deletes_it_alone(harness: &dyn Harness) {
         assert_eq!(route_ids(&*store).await, [51], "deleting what is gone changes nothing");
     }
     assert_eq!(configuration(&*store).await.destinations.len(), 1);
+}
+
+pub async fn deleting_an_account_or_a_key_deletes_it_alone(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let other = Account { id: AccountId::from_u64(9), ..account() };
+    let accounts = [account(), other.clone()].map(Change::PutAccount);
+    let keys = [20, 21].map(|id| Change::PutApiKey(api_key(id)));
+    store.configure([accounts, keys].concat()).await.unwrap();
+    let gone = vec![Change::DeleteAccount(ACCOUNT), Change::DeleteApiKey(ApiKeyId::from_u64(21))];
+    store.configure(gone).await.unwrap();
+    let all = configuration(&*store).await;
+    assert!(all.accounts == [other] && all.api_keys == [api_key(20)]);
 }
 
 pub async fn changes_are_made_in_their_order(harness: &dyn Harness) {

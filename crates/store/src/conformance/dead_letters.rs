@@ -8,7 +8,8 @@ use super::sample::{
 use crate::OwedAgain;
 use crate::{
     Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterKey, DeadLetterOrder, DeadLetterPage,
-    DeadLetterQuery, Discarded, ErrorKind, EventContent, Finished, NewDelivery, NewEvent, Problem, Store,
+    DeadLetterQuery, Discarded, ErrorKind, EventContent, Finished, NewDelivery, NewEvent, Origin, Problem,
+    Store,
 };
 use postrider_core::delivery::{DeliveryStatus, Line, OrderKey, Priority, Ticket};
 use postrider_core::event::EventType;
@@ -93,7 +94,7 @@ pub async fn a_dead_letter_tells_all_that_is_known_of_its_end(harness: &dyn Harn
         account: ACCOUNT,
         destination: destination(10),
         route: ROUTE,
-        source: SOURCE,
+        source: Some(SOURCE),
         event_type: Some(EventType::parse("payment.captured").unwrap()),
         priority: Priority::High,
         order: None,
@@ -143,8 +144,8 @@ pub async fn every_filter_leaves_out_what_it_should(harness: &dyn Harness) {
     let store = harness.open().await;
     dies(&*store, 100, 10).await;
     let mut other = event(110, vec![owed(111, 11)]);
-    other.source = SourceId::from_u64(77);
     other.content = Arc::new(EventContent {
+        origin: Origin::Source(SourceId::from_u64(77)),
         event_type: Some(EventType::parse("order.created.late").unwrap()),
         ..EventContent::clone(&other.content)
     });

@@ -57,6 +57,7 @@ pub async fn a_dead_delivery_is_no_longer_owed_and_keeps_its_reason(harness: &dy
         let expected = DeliveryState {
             id: ticket.delivery,
             destination: ticket.line.destination,
+            route: ticket.route,
             priority: ticket.priority,
             status: DeliveryStatus::DeadLetter,
             attempts: 1,

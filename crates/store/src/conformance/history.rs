@@ -1,27 +1,13 @@
 //! Reading what became of events.
 
 use super::Harness;
-use super::sample::{ACCOUNT, DEAD, SOURCE, START, accept, accept_one, commit, detail, event, finish};
-use super::sample::{finished, fresh, owed, received, rows, seconds, waiting};
-use crate::{Attempt, ErrorKind, EventContent, EventQuery, EventStatus, NewEvent, Problem, Store, Timing};
+use super::sample::{ACCOUNT, DEAD, START, accept, accept_one, commit, detail, event, finished, fresh};
+use super::sample::{owed, rows, seconds, waiting};
+use crate::{Attempt, ErrorKind, NewEvent, Problem, Timing};
 use bytes::Bytes;
-use postrider_core::delivery::DeliveryStatus;
-use postrider_core::id::{AccountId, EventId, SourceId};
+use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::outcome::{DeathReason, Next, Outcome};
-use std::sync::Arc;
 use std::time::Duration;
-
-const ALL: EventQuery = EventQuery { account: ACCOUNT, source: None, status: None, limit: 100, offset: 0 };
-
-/// The ids of a page, and how many match in all.
-async fn list(store: &dyn Store, query: EventQuery) -> (Vec<u64>, u64) {
-    let page = store.events(query).await.unwrap();
-    for item in &page.items {
-        let alone = store.event(query.account, item.id).await.unwrap();
-        assert_eq!(alone.as_ref(), Some(item), "a list shows what the event alone shows");
-    }
-    (page.items.iter().map(|item| item.id.as_u64()).collect(), page.total)
-}
 
 pub async fn an_attempt_comes_back_with_every_field(harness: &dyn Harness) {
     let store = harness.open().await;
@@ -93,84 +79,6 @@ pub async fn attempts_are_listed_oldest_first(harness: &dyn Harness) {
     assert!(detail(&*store, EventId::from_u64(104)).await.attempts.is_empty(), "not those of its neighbour");
 }
 
-pub async fn events_are_listed_newest_first_in_pages(harness: &dyn Harness) {
-    let store = harness.open().await;
-    for id in 101..=110 {
-        let received_at = START.after(seconds(id));
-        accept(&*store, vec![received(received_at, event(id, vec![]))]).await;
-    }
-    assert_eq!(list(&*store, ALL).await, ((101..=110).rev().collect(), 10));
-    let page = |limit, offset| EventQuery { limit, offset, ..ALL };
-    assert_eq!(list(&*store, page(3, 0)).await, (vec![110, 109, 108], 10));
-    assert_eq!(list(&*store, page(3, 8)).await, (vec![102, 101], 10));
-    assert_eq!(list(&*store, page(3, 10)).await, (vec![], 10));
-    assert_eq!(list(&*store, page(0, 0)).await, (vec![], 10));
-}
-
-pub async fn events_are_listed_by_source(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let other = SourceId::from_u64(77);
-    for id in 101..=106 {
-        let source = if id % 3 == 0 { other } else { SOURCE };
-        accept(&*store, vec![NewEvent { source, ..event(id, vec![]) }]).await;
-    }
-    let of = |source| EventQuery { source: Some(source), ..ALL };
-    assert_eq!(list(&*store, of(other)).await, (vec![105, 102], 2));
-    assert_eq!(list(&*store, EventQuery { limit: 2, ..of(SOURCE) }).await, (vec![106, 104], 4));
-    assert_eq!(list(&*store, of(SourceId::from_u64(78))).await, (vec![], 0));
-}
-
-pub async fn events_are_listed_by_status(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let retry = Next::Retry { due: START.after(seconds(30)) };
-    let ends = [None, Some(Next::Delivered), Some(retry), Some(DEAD)];
-    for (id, end) in (100..180).step_by(10).zip(ends.iter().cycle()) {
-        let ticket = accept_one(&*store, event(id, vec![owed(id + 1, 10)])).await;
-        if let Some(next) = end {
-            finish(&*store, id + 2, ticket, *next).await;
-        }
-    }
-    accept(&*store, vec![event(180, vec![])]).await;
-    // An event stands where its least finished delivery does.
-    let mixed = event(190, vec![owed(191, 10), owed(192, 11)]);
-    accept(&*store, vec![mixed.clone()]).await;
-    finish(&*store, 193, mixed.tickets().next().unwrap(), Next::Delivered).await;
-    use DeliveryStatus as S;
-    let rows: [(EventStatus, &[u64]); 6] = [
-        (EventStatus::Accepted, &[180]),
-        (EventStatus::Of(S::Queued), &[190, 140, 100]),
-        (EventStatus::Of(S::Delivered), &[150, 110]),
-        (EventStatus::Of(S::RetryScheduled), &[160, 120]),
-        (EventStatus::Of(S::DeadLetter), &[170, 130]),
-        (EventStatus::Of(S::Delivering), &[]),
-    ];
-    for (status, ids) in rows {
-        let query = EventQuery { status: Some(status), ..ALL };
-        assert_eq!(list(&*store, query).await, (ids.to_vec(), ids.len() as u64), "{status:?}");
-        let second = EventQuery { limit: 1, offset: 1, source: Some(SOURCE), ..query };
-        let expected = ids.iter().skip(1).take(1).copied().collect();
-        assert_eq!(list(&*store, second).await, (expected, ids.len() as u64), "{status:?}");
-    }
-}
-
-pub async fn another_account_sees_nothing(harness: &dyn Harness) {
-    let store = harness.open().await;
-    let other = AccountId::from_u64(99);
-    let plain = event(110, vec![owed(111, 11)]);
-    let content = EventContent { account: other, ..EventContent::clone(&plain.content) };
-    let theirs = NewEvent { content: Arc::new(content), ..plain };
-    accept(&*store, vec![event(100, vec![owed(101, 10)]), theirs]).await;
-    let (ours, theirs) = (EventId::from_u64(100), EventId::from_u64(110));
-    assert_eq!(store.event(other, ours).await.unwrap(), None);
-    assert_eq!(store.event(ACCOUNT, theirs).await.unwrap(), None);
-    assert!(store.event(other, theirs).await.unwrap().is_some());
-    assert_eq!(list(&*store, ALL).await, (vec![100], 1));
-    assert_eq!(list(&*store, EventQuery { account: other, ..ALL }).await, (vec![110], 1));
-    let status = Some(EventStatus::Of(DeliveryStatus::Queued));
-    let nobody = EventQuery { account: AccountId::from_u64(98), status, source: Some(SOURCE), ..ALL };
-    assert_eq!(list(&*store, nobody).await, (vec![], 0));
-}
-
 pub async fn a_replay_tells_what_it_repeats(harness: &dyn Harness) {
     let store = harness.open().await;
     let first = event(100, vec![owed(101, 10)]);
@@ -194,4 +102,21 @@ pub async fn housekeeping_keeps_what_is_young(harness: &dyn Harness) {
     }
     assert_eq!((detail(&*store, ticket.event).await, detail(&*store, done.event).await), before);
     assert_eq!(waiting(&*store, fresh(10)).await, [ticket]);
+}
+
+pub async fn the_event_of_a_delivery_is_found_by_its_id(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let wide = event(100, vec![owed(101, 10), owed(102, 11), owed(103, 12)]);
+    accept(&*store, vec![wide.clone(), event(110, vec![]), event(120, vec![owed(121, 10)])]).await;
+    let ticket = wide.tickets().nth(1).unwrap();
+    commit(&*store, vec![], vec![finished(130, ticket, Next::Delivered)]).await;
+    let of = async |account, id| store.event_of(account, DeliveryId::from_u64(id)).await.unwrap();
+    for (delivery, event) in [(101, 100), (102, 100), (103, 100), (121, 120)] {
+        let expected = detail(&*store, EventId::from_u64(event)).await;
+        assert_eq!(of(ACCOUNT, delivery).await, Some(expected), "{delivery}");
+    }
+    for unknown in [1, 100, 104, 111, 120, 122, 130] {
+        assert_eq!(of(ACCOUNT, unknown).await, None, "{unknown}");
+    }
+    assert_eq!(of(AccountId::from_u64(99), 101).await, None, "of another account");
 }

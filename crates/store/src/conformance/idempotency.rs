@@ -1,8 +1,8 @@
 //! Events that come twice.
 
 use super::Harness;
-use super::sample::{START, accept, commit, fresh, keyed, received, waiting};
-use crate::{Acceptance, NewEvent, Store};
+use super::sample::{START, accept, commit, fresh, from, keyed, received, waiting};
+use crate::{Acceptance, NewEvent, Origin, Store};
 use postrider_core::id::{EventId, SourceId};
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use std::time::Duration;
@@ -52,7 +52,7 @@ pub async fn a_key_repeated_in_one_batch_is_recognised(harness: &dyn Harness) {
 
 pub async fn a_key_is_known_in_its_source_only(harness: &dyn Harness) {
     let store = harness.open().await;
-    let elsewhere = NewEvent { source: SourceId::from_u64(77), ..keyed(110, 7, 2) };
+    let elsewhere = from(Origin::Source(SourceId::from_u64(77)), keyed(110, 7, 2));
     accept(&*store, vec![keyed(100, 7, 1), elsewhere]).await;
     accept(&*store, vec![NewEvent { idempotency: None, ..keyed(120, 7, 1) }]).await;
 }

@@ -15,14 +15,18 @@ pub mod bury;
 pub mod configuration;
 pub mod dead_letters;
 pub mod finish;
+pub mod given_up;
 pub mod history;
 pub mod idempotency;
+pub mod listing;
 pub mod ordered;
+pub mod outbound;
 pub mod queue;
 pub mod replays;
 pub mod restart;
 pub mod revive;
 mod sample;
+pub mod stats;
 
 use crate::Store;
 use async_trait::async_trait;
@@ -115,6 +119,7 @@ macro_rules! conformance_suite {
                 deleting_a_destination_deletes_its_routes_and_leaves_its_queue
                 deleting_a_source_deletes_the_routes_from_it
                 deleting_a_route_deletes_it_alone
+                deleting_an_account_or_a_key_deletes_it_alone
                 changes_are_made_in_their_order
                 retry_policies_come_back_exactly
             }
@@ -122,12 +127,37 @@ macro_rules! conformance_suite {
                 an_attempt_comes_back_with_every_field
                 every_outcome_and_every_problem_comes_back
                 attempts_are_listed_oldest_first
+                the_event_of_a_delivery_is_found_by_its_id
+                a_replay_tells_what_it_repeats
+                housekeeping_keeps_what_is_young
+            }
+            listing {
                 events_are_listed_newest_first_in_pages
                 events_are_listed_by_source
                 events_are_listed_by_status
                 another_account_sees_nothing
-                a_replay_tells_what_it_repeats
-                housekeeping_keeps_what_is_young
+                a_list_goes_on_where_it_ended
+                every_event_filter_leaves_out_what_it_should
+            }
+            outbound {
+                an_event_tells_where_it_comes_from
+                a_key_of_the_api_is_known_in_its_account_only
+                a_window_comes_back_with_its_event
+                a_delayed_delivery_is_due_then_and_waits_in_its_place
+                a_page_begins_with_what_is_due_first
+                an_ordered_delivery_keeps_its_place_when_it_is_delayed
+            }
+            given_up {
+                what_is_given_up_on_untried_is_a_dead_letter_without_an_attempt
+                what_is_owed_no_longer_is_not_given_up_on
+                a_head_given_up_on_untried_blocks_its_key_if_it_is_to
+            }
+            stats {
+                a_new_store_has_counted_nothing
+                events_are_counted_by_their_way
+                every_delivery_is_counted_where_it_stands
+                what_is_revived_or_buried_is_counted_where_it_goes
+                days_and_accounts_are_counted_apart_and_outlive_a_crash
             }
             restart {
                 what_was_committed_outlives_a_crash

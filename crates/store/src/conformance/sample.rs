@@ -1,9 +1,9 @@
 //! What the tests commit: small events, their deliveries, and attempts with any end.
 
 use crate::{
-    Acceptance, Attempt, Batch, EventContent, EventDetail, Finished, Idempotency, NewDelivery, NewEvent, Page,
+    Acceptance, Attempt, Batch, EventContent, EventDetail, Finished, Idempotency, NewDelivery, NewEvent,
+    Origin, Page, Receipt, SendWindow, Store, Timing,
 };
-use crate::{Receipt, Store, Timing};
 use bytes::Bytes;
 use postrider_core::delivery::{Lane, Line, Priority, Ticket};
 use postrider_core::event::EventType;
@@ -48,14 +48,15 @@ pub(super) fn owed(id: u64, to: u64) -> NewDelivery {
 pub(super) fn event(id: u64, deliveries: Vec<NewDelivery>) -> NewEvent {
     NewEvent {
         id: EventId::from_u64(id),
-        source: SOURCE,
         external_id: None,
         content: Arc::new(EventContent {
             account: ACCOUNT,
+            origin: Origin::Source(SOURCE),
             headers: [("content-type", "application/json")].into_iter().collect(),
             body: Bytes::from(format!("{{\"number\":{id}}}")),
             event_type: Some(EventType::parse("payment.captured").unwrap()),
             received_at: START,
+            window: SendWindow::default(),
         }),
         replay_of: None,
         idempotency: None,
@@ -66,6 +67,12 @@ pub(super) fn event(id: u64, deliveries: Vec<NewDelivery>) -> NewEvent {
 /// The same event, received at another time.
 pub(super) fn received(at: Timestamp, event: NewEvent) -> NewEvent {
     let content = Arc::new(EventContent { received_at: at, ..EventContent::clone(&event.content) });
+    NewEvent { content, ..event }
+}
+
+/// The same event, from elsewhere.
+pub(super) fn from(origin: Origin, event: NewEvent) -> NewEvent {
+    let content = Arc::new(EventContent { origin, ..EventContent::clone(&event.content) });
     NewEvent { content, ..event }
 }
 
@@ -123,7 +130,7 @@ pub(super) async fn finish(store: &dyn Store, id: u64, ticket: Ticket, next: Nex
 }
 
 pub(super) async fn commit(store: &dyn Store, events: Vec<NewEvent>, finished: Vec<Finished>) -> Receipt {
-    store.commit(Arc::new(Batch { events, finished })).await.unwrap()
+    store.commit(Arc::new(Batch { events, finished, ..Batch::default() })).await.unwrap()
 }
 
 pub(super) async fn load(store: &dyn Store, line: Line, limit: usize) -> Page {

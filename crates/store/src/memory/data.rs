@@ -1,13 +1,14 @@
 //! Events, what is owed for them, and what became of it.
 
 use crate::attempt::Attempt;
-use crate::batch::{Acceptance, Batch, Finished, Idempotency, NewDelivery, NewEvent, Receipt};
+use crate::batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewEvent, Receipt};
 use crate::dead_letter::DeadLetter;
-use crate::event::{DeliveryState, EventContent, EventDetail};
-use crate::query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
+use crate::event::EventContent;
+use crate::query::{LineDepth, Page};
+use crate::stats::{Counts, Owed as StillOwed, StatsChange};
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
-use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
-use postrider_core::limits::{IDEMPOTENCY_WINDOW, LIST_BODY_BYTES_MAX};
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId};
+use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
@@ -15,17 +16,19 @@ use std::collections::BTreeMap;
 
 /// Where a delivery waits; sorts as pages are given out.
 pub(super) type Place = (Line, Timestamp, DeliveryId);
-/// A key is known within its source only.
-type SourceKey = (SourceId, [u8; 16]);
+/// A key is known within its scope only.
+type ScopedKey = (u64, [u8; 16]);
 
 #[derive(Debug, Default)]
 pub(super) struct Data {
     /// Exactly what is owed.
     pub(super) queue: BTreeMap<Place, Owed>,
-    events: BTreeMap<EventId, NewEvent>,
-    attempts: BTreeMap<(EventId, AttemptId), Attempt>,
+    pub(super) events: BTreeMap<EventId, NewEvent>,
+    pub(super) attempts: BTreeMap<(EventId, AttemptId), Attempt>,
     pub(super) dead_letters: BTreeMap<DeliveryId, Buried>,
-    keys: BTreeMap<SourceKey, Known>,
+    keys: BTreeMap<ScopedKey, Known>,
+    /// By account and day.
+    pub(super) counts: BTreeMap<(AccountId, u64), Counts>,
     greatest_id: u64,
 }
 
@@ -51,20 +54,31 @@ struct Known {
 
 impl Data {
     pub(super) fn commit(&mut self, batch: &Batch) -> Receipt {
-        let events = batch.events.iter().map(|event| self.accept(event)).collect();
+        let mut change = StatsChange::default();
+        let events = batch.events.iter().map(|event| self.accept(event, &mut change)).collect();
         for finished in &batch.finished {
-            self.finish(finished);
+            self.finish(finished, &mut change);
         }
+        for given_up in &batch.given_up {
+            self.give_up_untried(given_up, &mut change);
+        }
+        self.count(&change);
         Receipt { events }
     }
 
-    fn accept(&mut self, event: &NewEvent) -> Acceptance {
+    pub(super) fn count(&mut self, change: &StatsChange) {
+        for (account, day, counts) in change.iter() {
+            self.counts.entry((account, day)).or_default().add(counts);
+        }
+    }
+
+    fn accept(&mut self, event: &NewEvent, change: &mut StatsChange) -> Acceptance {
         if let Some(repeated) = event.idempotency.and_then(|key| self.repeated(event, key)) {
             return repeated;
         }
         if let Some(Idempotency { key_hash, body_hash }) = event.idempotency {
             let known = Known { event: event.id, body_hash, received_at: event.content.received_at };
-            self.keys.insert((event.source, key_hash), known);
+            self.keys.insert((event.idempotency_scope(), key_hash), known);
         }
         for ticket in event.tickets() {
             self.note_id(ticket.delivery.as_u64());
@@ -73,11 +87,12 @@ impl Data {
         self.note_id(event.id.as_u64());
         let before = self.events.insert(event.id, event.clone());
         assert!(before.is_none(), "an event is accepted once");
+        change.accepted(event);
         Acceptance::Accepted
     }
 
     fn repeated(&self, event: &NewEvent, key: Idempotency) -> Option<Acceptance> {
-        let known = self.keys.get(&(event.source, key.key_hash))?;
+        let known = self.keys.get(&(event.idempotency_scope(), key.key_hash))?;
         if event.content.received_at.since(known.received_at) >= IDEMPOTENCY_WINDOW {
             return None;
         }
@@ -91,19 +106,21 @@ impl Data {
     }
 
     /// Without its row in the queue a delivery is no longer owed, so that only the attempt is news.
-    fn finish(&mut self, finished: &Finished) {
+    fn finish(&mut self, finished: &Finished, change: &mut StatsChange) {
         let Finished { ticket, attempt, .. } = finished;
         let key = (attempt.event, attempt.id);
         if self.attempts.contains_key(&key) {
             // Given again after an error. The row may be back at the same place, due at once: it stays.
             return;
         }
-        if let Some(owed) = self.queue.remove(&place(ticket)) {
+        let owed = self.queue.remove(&place(ticket));
+        change.finished(finished, if owed.is_some() { StillOwed::Yes } else { StillOwed::No });
+        if let Some(owed) = owed {
             match attempt.next {
                 Next::Delivered => {}
                 Next::Retry { due } => self.owe(owed.account, ticket.due_again(due)),
                 Next::Dead(reason) => {
-                    let died_at = attempt.started_at.after(attempt.timing.total);
+                    let died_at = attempt.ended_at();
                     let last_error = attempt.problem.as_ref().map(|problem| problem.sentence.clone());
                     let made = Ticket { attempts: ticket.attempts + 1, ..*ticket };
                     self.give_up(owed.account, &made, reason, last_error, died_at);
@@ -115,6 +132,21 @@ impl Data {
         }
         self.note_id(attempt.id.as_u64());
         self.attempts.insert(key, attempt.clone());
+    }
+
+    fn give_up_untried(&mut self, given_up: &GivenUp, change: &mut StatsChange) {
+        let GivenUp { account, ticket, reason, last_error, died_at, blocks_line } = given_up;
+        // Given again after an error: what blocks its line stands where it stood.
+        let stands = self.queue.get(&place(ticket)).is_some_and(|owed| owed.ticket.due != Timestamp::MAX);
+        if !stands {
+            return;
+        }
+        self.queue.remove(&place(ticket));
+        change.given_up(given_up);
+        self.give_up(*account, ticket, *reason, last_error.clone(), *died_at);
+        if *blocks_line {
+            self.owe(*account, Ticket { due: Timestamp::MAX, ..*ticket });
+        }
     }
 
     /// What blocks a line has its dead letter already.
@@ -133,7 +165,7 @@ impl Data {
             account,
             destination: ticket.line.destination,
             route: ticket.route,
-            source: event.source,
+            source: event.content.origin.source(),
             event_type: event.content.event_type.clone(),
             priority: ticket.priority,
             order: match ticket.line.lane {
@@ -212,54 +244,20 @@ impl Data {
         let rows = self.queue.range(first(start)..);
         let of_it = rows.map(|(place, _)| *place).take_while(|(line, ..)| line.destination == destination);
         let places: Vec<Place> = of_it.take(limit).collect();
+        let mut change = StatsChange::default();
         for place in &places {
             let Some(Owed { account, ticket }) = self.queue.remove(place) else { continue };
+            if ticket.due != Timestamp::MAX {
+                change.buried(account, ticket.attempts, now);
+            }
             self.give_up(account, &ticket, DeathReason::DestinationDeleted, None, now);
         }
+        self.count(&change);
         places.len()
     }
 
     pub(super) fn content(&self, event: EventId) -> Option<EventContent> {
         self.events.get(&event).map(|found| EventContent::clone(&found.content))
-    }
-
-    pub(super) fn event(&self, account: AccountId, event: EventId) -> Option<EventDetail> {
-        let found = self.events.get(&event).filter(|event| event.content.account == account)?;
-        Some(self.detail(found))
-    }
-
-    pub(super) fn events(&self, query: EventQuery) -> EventPage {
-        let asked_for = |event: &&NewEvent| {
-            event.content.account == query.account && query.source.is_none_or(|source| event.source == source)
-        };
-        let newest_first = self.events.values().rev().filter(asked_for).map(|event| self.detail(event));
-        let matching: Vec<EventDetail> = newest_first
-            .filter(|event| query.status.is_none_or(|status| EventStatus::of(event) == status))
-            .collect();
-        let total = matching.len() as u64;
-        let mut items: Vec<EventDetail> = matching.into_iter().skip(query.offset).take(query.limit).collect();
-        items.iter_mut().for_each(|event| event.content.body.truncate(LIST_BODY_BYTES_MAX));
-        EventPage { items, total }
-    }
-
-    fn detail(&self, event: &NewEvent) -> EventDetail {
-        let of_it = (event.id, AttemptId::from_u64(0))..=(event.id, AttemptId::from_u64(u64::MAX));
-        let attempts: Vec<Attempt> = self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
-        let state = |owed: &NewDelivery| {
-            let dead = self.dead_letters.get(&owed.id).map(|buried| buried.letter.reason);
-            DeliveryState::derive(*owed, event.content.received_at, &attempts, dead)
-        };
-        let deliveries = event.deliveries.iter().map(state).collect();
-        EventDetail {
-            id: event.id,
-            source: event.source,
-            external_id: event.external_id.clone(),
-            replay_of: event.replay_of,
-            content: EventContent::clone(&event.content),
-            body_bytes: event.content.body.len(),
-            deliveries,
-            attempts,
-        }
     }
 
     pub(super) fn forget_keys(&mut self, now: Timestamp) {

@@ -5,6 +5,7 @@ use crate::dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterQuery, Discarded, OwedAgain,
     Revival,
 };
+use crate::stats::StatsChange;
 use postrider_core::id::AccountId;
 use postrider_core::time::Timestamp;
 
@@ -33,6 +34,7 @@ impl Data {
 
     pub(super) fn revive(&mut self, account: AccountId, revivals: &[Revival], now: Timestamp) -> OwedAgain {
         let mut all = OwedAgain::default();
+        let mut change = StatsChange::default();
         for revival in revivals {
             let Some(letter) = self.listed(account, revival.key).cloned() else { continue };
             self.dead_letters.remove(&letter.delivery);
@@ -41,7 +43,9 @@ impl Data {
             let ticket = letter.revived(revival.order, now);
             self.owe(account, ticket);
             all.tickets.push(ticket);
+            change.revived(account, now);
         }
+        self.count(&change);
         all
     }
 

@@ -5,6 +5,7 @@
 
 mod data;
 mod dead_letters;
+mod history;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -17,11 +18,12 @@ use crate::error::StoreError;
 use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use crate::replay::Replay;
+use crate::stats::Stats;
 use async_trait::async_trait;
 use data::Data;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
-use postrider_core::id::{AccountId, DestinationId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use settings::Settings;
@@ -127,11 +129,23 @@ impl Store for MemoryStore {
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
-        Ok(self.state().data.events(query))
+        Ok(self.state().data.events(&query))
     }
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         Ok(self.state().data.event(account, event))
+    }
+
+    async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError> {
+        Ok(self.state().data.event_of(account, delivery))
+    }
+
+    async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
+        Ok(self.state().data.stats(account))
     }
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {

@@ -42,6 +42,12 @@ impl Settings {
                 self.note_id(route.id.as_u64());
                 self.routes.insert(route.id, route);
             }
+            Change::DeleteAccount(id) => {
+                self.accounts.remove(&id);
+            }
+            Change::DeleteApiKey(id) => {
+                self.api_keys.remove(&id);
+            }
             Change::DeleteSource(id) => {
                 self.sources.remove(&id);
                 self.routes.retain(|_, route| route.source != Some(id));

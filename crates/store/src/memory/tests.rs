@@ -2,7 +2,7 @@
 
 use super::MemoryStore;
 use crate::conformance::Harness;
-use crate::{Batch, EventContent, NewEvent, Store, StoreError};
+use crate::{Batch, EventContent, NewEvent, Origin, SendWindow, Store, StoreError};
 use async_trait::async_trait;
 use bytes::Bytes;
 use postrider_core::id::{AccountId, EventId, SourceId};
@@ -29,21 +29,22 @@ async fn commits_fail_as_often_as_asked_and_write_nothing() {
     store.fail_next_commits(1, || StoreError::Unavailable("away".into()));
     let content = EventContent {
         account: AccountId::from_u64(1),
+        origin: Origin::Source(SourceId::from_u64(2)),
         headers: Default::default(),
         body: Bytes::new(),
         event_type: None,
         received_at: Timestamp::ZERO,
+        window: SendWindow::default(),
     };
     let event = NewEvent {
         id: EventId::from_u64(5),
-        source: SourceId::from_u64(2),
         external_id: None,
         content: Arc::new(content),
         replay_of: None,
         idempotency: None,
         deliveries: vec![],
     };
-    let batch = Arc::new(Batch { events: vec![event.clone()], finished: vec![] });
+    let batch = Arc::new(Batch { events: vec![event.clone()], ..Batch::default() });
     assert!(matches!(store.commit(batch.clone()).await, Err(StoreError::Full)));
     assert!(matches!(store.commit(batch.clone()).await, Err(StoreError::Unavailable(_))));
     assert_eq!(store.content(event.id).await.unwrap(), None);

@@ -1,11 +1,17 @@
 //! `/v1/destinations`: where events go, with their limits.
 
+mod portal;
 mod settings;
 
+use self::portal::check_reach;
+pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
 use super::auth::Caller;
 use super::error::ApiError;
 use super::fields::{Fields, Segment, only, required};
+use super::refusal::{Body, Keyed, Stored};
+use super::request::{self, DestinationChange, NewDestination};
+use super::view::Data;
 use super::{App, Shared, change, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -19,16 +25,29 @@ use postrider_engine::Catalog;
 use postrider_engine::send::{DestinationUrl, SigningSecret};
 use postrider_store::codec::policy_from_json;
 use postrider_store::{Change, Destination, DestinationAuth, Headers};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+/// List destinations
+#[utoipa::path(
+    get, path = "/v1/destinations", operation_id = "list_destinations", tag = "destinations",
+    responses((status = 200, description = "The destinations of the account.", body = Data<Vec<view::Destination>>), Keyed)
+)]
 pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
     let activity = app.engine.activity().await;
     let found = app.engine.catalog().destinations(caller.account);
-    let shown =
-        found.iter().map(|found| view::destination(found, activity.destinations.get(&found.id))).collect();
+    let shown: Vec<_> = found
+        .iter()
+        .map(|found| view::Destination::of(found, activity.destinations.get(&found.id)))
+        .collect();
     view::data(StatusCode::OK, &shown)
 }
 
+/// Get a destination
+#[utoipa::path(
+    get, path = "/v1/destinations/{id}", operation_id = "get_destination", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>), Keyed)
+)]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
@@ -37,9 +56,15 @@ pub(crate) async fn get(
     let id = parse(&id)?;
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::destination(&found, activity.destinations.get(&id))))
+    Ok(view::data(StatusCode::OK, &view::Destination::of(&found, activity.destinations.get(&id))))
 }
 
+/// Make a destination
+#[utoipa::path(
+    post, path = "/v1/destinations", operation_id = "create_destination", tag = "destinations",
+    request_body = NewDestination,
+    responses((status = 201, description = "The destination, with its signing secret this once.", body = Data<view::Destination>), Keyed, Body, Stored)
+)]
 pub(crate) async fn create(
     State(app): Shared,
     caller: Caller,
@@ -50,14 +75,22 @@ pub(crate) async fn create(
     let url = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
     let made = apply(blank, &mut fields)?;
+    check_reach(caller, MaxConcurrency::default(), &made)?;
     fields.finish()?;
-    let mut shown = view::destination(&made, None);
+    let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
-    shown["signing_secret"] = made.signing_secret.as_str().into();
+    shown.signing_secret = Some(made.signing_secret.clone());
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(made))], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
 }
 
+/// Change a destination
+#[utoipa::path(
+    patch, path = "/v1/destinations/{id}", operation_id = "update_destination", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    request_body = DestinationChange,
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Body, Stored)
+)]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
@@ -67,13 +100,23 @@ pub(crate) async fn update(
     let update = |mut found: Destination| {
         found.name = fields.name("name")?.unwrap_or(found.name);
         found.url = url(&app, &mut fields)?.unwrap_or(found.url);
+        let before = found.max_concurrency;
         let changed = apply(found, &mut fields)?;
+        check_reach(caller, before, &changed)?;
         fields.finish()?;
         Ok(changed)
     };
     change_one(&app, caller, &id, update).await
 }
 
+/// Delete a destination
+///
+/// What it was owed becomes dead letters.
+#[utoipa::path(
+    delete, path = "/v1/destinations/{id}", operation_id = "delete_destination", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+)]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
@@ -85,7 +128,14 @@ pub(crate) async fn delete(
         .await
 }
 
-/// Stops sending to it until it is resumed.
+/// Pause a destination
+///
+/// It keeps what it is owed and is sent nothing until it is resumed.
+#[utoipa::path(
+    post, path = "/v1/destinations/{id}/pause", operation_id = "pause_destination", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Stored)
+)]
 pub(crate) async fn pause(
     State(app): Shared,
     caller: Caller,
@@ -95,7 +145,14 @@ pub(crate) async fn pause(
     change_one(&app, caller, &id, pause).await
 }
 
+/// Resume a destination
+///
 /// Sends to it again, whether an operator or the gateway itself had stopped it.
+#[utoipa::path(
+    post, path = "/v1/destinations/{id}/resume", operation_id = "resume_destination", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Stored)
+)]
 pub(crate) async fn resume(
     State(app): Shared,
     caller: Caller,
@@ -119,9 +176,15 @@ async fn change_one(
     };
     let changed = app.engine.change(decide).await?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::destination(&changed, activity.destinations.get(&id))))
+    Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.destinations.get(&id))))
 }
 
+/// Rotate a signing secret
+#[utoipa::path(
+    post, path = "/v1/destinations/{id}/rotate-secret", operation_id = "rotate_signing_secret", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    responses((status = 200, description = "The new secret, this once.", body = Data<view::NewSecret>), Keyed, Stored)
+)]
 pub(crate) async fn rotate_secret(
     State(app): Shared,
     caller: Caller,
@@ -135,9 +198,18 @@ pub(crate) async fn rotate_secret(
         Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(rotated))], ()))
     };
     app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &json!({ "signing_secret": secret })))
+    Ok(view::data(StatusCode::OK, &view::NewSecret { signing_secret: secret }))
 }
 
+/// Order a circuit
+///
+/// Opens, probes or closes it by hand.
+#[utoipa::path(
+    post, path = "/v1/destinations/{id}/circuit", operation_id = "order_circuit", tag = "destinations",
+    params(("id" = String, Path, description = "The id of the destination.")),
+    request_body = request::CircuitOrder,
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Body, Stored)
+)]
 pub(crate) async fn circuit(
     State(app): Shared,
     caller: Caller,
@@ -152,7 +224,7 @@ pub(crate) async fn circuit(
     fields.finish()?;
     app.engine.order_circuit(id, order).await?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::destination(&found, activity.destinations.get(&id))))
+    Ok(view::data(StatusCode::OK, &view::Destination::of(&found, activity.destinations.get(&id))))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.

@@ -55,7 +55,8 @@ fn ordering_key(fields: &mut Fields) -> Result<Option<String>, ApiError> {
     Ok(Some(text))
 }
 
-fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiError> {
+/// A rate limit, of a destination, a source or a key.
+pub(crate) fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiError> {
     let Some(value) = taken(fields, "rate_limit", &RATE_PARTS)? else { return Ok(None) };
     rate_from_json(&value).map(Some).map_err(|bad| inner("rate_limit", &bad))
 }

@@ -112,3 +112,67 @@ fn the_operator_sets_the_share_of_an_account_and_the_tenant_only_its_name() {
     tenant.get(&foreign).refusal(404);
     tenant.patch(&foreign, &json!({ "name": "mine" })).refusal(404);
 }
+
+#[test]
+fn the_operator_says_what_an_account_is_on_and_the_tenant_where_it_is_reached() {
+    let site = Site::new().with(&["--retention-days", "9"]);
+    let gateway = site.start();
+    let operator = gateway.api();
+    let body = json!({ "name": "tenant", "plan": "gold", "email": "ops@example.com", "retention_days": 9, "weight": 7 });
+    operator.with_key("").post("/v1/accounts", &body).refusal(403);
+    let made = operator.post("/v1/accounts", &body).data(201);
+    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
+    for (field, value) in body.as_object().unwrap() {
+        assert_eq!(&made["account"][field], value);
+    }
+    tenant.patch(&path, &json!({ "plan": "diamond" })).refusal(403);
+    tenant.patch(&path, &json!({ "retention_days": null })).refusal(403);
+    assert_eq!(
+        tenant.patch(&path, &json!({ "email": "new@example.com" })).data(200)["email"],
+        "new@example.com"
+    );
+    for (field, value) in [
+        ("email", json!("x")),
+        ("retention_days", json!(10)),
+        ("retention_days", json!(0)),
+        ("plan", json!("")),
+    ] {
+        assert!(operator.patch(&path, &json!({ field: value })).refusal(422).starts_with(field));
+    }
+    let without = json!({ "plan": null, "email": null, "retention_days": null });
+    let left = operator.patch(&path, &without).data(200);
+    check_fields(&left, "id name plan weight created_at");
+    assert_eq!(left["plan"], "self-hosted");
+}
+
+#[test]
+fn an_account_is_deleted_when_nothing_is_left_in_it() {
+    let site = Site::new();
+    let gateway = site.start();
+    let operator = gateway.api();
+    let made = operator.post("/v1/accounts", &json!({ "name": "short-lived" })).data(201);
+    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
+    let (source, _) = tenant.source();
+    let destination = tenant.make("/v1/destinations", &json!({ "name": "a", "url": "https://example.com" }));
+    let answer = operator.delete(&path);
+    assert_eq!(answer.code(409), "account_in_use");
+    assert!(answer.refusal(409).contains("1 destinations and 1 sources"), "{answer}");
+    tenant.delete(&format!("/v1/destinations/{destination}")).nothing();
+    assert_eq!(operator.delete(&path).code(409), "account_in_use");
+    tenant.delete(&format!("/v1/sources/{source}")).nothing();
+    tenant.delete(&path).refusal(403);
+    operator.delete(&path).nothing();
+    tenant.get("/v1/sources").refusal(401);
+    operator.delete(&path).refusal(404);
+    let first = operator.get("/v1/accounts").data(200)[0]["id"].clone();
+    assert_eq!(
+        operator.delete(&format!("/v1/accounts/{}", first.as_str().unwrap())).code(409),
+        "account_in_use"
+    );
+    gateway.kill();
+    let _gateway = site.start();
+    tenant.get("/v1/sources").refusal(401);
+    operator.get(&path).refusal(404);
+}

@@ -2,14 +2,19 @@
 
 mod accounts;
 mod dead_letters;
+mod described_fields;
 mod destinations;
+mod document;
 mod events;
 mod export;
 mod health;
+mod key_settings;
 mod keys;
+mod portal;
 mod priorities;
 mod replays;
 mod routes;
+mod scopes;
 mod secrets;
 mod settings;
 mod sources;

@@ -105,7 +105,12 @@ fn lists_hold_only_what_is_the_tenants_own() {
     assert_eq!(sink.arrivals_at("/theirs")[0].body, b"theirs");
 }
 
+/// But for when its keys were used, which looking changes.
 fn everything(api: &Api) -> Value {
     let paths = ["accounts", "api-keys", "sources", "destinations", "routes", "events"];
-    paths.iter().map(|path| api.get(&format!("/v1/{path}")).data(200)).collect()
+    let mut all: Vec<Value> = paths.iter().map(|path| api.get(&format!("/v1/{path}")).data(200)).collect();
+    for key in all[1].as_array_mut().into_iter().flatten() {
+        key.as_object_mut().unwrap().remove("last_used_at");
+    }
+    all.into()
 }

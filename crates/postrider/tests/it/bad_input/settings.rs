@@ -99,8 +99,7 @@ fn every_bad_setting_of_an_account_is_named() {
     let site = Site::closed();
     let mut gateway = site.start();
     let id = text(&gateway.api().get("/v1/accounts").data(200)[0]["id"]);
-    let mut cases: Vec<(&str, Value)> =
-        vec![("name", json!("")), ("name", json!(1)), ("plan", json!("gold"))];
+    let mut cases: Vec<(&str, Value)> = vec![("name", json!("")), ("name", json!(1)), ("plan", json!("\n"))];
     cases.extend(bad_numbers().into_iter().map(|value| ("weight", value)));
     cases.extend(bad_numbers().into_iter().map(|value| ("max_in_flight", value)));
     for field in ["max_pending", "max_pending_bytes"] {

@@ -1,7 +1,7 @@
 //! A client over one connection. It sends what it is given, right or wrong.
 
 use super::answer::Answer;
-use super::wire;
+use super::{contract, wire};
 use std::io::{self, BufReader, ErrorKind, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl Client {
         let sent = self.write(bytes);
         match self.answer() {
             Err(error) if sent.is_err() => Err(sent.err().unwrap_or(error)),
-            answer => answer,
+            answer => answer.inspect(|answer| contract::check(bytes, answer)),
         }
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod audit;
 pub(crate) mod client;
+pub(crate) mod contract;
 pub(crate) mod gateway;
 pub(crate) mod load;
 mod loopback;

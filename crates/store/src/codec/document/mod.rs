@@ -88,6 +88,8 @@ pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
             put(Kind::Destination, put_in.id.as_u64(), &|into| destination::write(put_in, into))
         }
         Change::PutRoute(put_in) => put(Kind::Route, put_in.id.as_u64(), &|into| route::write(put_in, into)),
+        Change::DeleteAccount(id) => vec![Edit::Delete(Kind::Account, id.as_u64())],
+        Change::DeleteApiKey(id) => vec![Edit::Delete(Kind::ApiKey, id.as_u64())],
         Change::DeleteSource(id) => {
             vec![Edit::DeleteRoutes(route::SOURCE, id.to_string()), Edit::Delete(Kind::Source, id.as_u64())]
         }

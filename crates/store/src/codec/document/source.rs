@@ -2,6 +2,7 @@
 
 use super::BadDocument;
 use super::fields::{Reading, Writing, text};
+use crate::codec::{rate_from_json, rate_to_json};
 use crate::{Source, SourceAuth};
 use postrider_core::id::{AccountId, SourceId};
 
@@ -14,6 +15,7 @@ pub(super) fn write(source: &Source, into: &mut Writing<'_>) {
         into.secret("auth_secret", secret);
     }
     into.put("provider", source.provider.as_deref());
+    into.put("rate_limit", source.rate_limit.map(rate_to_json));
     into.put("active", source.active);
     into.time("created_at", source.created_at);
 }
@@ -30,6 +32,7 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Source, BadDocument> {
         token: from.secret("token")?,
         auth,
         provider: from.maybe("provider", text)?,
+        rate_limit: from.maybe("rate_limit", |value| rate_from_json(value).ok())?,
         active: from.switch("active")?,
         created_at: from.time("created_at")?,
     })

@@ -1,4 +1,4 @@
-//! A rate limit as a gate: each send moves the moment from which the next may pass.
+//! A rate limit as a gate: each that passes moves the moment from which the next may.
 //!
 //! The generic cell rate algorithm: one number holds the state, sends are evenly apart, and a rest earns at most
 //! the burst.
@@ -9,27 +9,32 @@ use crate::time::Timestamp;
 const US_PER_SECOND: f64 = 1_000_000.0;
 const US_PER_MS: u64 = 1000;
 
-/// When the next send may pass.
+/// When the next may pass.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RateGate {
+pub struct RateGate {
     /// When the sends so far are paid for, in microseconds.
     paid_us: u64,
 }
 
 impl RateGate {
     /// Nothing passes before this.
-    pub(super) fn open_at(&self, limit: RateLimit) -> Timestamp {
+    pub fn open_at(&self, limit: RateLimit) -> Timestamp {
         Timestamp::from_unix_ms(self.paid_us.saturating_sub(tolerance_us(limit)).div_ceil(US_PER_MS))
     }
 
     /// Another limit holds from now: what was sent under the last one leaves at most the new burst to pay for.
-    pub(super) fn change(&mut self, limit: RateLimit, now: Timestamp) {
+    pub fn change(&mut self, limit: RateLimit, now: Timestamp) {
         let unpaid_max = tolerance_us(limit) + interval_us(limit);
         self.paid_us = self.paid_us.min(now.unix_ms() * US_PER_MS + unpaid_max);
     }
 
-    /// One is sent.
-    pub(super) fn pass(&mut self, limit: RateLimit, now: Timestamp) {
+    /// Whether a gate that nothing has passed would be the same by now.
+    pub fn is_rested(&self, now: Timestamp) -> bool {
+        self.paid_us <= now.unix_ms() * US_PER_MS
+    }
+
+    /// One passes.
+    pub fn pass(&mut self, limit: RateLimit, now: Timestamp) {
         let now_us = now.unix_ms() * US_PER_MS;
         self.paid_us = self.paid_us.max(now_us) + interval_us(limit);
     }

@@ -1,0 +1,102 @@
+//! Taking events in: from a source, through the API, or from the past.
+
+use super::{ChangeError, Engine};
+use crate::expression::Facts;
+use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
+use crate::routing::{self, Owed};
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, ApiKeyId, EventId};
+use postrider_store::{Headers, Origin, SendWindow, Source};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+impl Engine {
+    /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
+    pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
+        let owed = self.owed(source.account, Some(source), &arrival);
+        let (reply, answer) = Reply::channel();
+        let origin = Origin::Source(source.id);
+        let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
+        self.submit(draft, answer).await
+    }
+
+    /// Takes an event in that an account sends through the API, with this key of its own or the operator's.
+    pub async fn send(
+        &self,
+        account: AccountId,
+        key: Option<ApiKeyId>,
+        arrival: Arrival,
+    ) -> Result<Accepted, IngestError> {
+        let owed = self.owed(account, None, &arrival);
+        let (reply, answer) = Reply::channel();
+        let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
+        self.submit(draft, answer).await
+    }
+
+    /// Takes an event of the past in again, for the routes of today and to be sent at once. `None` when there is no
+    /// such event.
+    pub async fn replay(
+        &self,
+        account: AccountId,
+        event: EventId,
+    ) -> Result<Option<Accepted>, ChangeError<IngestError>> {
+        let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
+            return Ok(None);
+        };
+        let mut content = found.content;
+        let source = content.origin.source();
+        let known = source.and_then(|id| self.catalog().source(account, id).cloned());
+        // The routes of a source that is deleted are gone with it, and the others take nothing from nowhere.
+        let owed = match (source, &known) {
+            (Some(_), None) => Vec::new(),
+            (_, known) => {
+                let (event_type, headers) = (content.event_type.as_ref(), &content.headers);
+                self.routed(account, known.as_deref(), event_type, headers, &content.body)
+            }
+        };
+        let (reply, answer) = Reply::channel();
+        content.received_at = self.clock.now();
+        content.window = SendWindow::default();
+        let draft = Draft {
+            external_id: found.external_id,
+            content: Arc::new(content),
+            replay_of: Some(event),
+            idempotency: None,
+            owed,
+            reply,
+        };
+        self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
+    }
+
+    /// All that an arrival owes.
+    fn owed(&self, account: AccountId, source: Option<&Source>, arrival: &Arrival) -> Vec<Owed> {
+        let event_type = arrival.event_type.as_ref();
+        let mut owed = self.routed(account, source, event_type, &arrival.headers, &arrival.body);
+        if let Some(priority) = arrival.priority {
+            owed.iter_mut().for_each(|owed| owed.priority = priority);
+        }
+        owed
+    }
+
+    fn routed(
+        &self,
+        account: AccountId,
+        source: Option<&Source>,
+        event_type: Option<&EventType>,
+        headers: &Headers,
+        body: &[u8],
+    ) -> Vec<Owed> {
+        let matching = self.catalog().matching(account, source.map(|source| source.id), event_type);
+        let name = source.map_or("", |source| &source.name);
+        routing::owed(&matching, &Facts::new(event_type, name, headers, body))
+    }
+
+    async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
+        self.admit(draft.content.account)?;
+        self.drafts.try_send(draft).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
+            mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
+        })?;
+        answer.await.unwrap_or(Err(IngestError::Unavailable))
+    }
+}

@@ -1,0 +1,109 @@
+//! `/v1/brand-settings`: how an account's portal looks.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::fields::Fields;
+use super::refusal::{Body, Keyed, Stored};
+use super::request::BrandChange;
+use super::view::Data;
+use super::{Shared, accounts, view};
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use postrider_core::limits::URL_BYTES_MAX;
+use postrider_engine::Catalog;
+use postrider_store::{Account, Brand, Change};
+
+/// Get the brand
+#[utoipa::path(
+    get, path = "/v1/brand-settings", operation_id = "get_brand_settings", tag = "portal",
+    responses((status = 200, description = "How the portal looks.", body = Data<view::Brand>), Keyed)
+)]
+pub(crate) async fn get(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+    let account = accounts::own(&app.engine.catalog(), caller)?;
+    Ok(view::data(StatusCode::OK, &view::Brand::of(&account.brand)))
+}
+
+/// Change the brand
+///
+/// What is not given stays.
+#[utoipa::path(
+    post, path = "/v1/brand-settings", operation_id = "update_brand_settings", tag = "portal",
+    request_body = BrandChange,
+    responses((status = 200, description = "How the portal looks now.", body = Data<view::Brand>), Keyed, Body, Stored)
+)]
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let decide = |catalog: &Catalog| {
+        let account = accounts::own(catalog, caller)?;
+        let brand = apply(account.brand.clone(), &mut fields)?;
+        fields.finish()?;
+        Ok::<_, ApiError>((vec![Change::PutAccount(Account { brand: brand.clone(), ..account })], brand))
+    };
+    let brand = app.engine.change(decide).await?;
+    Ok(view::data(StatusCode::OK, &view::Brand::of(&brand)))
+}
+
+/// `null` takes one away.
+fn apply(mut into: Brand, fields: &mut Fields) -> Result<Brand, ApiError> {
+    if fields.mentions("company_name") {
+        into.company_name = fields.name("company_name")?;
+    }
+    if fields.mentions("docs_title") {
+        into.docs_title = fields.name("docs_title")?;
+    }
+    if fields.mentions("logo_url") {
+        into.logo_url = fields.word("logo_url", https, "must be an https:// URL of at most 2048 bytes")?;
+    }
+    if fields.mentions("primary_color") {
+        into.primary_color = fields.word("primary_color", color, "must be a color such as #0a7f3c")?;
+    }
+    if fields.mentions("support_email") {
+        into.support_email = accounts::email(fields, "support_email")?;
+    }
+    Ok(into)
+}
+
+/// Nothing but a picture from where nobody on the way can change it.
+fn https(text: &str) -> Option<String> {
+    let parsed = url::Url::parse(text).ok().filter(|url| url.scheme() == "https" && url.has_host())?;
+    // As it was understood, so that a page that shows it cannot understand it otherwise.
+    (text.len() <= URL_BYTES_MAX && parsed.as_str().len() <= URL_BYTES_MAX).then(|| parsed.to_string())
+}
+
+fn color(text: &str) -> Option<String> {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| text.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_color_is_six_digits() {
+        assert_eq!(color("#0A7f3c").as_deref(), Some("#0a7f3c"));
+        for bad in ["", "#", "0a7f3c", "#0a7f3", "#0a7f3cc", "#0a7f3g", "red", "#é7f3c", "#000;x:y"] {
+            assert_eq!(color(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_logo_comes_by_https() {
+        assert_eq!(https("https://example.com/a b.svg").as_deref(), Some("https://example.com/a%20b.svg"));
+        for bad in [
+            "",
+            "a.svg",
+            "http://example.com/a",
+            "data:image/png;base64,AA",
+            "javascript:alert(1)",
+            "https://",
+        ] {
+            assert_eq!(https(bad), None, "{bad}");
+        }
+        assert_eq!(https(&format!("https://example.com/{}", "a".repeat(2048))), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! What bodies of requests may hold. These only describe: [`super::fields::Fields`] reads them, since its sentences
+//! say what is wrong. A test compares the two.
+
+#![expect(dead_code, reason = "the fields are read by the derived descriptions alone")]
+
+mod account;
+mod api_key;
+mod dead_letter;
+mod destination;
+mod limits;
+mod name;
+mod portal;
+mod replay;
+mod retry_policy;
+mod route;
+mod source;
+
+pub(crate) use account::{AccountChange, NewAccount};
+pub(crate) use api_key::{ApiKeyChange, NewApiKey};
+pub(crate) use dead_letter::DeadLetterFilter;
+pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination};
+pub(crate) use limits::{Circuit, RateLimit};
+pub(crate) use name::Nothing;
+pub(crate) use portal::{BrandChange, NewPortalSession};
+pub(crate) use replay::{NewReplay, ReplayChange};
+pub(crate) use retry_policy::RetryPolicy;
+pub(crate) use route::{NewRoute, PriorityRule, RouteChange};
+pub(crate) use source::NewSource;

@@ -1,0 +1,26 @@
+//! What making and changing a replay takes.
+
+use super::DeadLetterFilter;
+use crate::api::view::word::ReplayOrder;
+use utoipa::ToSchema;
+
+/// A new replay.
+#[derive(ToSchema)]
+pub(crate) struct NewReplay {
+    filter: Option<DeadLetterFilter>,
+    /// Only tells how many would be sent.
+    #[schema(default = false)]
+    dry_run: Option<bool>,
+    /// As fast as destinations take them when absent.
+    #[schema(minimum = 0.001, maximum = 100_000)]
+    rate_per_second: Option<f64>,
+}
+
+/// What is not given stays; a rate of `null` takes the limit away.
+#[derive(ToSchema)]
+pub(crate) struct ReplayChange {
+    #[schema(value_type = Option<ReplayOrder>)]
+    state: Option<String>,
+    #[schema(minimum = 0.001, maximum = 100_000)]
+    rate_per_second: Option<f64>,
+}

@@ -1,0 +1,63 @@
+//! An account, and what making one answers.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A tenant.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Account {
+    #[schema(example = "acc_01hz3k8q2v4xw")]
+    id: String,
+    name: String,
+    /// `self-hosted` unless the operator says otherwise.
+    plan: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = "email")]
+    email: Option<String>,
+    /// Its older events are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    retention_days: Option<u32>,
+    /// Its share beside the other accounts.
+    weight: u32,
+    #[schema(format = DateTime)]
+    created_at: String,
+    /// Attempts at once over all its destinations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    max_in_flight: Option<u32>,
+    /// Deliveries that it may be owed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    max_pending: Option<u64>,
+    /// Bytes of bodies that it may be owed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    max_pending_bytes: Option<u64>,
+}
+
+impl Account {
+    pub(crate) fn of(account: &postrider_store::Account) -> Self {
+        Account {
+            id: account.id.to_string(),
+            name: account.name.clone(),
+            plan: account.plan.clone().unwrap_or_else(|| "self-hosted".into()),
+            email: account.email.clone(),
+            retention_days: account.retention_days,
+            weight: account.weight.get(),
+            created_at: account.created_at.to_string(),
+            max_in_flight: account.max_in_flight,
+            max_pending: account.max_pending,
+            max_pending_bytes: account.max_pending_bytes,
+        }
+    }
+}
+
+/// A new account with its first key.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AccountWithKey {
+    pub(crate) account: Account,
+    /// The key in full, this once.
+    #[schema(example = "hk_…")]
+    pub(crate) api_key: String,
+}

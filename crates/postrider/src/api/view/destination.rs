@@ -1,0 +1,167 @@
+//! A destination: its settings, and what it is doing.
+
+use super::word::{CircuitState, ConcurrencyReason, DestinationStatus, OnDeadLetter, Ordering, WaitingFor};
+use crate::api::request::{Circuit, RateLimit, RetryPolicy};
+use postrider_core::breaker;
+use postrider_core::scheduler::{DestinationView, LimitReason};
+use postrider_store::DestinationAuth;
+use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+/// Where events go, with its limits and what it is doing.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Destination {
+    #[schema(example = "dst_01hz3k8q2v4xw")]
+    id: String,
+    account_id: String,
+    name: String,
+    #[schema(format = "uri")]
+    url: String,
+    timeout_seconds: u32,
+    max_concurrency: u32,
+    #[schema(value_type = Ordering)]
+    ordering: &'static str,
+    #[schema(value_type = OnDeadLetter)]
+    on_dead_letter: &'static str,
+    /// Whether fewer than `max_concurrency` attempts are made at once while it struggles.
+    adaptive: bool,
+    #[schema(value_type = Circuit)]
+    circuit: Value,
+    active: bool,
+    #[schema(value_type = DestinationStatus)]
+    status: &'static str,
+    /// Attempts that run now.
+    in_flight: u32,
+    /// Deliveries that it is owed.
+    pending: u64,
+    /// The bytes of their bodies.
+    pending_bytes: u64,
+    #[schema(value_type = CircuitState)]
+    circuit_state: &'static str,
+    #[schema(format = DateTime)]
+    created_at: String,
+    concurrency: Concurrency,
+    /// What its next attempt waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<WaitingFor>)]
+    waiting_for: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    waiting_until: Option<String>,
+    /// Ordering keys that wait behind a dead letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    blocked_keys: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<RetryPolicy>)]
+    retry_policy: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<RateLimit>)]
+    rate_limit: Option<Value>,
+    /// The CEL expression for the key of `by_key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    ordering_key: Option<String>,
+    /// Why the gateway itself has disabled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    disabled_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    auth_config: Option<Auth>,
+    /// Names with `[redacted]` for each value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<HashMap<String, String>>)]
+    custom_headers: Option<Map<String, Value>>,
+    /// In full only in the answer that makes the destination: the receiver checks signatures with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) signing_secret: Option<String>,
+}
+
+/// How many attempts at once are allowed now, and why no more.
+#[derive(Serialize, ToSchema)]
+struct Concurrency {
+    limit: u32,
+    #[schema(value_type = ConcurrencyReason)]
+    reason: &'static str,
+}
+
+/// How the gateway names itself to the receiver, without the secret.
+#[derive(Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Auth {
+    Bearer,
+    Header { header: String },
+}
+
+/// A secret that was made anew.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct NewSecret {
+    /// In full, this once.
+    #[schema(example = "whsec_…")]
+    pub(crate) signing_secret: String,
+}
+
+impl Destination {
+    pub(crate) fn of(found: &postrider_store::Destination, seen: Option<&DestinationView>) -> Self {
+        Destination {
+            id: found.id.to_string(),
+            account_id: found.account.to_string(),
+            name: found.name.clone(),
+            url: found.url.clone(),
+            timeout_seconds: found.timeout.get(),
+            max_concurrency: found.max_concurrency.get(),
+            ordering: found.ordering.as_str(),
+            on_dead_letter: found.on_dead_letter.as_str(),
+            adaptive: found.adaptive,
+            circuit: circuit_to_json(found.circuit),
+            active: found.active,
+            status: status(found),
+            in_flight: seen.map_or(0, |seen| seen.in_flight),
+            pending: seen.map_or(0, |seen| seen.pending.rows),
+            pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
+            circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
+            created_at: found.created_at.to_string(),
+            concurrency: concurrency(found, seen),
+            waiting_for: seen.map(|seen| seen.why.as_str()),
+            waiting_until: seen.and_then(|seen| seen.until).map(|until| until.to_string()),
+            blocked_keys: seen.map(|seen| seen.blocked_keys as u64).filter(|keys| *keys > 0),
+            retry_policy: found.retry_policy.as_ref().map(policy_to_json),
+            rate_limit: found.rate_limit.map(rate_to_json),
+            ordering_key: found.ordering_key.clone(),
+            disabled_reason: found.disabled_reason.clone(),
+            auth_config: found.auth.as_ref().map(auth),
+            custom_headers: redacted(found),
+            signing_secret: None,
+        }
+    }
+}
+
+fn concurrency(found: &postrider_store::Destination, seen: Option<&DestinationView>) -> Concurrency {
+    let limit = seen.map_or(found.max_concurrency.get(), |seen| seen.limit);
+    let reason = seen.map_or(LimitReason::Configured, |seen| seen.limit_reason);
+    Concurrency { limit, reason: reason.as_str() }
+}
+
+fn status(found: &postrider_store::Destination) -> &'static str {
+    match (found.active, found.paused) {
+        (false, _) => "disabled",
+        (true, true) => "paused",
+        (true, false) => "active",
+    }
+}
+
+fn auth(auth: &DestinationAuth) -> Auth {
+    match auth {
+        DestinationAuth::Bearer { .. } => Auth::Bearer,
+        DestinationAuth::Header { header, .. } => Auth::Header { header: header.clone() },
+    }
+}
+
+fn redacted(found: &postrider_store::Destination) -> Option<Map<String, Value>> {
+    let names = found.custom_headers.iter().map(|(name, _)| (name.to_owned(), Value::from("[redacted]")));
+    Some(names.collect()).filter(|names: &Map<String, Value>| !names.is_empty())
+}

@@ -1,0 +1,63 @@
+//! What objects look like on the wire. Secrets are not in here, so they cannot be shown.
+//!
+//! What may be absent is absent and never `null`; what may be `null` is always there.
+
+mod account;
+mod api_key;
+mod attempt;
+mod content;
+mod dead_letter;
+mod destination;
+mod event;
+mod health;
+mod page;
+mod portal;
+mod replay;
+mod route;
+mod source;
+pub(crate) mod word;
+
+pub(crate) use account::{Account, AccountWithKey};
+pub(crate) use api_key::ApiKey;
+pub(crate) use attempt::Attempt;
+pub(crate) use content::header_map;
+pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
+pub(crate) use destination::{Destination, NewSecret};
+pub(crate) use event::{Event, EventDetail, EventReplay, Ingested};
+pub(crate) use health::Health;
+pub(crate) use page::Page;
+pub(crate) use portal::{Brand, PortalSession};
+pub(crate) use replay::{DryRun, Replay};
+pub(crate) use route::Route;
+pub(crate) use source::Source;
+
+use axum::response::Response;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The envelope of every success.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Data<T> {
+    data: T,
+}
+
+/// A success: the value in its envelope.
+pub(crate) fn data<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    json(status, &Data { data: value })
+}
+
+/// JSON without the envelope.
+pub(crate) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    let text = serde_json::to_string(value).expect("views are maps with texts for keys");
+    json_text(status, text)
+}
+
+/// JSON that is written already.
+pub(crate) fn json_text(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(text.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

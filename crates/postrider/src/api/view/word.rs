@@ -1,0 +1,58 @@
+//! The words that a field can be. They only describe: the words themselves come from the types of the core.
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident = [$($word:literal),+ $(,)?];)+) => { $(
+        $(#[$doc])*
+        pub(crate) struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                one_of([$($word),+])
+            }
+        }
+
+        impl ToSchema for $name {}
+    )+ };
+}
+
+words! {
+    Scope = ["admin", "account", "read", "ingest", "portal"];
+    NewScope = ["admin", "account", "read", "ingest"];
+    AuthMode = ["none", "shared_secret"];
+    SourceStatus = ["active", "inactive"];
+    Ordering = ["none", "strict", "by_key"];
+    OnDeadLetter = ["block", "skip"];
+    DestinationStatus = ["active", "paused", "disabled"];
+    CircuitState = ["closed", "open", "half_open"];
+    ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
+    WaitingFor = [
+        "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "unclean_stop",
+        "paused", "dead_letter", "slots",
+    ];
+    Direction = ["inbound", "outbound"];
+    BodyEncoding = ["utf8", "base64"];
+    IngestStatus = ["queued", "accepted"];
+    EventStatus = ["accepted", "queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
+    DeliveryStatus = ["queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
+    FinalState = ["delivered", "dead_letter"];
+    DeathReason = ["attempts", "age", "final_answer", "destination_deleted", "expired"];
+    Outcome = ["success", "timeout", "network_error", "http_4xx", "http_5xx", "cancelled"];
+    ErrorKind = [
+        "address_refused", "dns", "connect", "tls", "disconnected", "bad_response", "status", "timeout",
+        "bad_request", "internal",
+    ];
+    ReplayState = ["running", "paused", "done", "cancelled"];
+    ReplayOrder = ["running", "paused", "cancelled"];
+    Jitter = ["full", "none"];
+    RetryPreset = ["standard", "waford", "standard-webhooks"];
+    Backoff = ["exponential"];
+    ExportFormat = ["waford", "full"];
+}
+
+fn one_of<const N: usize>(words: [&'static str; N]) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).enum_values(Some(words)).into()
+}

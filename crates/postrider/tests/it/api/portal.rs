@@ -1,0 +1,116 @@
+//! Portal sessions and the portal's brand.
+
+use super::{check_fields, check_time};
+use crate::rig::api::text;
+use crate::rig::{Api, Gateway, Sink, Site, wait_until};
+use serde_json::{Value, json};
+
+fn session(gateway: &Gateway, body: &Value) -> (Value, Api) {
+    let made = gateway.api().post("/v1/portal-sessions", body).data(201);
+    check_fields(&made, "id url token expires_at");
+    let api = gateway.api().with_key(&text(&made["token"]));
+    (made, api)
+}
+
+#[test]
+fn a_session_looks_after_destinations_and_sees_events_and_nothing_else() {
+    let (sink, site) = (Sink::start(), Site::new().with(&["--public-url", "https://hooks.test"]));
+    let gateway = site.start();
+    let (made, portal) = session(&gateway, &json!({ "return_url": "https://shop.test/back?a=b" }));
+    let token = text(&made["token"]);
+    let link =
+        format!("https://hooks.test/portal#token={token}&return_url=https%3A%2F%2Fshop.test%2Fback%3Fa%3Db");
+    assert_eq!(made["url"], link);
+    check_time(&made["expires_at"]);
+
+    let destination = portal.destination(&sink.url("/portal"), &json!({ "max_concurrency": 5 }));
+    let (_, path) = gateway.api().source();
+    let event = gateway.api().send(&path, &[], b"{}");
+    portal.event_once(&event, "delivered");
+    let listed = portal.get("/v1/sources").data(200).to_string();
+    assert!(!listed.contains("path_token") && !listed.contains("ingest_url"), "{listed}");
+    portal.delete(&format!("/v1/destinations/{destination}")).nothing();
+    for path in ["/v1/api-keys", "/v1/accounts", "/v1/replays"] {
+        portal.get(path).refusal(403);
+    }
+    portal.post("/v1/portal-sessions", &json!({})).refusal(403);
+    portal.post("/v1/accounts", &json!({ "name": "mine" })).refusal(403);
+}
+
+#[test]
+fn a_session_does_not_choose_how_hard_the_gateway_works() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, portal) = session(&gateway, &json!({}));
+    let body = json!({ "name": "a", "url": "https://example.com", "max_concurrency": 6 });
+    assert!(portal.post("/v1/destinations", &body).refusal(422).contains("max_concurrency"));
+    let id = gateway.api().make(
+        "/v1/destinations",
+        &json!({ "name": "a", "url": "https://example.com", "max_concurrency": 50 }),
+    );
+    let path = format!("/v1/destinations/{id}");
+    portal.patch(&path, &json!({ "name": "renamed" })).data(200);
+    portal.patch(&path, &json!({ "max_concurrency": 51 })).refusal(422);
+    assert_eq!(portal.patch(&path, &json!({ "max_concurrency": 2 })).data(200)["max_concurrency"], 2);
+    portal.patch(&path, &json!({ "max_concurrency": 50 })).refusal(422);
+}
+
+#[test]
+fn a_session_ends_by_itself_or_by_being_revoked_and_leaves_nothing() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (short, over) = session(&gateway, &json!({ "expires_in_seconds": 1 }));
+    wait_until("it is over", || (over.get("/v1/routes").status == 401).then_some(()));
+    let (revoked, gone) = session(&gateway, &json!({}));
+    let key = format!("/v1/api-keys/{}", text(&revoked["id"]));
+    gateway.api().patch(&key, &json!({ "expires_in_seconds": 1_000_000 })).refusal(422);
+    gateway.api().delete(&key).nothing();
+    gone.get("/v1/routes").refusal(401);
+    session(&gateway, &json!({}));
+    let keys = gateway.api().get("/v1/api-keys").data(200).to_string();
+    for id in [&short["id"], &revoked["id"]] {
+        assert!(!keys.contains(&text(id)), "sessions that are over make room: {keys}");
+    }
+    for (field, value) in [
+        ("expires_in_seconds", json!(0)),
+        ("expires_in_seconds", json!(86_401)),
+        ("return_url", json!("javascript:alert(1)")),
+        ("return_url", json!(5)),
+    ] {
+        let answer = gateway.api().post("/v1/portal-sessions", &json!({ field: value }));
+        assert!(answer.refusal(422).starts_with(field), "{answer}");
+    }
+}
+
+#[test]
+fn the_brand_is_the_accounts_own() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    assert_eq!(api.get("/v1/brand-settings").data(200), json!({}));
+    let brand = json!({
+        "company_name": "Shop & Söhne", "docs_title": "Webhooks", "logo_url": "https://shop.test/logo.svg",
+        "primary_color": "#0a7f3c", "support_email": "help@shop.test",
+    });
+    assert_eq!(api.post("/v1/brand-settings", &brand).data(200), brand);
+    gateway.kill();
+    let gateway = site.start();
+    assert_eq!(api.get("/v1/brand-settings").data(200), brand);
+    let (_, portal) = session(&gateway, &json!({}));
+    assert_eq!(portal.get("/v1/brand-settings").data(200), brand);
+    portal.post("/v1/brand-settings", &json!({})).refusal(403);
+    for (field, value) in [
+        ("company_name", json!("")),
+        ("logo_url", json!("http://shop.test/logo.svg")),
+        ("logo_url", json!("javascript:alert(1)")),
+        ("primary_color", json!("red; background: url(x)")),
+        ("support_email", json!("nobody")),
+    ] {
+        let answer = api.post("/v1/brand-settings", &json!({ field: value }));
+        assert!(answer.refusal(422).starts_with(field), "{answer}");
+    }
+    let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    assert_eq!(api.with_key(&text(&other["api_key"])).get("/v1/brand-settings").data(200), json!({}));
+    let without = api.post("/v1/brand-settings", &json!({ "logo_url": null })).data(200);
+    check_fields(&without, "company_name docs_title primary_color support_email");
+}

@@ -1,0 +1,74 @@
+//! Reading back what is in memory.
+
+use super::data::Data;
+use crate::attempt::Attempt;
+use crate::batch::NewEvent;
+use crate::event::{DeliveryState, EventContent, EventDetail};
+use crate::query::{EventPage, EventQuery};
+use crate::stats::Stats;
+use postrider_core::id::{AccountId, AttemptId, DeliveryId, EventId};
+use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::map::IdMap;
+use postrider_core::outcome::DeathReason;
+
+impl Data {
+    pub(super) fn event(&self, account: AccountId, event: EventId) -> Option<EventDetail> {
+        let found = self.events.get(&event).filter(|event| event.content.account == account)?;
+        Some(self.detail(found))
+    }
+
+    pub(super) fn event_of(&self, account: AccountId, delivery: DeliveryId) -> Option<EventDetail> {
+        let owes = |event: &&NewEvent| event.deliveries.iter().any(|owed| owed.id == delivery);
+        let found = self.events.values().find(owes).filter(|event| event.content.account == account)?;
+        Some(self.detail(found))
+    }
+
+    /// Looks through all of them, so a page is never cut.
+    pub(super) fn events(&self, query: &EventQuery) -> EventPage {
+        let of_account = |event: &&NewEvent| event.content.account == query.account;
+        let behind = |event: &&NewEvent| query.after.is_none_or(|after| event.id < after);
+        let all = self.events.values().rev().filter(of_account);
+        let looked_at: Vec<EventDetail> =
+            all.clone().filter(behind).map(|event| self.detail(event)).collect();
+        let scanned = if query.filter.is_empty() { 0 } else { looked_at.len() as u64 };
+        let matching: Vec<EventDetail> =
+            looked_at.into_iter().filter(|event| query.filter.matches(event)).collect();
+        let total = if query.filter.is_empty() { all.count() } else { matching.len() } as u64;
+        let more = matching.len() > query.offset + query.limit;
+        let mut items: Vec<EventDetail> = matching.into_iter().skip(query.offset).take(query.limit).collect();
+        for event in &mut items {
+            event.content.body.truncate(LIST_BODY_BYTES_MAX);
+            event.attempts.clear();
+        }
+        let next = items.last().map(|event| event.id).filter(|_| more);
+        EventPage { items, total, next, scanned, cut: false }
+    }
+
+    fn detail(&self, event: &NewEvent) -> EventDetail {
+        let of_it = (event.id, AttemptId::from_u64(0))..=(event.id, AttemptId::from_u64(u64::MAX));
+        let attempts: Vec<Attempt> = self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
+        let letters = event.deliveries.iter().filter_map(|owed| self.dead_letters.get(&owed.id));
+        let dead: IdMap<DeliveryId, DeathReason> =
+            letters.map(|buried| (buried.letter.delivery, buried.letter.reason)).collect();
+        let followed = attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
+        let deliveries = DeliveryState::derive(&event.deliveries, event.content.due(), followed, &dead);
+        EventDetail {
+            id: event.id,
+            external_id: event.external_id.clone(),
+            replay_of: event.replay_of,
+            content: EventContent::clone(&event.content),
+            body_bytes: event.content.body.len(),
+            deliveries,
+            attempts,
+        }
+    }
+
+    pub(super) fn stats(&self, account: Option<AccountId>) -> Stats {
+        let mut stats = Stats::default();
+        for ((_, day), counts) in self.counts.iter().filter(|((of, _), _)| account.is_none_or(|id| *of == id))
+        {
+            stats.add(*day, *counts);
+        }
+        stats
+    }
+}
