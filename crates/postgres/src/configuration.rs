@@ -6,9 +6,13 @@ use crate::error::QueryError;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
-use postrider_core::id::DestinationId;
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_store::codec::{Document, Edit, Kind, edits};
 use postrider_store::{Change, Configuration, StoreError};
+use std::sync::atomic::Ordering;
+
+/// Stands for a version before the engine has read the configuration.
+pub(crate) const NOT_READ: i64 = -1;
 
 pub(crate) async fn write(database: &Database, changes: &[Change]) -> Result<(), QueryError> {
     let mut client = database.client().await?;
@@ -47,6 +51,9 @@ async fn apply(change: &Transaction<'_>, edit: &Edit, version: i64) -> Result<()
 /// All that is configured.
 pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, StoreError>, QueryError> {
     let client = database.client().await?;
+    // Before the rows: what is changed in between is read again as news.
+    let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
+    database.configuration_version.store(column(&version, 0)?, Ordering::Relaxed);
     let mut configuration = Configuration {
         circuits: circuits(&client).await?,
         id_floor: id_floor(&client).await?,
@@ -81,13 +88,23 @@ pub(crate) async fn newer(
         let kind = Kind::from_word(column(&row, 0)?).ok_or(QueryError::Corrupt("a kind of configuration"))?;
         let id = uint(column(&row, 1)?);
         changes.push(match column::<Option<String>>(&row, 2)? {
-            None => Change::delete(kind, id),
+            None => deletion(kind, id),
             Some(text) => Change::put(&Document { kind, id, text }, &database.vault)
                 .map_err(|_| QueryError::Corrupt("a document"))?,
         });
     }
     database.configuration_version.store(version, Ordering::Relaxed);
     Ok(Some(changes))
+}
+
+fn deletion(kind: Kind, id: u64) -> Change {
+    match kind {
+        Kind::Account => Change::DeleteAccount(AccountId::from_u64(id)),
+        Kind::ApiKey => Change::DeleteApiKey(ApiKeyId::from_u64(id)),
+        Kind::Source => Change::DeleteSource(SourceId::from_u64(id)),
+        Kind::Destination => Change::DeleteDestination(DestinationId::from_u64(id)),
+        Kind::Route => Change::DeleteRoute(RouteId::from_u64(id)),
+    }
 }
 
 /// The greatest id that is known. Ids of different nodes differ in their node.
@@ -136,7 +153,9 @@ async fn put_circuit(
 }
 
 /// Those that are not closed.
-pub(crate) async fn circuits(client: &impl GenericClient) -> Result<Vec<(DestinationId, CircuitRecord)>, QueryError> {
+pub(crate) async fn circuits(
+    client: &impl GenericClient,
+) -> Result<Vec<(DestinationId, CircuitRecord)>, QueryError> {
     let rows = client
         .query("SELECT destination_id, open_until, trips FROM circuits ORDER BY destination_id", &[])
         .await?;

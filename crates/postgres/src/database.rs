@@ -6,7 +6,7 @@ use crate::notice::Notice;
 use deadpool_postgres::{Object, Pool};
 use postrider_store::{StoreError, Vault};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -22,6 +22,8 @@ pub(crate) struct Database {
     pub(crate) notice: Notice,
     /// The shards that are told to the engine to be its own, a bit each.
     pub(crate) own: AtomicU64,
+    /// Of the configuration that the engine knows; below zero before it has read it.
+    pub(crate) configuration_version: AtomicI64,
 }
 
 impl Database {
@@ -35,7 +37,8 @@ pub(crate) struct Thread(Option<Runtime>);
 
 impl Thread {
     pub(crate) fn start() -> std::io::Result<Self> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
         Ok(Thread(Some(runtime)))
     }
 

@@ -24,7 +24,9 @@ pub enum OpenError {
     #[error("the database was set up by a later version of Postrider; start that version, or a later one")]
     SchemaNewer,
     /// The role may not make tables.
-    #[error("the role {0:?} may not set up the database; GRANT CREATE, USAGE ON SCHEMA public TO it, or let its owner start Postrider once")]
+    #[error(
+        "the role {0:?} may not set up the database; GRANT CREATE, USAGE ON SCHEMA public TO it, or let its owner start Postrider once"
+    )]
     MissingRights(String),
     /// The secrets in it were sealed with another key.
     #[error("the secrets in the database were sealed with another key; give every node the same secret_key")]

@@ -39,8 +39,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, News, OwedAgain, Page, Receipt, Replay, Revival, Shards, Stats, Store,
-    StoreError, Vault,
+    EventDetail, EventPage, EventQuery, LineDepth, News, OwedAgain, Page, Receipt, Replay, Revival, Shards,
+    Stats, Store, StoreError, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -180,7 +180,8 @@ impl Store for PostgresStore {
         revivals: Vec<Revival>,
         now: Timestamp,
     ) -> Result<OwedAgain, StoreError> {
-        self.run(|database| async move { dead_letters::revive(&database, account, &revivals, now).await }).await
+        self.run(|database| async move { dead_letters::revive(&database, account, &revivals, now).await })
+            .await
     }
 
     async fn discard(
@@ -189,7 +190,8 @@ impl Store for PostgresStore {
         letters: Vec<DeadLetterKey>,
         now: Timestamp,
     ) -> Result<Discarded, StoreError> {
-        self.run(|database| async move { dead_letters::discard(&database, account, &letters, now).await }).await
+        self.run(|database| async move { dead_letters::discard(&database, account, &letters, now).await })
+            .await
     }
 
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {

@@ -20,7 +20,8 @@ async fn whole(client: &impl GenericClient, query: &EventQuery) -> Result<EventP
     let (least, most) = query.ids();
     // One more than asked for tells that there are more.
     let found = newest(client, query, least..=most, query.limit + 1, query.offset).await?;
-    let mut page = EventPage { total: stats::events_of(client, query.account).await?, ..EventPage::default() };
+    let mut page =
+        EventPage { total: stats::events_of(client, query.account).await?, ..EventPage::default() };
     for facts in found.iter().take(query.limit) {
         page.items.extend(history::listed(client, facts.id).await?);
     }
@@ -44,9 +45,8 @@ async fn newest(
          ORDER BY id DESC LIMIT $4 OFFSET $5"
     );
     let (account, limit, offset) = (int(query.account.as_u64()), int(limit as u64), int(offset as u64));
-    let rows = client
-        .query(&select, &[&account, &int(*ids.start()), &int(*ids.end()), &limit, &offset])
-        .await?;
+    let rows =
+        client.query(&select, &[&account, &int(*ids.start()), &int(*ids.end()), &limit, &offset]).await?;
     rows.iter().map(history::read_facts).collect()
 }
 

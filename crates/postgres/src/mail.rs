@@ -88,7 +88,9 @@ fn whole(line: Line) -> Line {
 
 fn to_json(mail: &Mail) -> Value {
     match mail {
-        Mail::Arrived(depth) => json!({ "arrived": line_to_json(depth.line), "rows": depth.rows, "bytes": depth.bytes }),
+        Mail::Arrived(depth) => {
+            json!({ "arrived": line_to_json(depth.line), "rows": depth.rows, "bytes": depth.bytes })
+        }
         Mail::Unblocked(ticket) => json!({
             "unblocked": line_to_json(ticket.line), "delivery": ticket.delivery.as_u64(),
             "event": ticket.event.as_u64(), "route": ticket.route.as_u64(),
@@ -97,7 +99,9 @@ fn to_json(mail: &Mail) -> Value {
         Mail::Released(destination, depth) => {
             json!({ "released": destination.as_u64(), "rows": depth.rows, "bytes": depth.bytes })
         }
-        Mail::Circuit(destination, order) => json!({ "circuit": destination.as_u64(), "state": order.as_str() }),
+        Mail::Circuit(destination, order) => {
+            json!({ "circuit": destination.as_u64(), "state": order.as_str() })
+        }
     }
 }
 

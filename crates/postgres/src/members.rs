@@ -91,7 +91,8 @@ pub(crate) async fn owned(client: &impl GenericClient, identity: Identity) -> Re
 
 /// Whether something may still be in flight of a shard that nobody owns.
 pub(crate) async fn left_unclean(client: &impl GenericClient) -> Result<bool, QueryError> {
-    let row = client.query_one("SELECT EXISTS (SELECT FROM shards WHERE owner IS NULL AND NOT clean)", &[]).await?;
+    let row =
+        client.query_one("SELECT EXISTS (SELECT FROM shards WHERE owner IS NULL AND NOT clean)", &[]).await?;
     column(&row, 0)
 }
 
@@ -107,7 +108,8 @@ pub(crate) fn numbers(shards: Shards) -> Vec<i32> {
 /// Takes members whose lease is over for dead, and frees their shards. Waits for a batch that one of them is writing.
 pub(crate) async fn bury_dead(client: &mut Object) -> Result<u64, QueryError> {
     let change = client.transaction().await?;
-    let bury = "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, last_batch)
+    let bury =
+        "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, last_batch)
          INSERT INTO departed SELECT node, incarnation, last_batch, now() FROM dead";
     let buried = change.execute(bury, &[]).await?;
     if buried > 0 {

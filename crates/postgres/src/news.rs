@@ -16,6 +16,8 @@ use tokio_postgres::IsolationLevel;
 
 /// Behind notifications, which may be lost.
 const POLL: Duration = Duration::from_secs(1);
+/// However short a lease is.
+const ROUND_LEAST: Duration = Duration::from_millis(100);
 /// After an error.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -52,12 +54,12 @@ impl Tending {
             }
             match done {
                 Ok(()) => {
-                    let wait = POLL.min(self.lease / 3);
+                    let wait = POLL.min(self.lease / 3).max(ROUND_LEAST);
                     let _ = tokio::time::timeout(wait, self.heard.notified()).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "this node does not reach the others");
-                    tokio::time::sleep(PAUSE.min(self.lease / 4)).await;
+                    tokio::time::sleep(PAUSE.min(self.lease / 4).max(ROUND_LEAST)).await;
                 }
             }
         }

@@ -7,12 +7,12 @@ use crate::news::Tending;
 use crate::notice::{self, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
-use crate::{PostgresOptions, PostgresStore, partitions, tls};
+use crate::{PostgresOptions, PostgresStore, configuration, partitions, tls};
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Mutex, Notify, mpsc};
 use tokio_postgres::Config;
@@ -44,7 +44,8 @@ pub(crate) async fn open(
     }
     let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
     let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
-    let (database, news, options, unclean_stop) = opened.map_err(|error| OpenError::Database(error.to_string()))??;
+    let (database, news, options, unclean_stop) =
+        opened.map_err(|error| OpenError::Database(error.to_string()))??;
     Ok(PostgresStore { thread, database, options, unclean_stop, news: Mutex::new(news) })
 }
 
@@ -67,7 +68,9 @@ async fn join(
     drop(client);
     let membership = Membership::new(identity);
     let (notice, own) = (Notice::default(), AtomicU64::new(0));
-    let database = Arc::new(Database { pool, vault, membership, address, tls, notice, own });
+    let configuration_version = AtomicI64::new(configuration::NOT_READ);
+    let database = Database { pool, vault, membership, address, tls, notice, own, configuration_version };
+    let database = Arc::new(database);
     let (sender, news) = mpsc::channel(NEWS_MAX);
     let heard = Arc::new(Notify::new());
     let mut tending = Tending::new(Arc::clone(&database), &options, sender, Arc::clone(&heard));
@@ -102,7 +105,8 @@ fn cause(error: &(dyn std::error::Error + 'static)) -> String {
 async fn check_server(client: &Object) -> Result<(), OpenError> {
     let asked = "SELECT current_setting('server_version_num')::int4, current_setting('server_version'), pg_is_in_recovery()";
     let row = client.query_one(asked, &[]).await.map_err(|error| OpenError::Database(cause(&error)))?;
-    let read = || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
+    let read =
+        || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
     let (number, version, standby) = read().map_err(|error| OpenError::Database(error.to_string()))?;
     match (number < VERSION_LEAST, standby) {
         (true, _) => Err(OpenError::TooOld(version)),
@@ -119,7 +123,9 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
     client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
     let Err(error) = done else { return Ok(()) };
     Err(match error.kind() {
-        refinery::error::Kind::MissingVersion(_) | refinery::error::Kind::DivergentVersion(..) => OpenError::SchemaNewer,
+        refinery::error::Kind::MissingVersion(_) | refinery::error::Kind::DivergentVersion(..) => {
+            OpenError::SchemaNewer
+        }
         refinery::error::Kind::Connection(_, inner) if is_denied(inner.as_ref()) => {
             OpenError::MissingRights(role(client).await)
         }

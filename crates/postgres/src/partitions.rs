@@ -41,7 +41,9 @@ async fn keep_house(client: &mut Object, retention: Duration, now: Timestamp) ->
     for day in days.into_iter().filter(|day| Timestamp::from_day(*day + 1).after(retention) < now) {
         drop_day(client, day, now).await?;
     }
-    client.batch_execute("RESET lock_timeout; DELETE FROM departed WHERE left_at < now() - interval '1 day'").await?;
+    client
+        .batch_execute("RESET lock_timeout; DELETE FROM departed WHERE left_at < now() - interval '1 day'")
+        .await?;
     Ok(())
 }
 

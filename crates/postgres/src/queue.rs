@@ -13,7 +13,8 @@ use postrider_store::{LineDepth, Page, Shards};
 use std::ops::RangeInclusive;
 use tokio_postgres::Row;
 
-const LOAD: &str = "SELECT place, delivery_id, event_id, route_id, attempts, bytes, due_at, urgency FROM queue
+const LOAD: &str =
+    "SELECT place, delivery_id, event_id, route_id, attempts, bytes, due_at, urgency FROM queue
      WHERE shard = $1 AND destination_id = $2 AND priority = $3 AND lane = $4 AND place BETWEEN $5 AND $6
      ORDER BY place, delivery_id LIMIT $7";
 

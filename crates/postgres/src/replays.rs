@@ -28,8 +28,17 @@ pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), Quer
         .execute(
             PUT,
             &[
-                &id, &account, &filter, &replay.rate_per_second, &state, &total, &done, &skipped, &created_at,
-                &updated_at, &ended_at,
+                &id,
+                &account,
+                &filter,
+                &replay.rate_per_second,
+                &state,
+                &total,
+                &done,
+                &skipped,
+                &created_at,
+                &updated_at,
+                &ended_at,
             ],
         )
         .await?;

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 
 /// A server that is started once for a test binary.
@@ -27,13 +27,19 @@ impl Server {
         let server = Server { directory, binaries: binaries() };
         let data = server.directory.path().join("data");
         server.own_directory();
-        server.run("initdb", &["-D", data.to_str().unwrap(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"]);
+        server.run(
+            "initdb",
+            &["-D", data.to_str().unwrap(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"],
+        );
         let socket = server.directory.path().to_str().unwrap();
         let settings = format!(
             "-k {socket} -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off"
         );
         let log = server.directory.path().join("log");
-        server.run("pg_ctl", &["-D", data.to_str().unwrap(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"]);
+        server.run(
+            "pg_ctl",
+            &["-D", data.to_str().unwrap(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"],
+        );
         server.end_with_us(&data);
         server
     }
@@ -46,10 +52,20 @@ impl Server {
         format!("postgres://postrider@localhost/{name}?host={}", socket.replace('/', "%2F"))
     }
 
+    /// Ends the leases of all nodes of a database now, as time would.
+    pub fn end_leases(&self, url: &str) {
+        let socket = self.directory.path().to_str().unwrap();
+        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        let end = "DO $$ BEGIN IF to_regclass('members') IS NOT NULL THEN
+             UPDATE members SET lease_until = '-infinity'; END IF; END $$";
+        self.run("psql", &["-q", "-h", socket, "-U", "postrider", "-d", name, "-c", end]);
+    }
+
     /// PostgreSQL refuses to run as root.
     fn own_directory(&self) {
         if is_root() {
-            let owned = Command::new("chown").args(["postgres", self.directory.path().to_str().unwrap()]).status();
+            let owned =
+                Command::new("chown").args(["postgres", self.directory.path().to_str().unwrap()]).status();
             assert!(owned.unwrap().success());
         }
     }
@@ -61,37 +77,30 @@ impl Server {
     }
 
     fn command(&self, program: &str) -> Command {
-        let path = self.binaries.join(program);
-        if !is_root() {
-            return Command::new(path);
-        }
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path).current_dir("/");
+        let mut command = as_server();
+        command.arg(self.binaries.join(program));
         command
     }
 
     /// A test process may be killed, so nothing in it can be trusted to stop the server.
     fn end_with_us(&self, data: &Path) {
-        let stop = "while kill -0 $0 2>/dev/null; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
-        let mut watcher = self.command("sh");
-        if !is_root() {
-            watcher = Command::new("sh");
-        }
-        let mut watcher = if is_root() {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "setsid", "sh"]);
-            command
-        } else {
-            drop(watcher);
-            let mut command = Command::new("setsid");
-            command.arg("sh");
-            command
-        };
-        watcher.args(["-c", stop, &std::process::id().to_string()]);
+        let stop = "while test -e /proc/$0; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
+        let mut watcher = as_server();
+        watcher.args(["setsid", "sh", "-c", stop, &std::process::id().to_string()]);
         watcher.args([&self.binaries.join("pg_ctl"), data, self.directory.path()]);
-        watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+        watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         watcher.spawn().unwrap();
     }
+}
+
+/// Runs what follows as the user whom PostgreSQL wants; as we are, unless that is root.
+fn as_server() -> Command {
+    let mut command = Command::new(if is_root() { "setpriv" } else { "env" });
+    if is_root() {
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
+    }
+    command.current_dir("/");
+    command
 }
 
 fn is_root() -> bool {
@@ -104,5 +113,7 @@ fn binaries() -> PathBuf {
     let mut versions: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
     versions.sort();
     let found = versions.into_iter().rev().find(|path| path.join("initdb").exists());
-    found.unwrap_or_else(|| panic!("there is no PostgreSQL here; scripts/test installs it (Debian's package postgresql)"))
+    found.unwrap_or_else(|| {
+        panic!("there is no PostgreSQL here; scripts/test installs it (Debian's package postgresql)")
+    })
 }

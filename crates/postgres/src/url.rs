@@ -37,9 +37,7 @@ fn ssl_mode(word: &str) -> Result<SslMode, OpenError> {
         "disable" => Ok(SslMode::Disable),
         "allow" | "prefer" => Ok(SslMode::Prefer),
         "require" | "verify-ca" | "verify-full" => Ok(SslMode::Require),
-        _ => Err(OpenError::Url(
-            "sslmode must be disable, prefer, require or verify-full".to_owned(),
-        )),
+        _ => Err(OpenError::Url("sslmode must be disable, prefer, require or verify-full".to_owned())),
     }
 }
 
@@ -62,7 +60,9 @@ mod tests {
 
     #[test]
     fn what_is_no_url_is_refused_and_not_repeated() {
-        for url in ["", "mysql://u:hunter2@h/d", "postgres://u:hunter2@h/d?sslmode=maybe", "postgres://?x=hunter2"] {
+        for url in
+            ["", "mysql://u:hunter2@h/d", "postgres://u:hunter2@h/d?sslmode=maybe", "postgres://?x=hunter2"]
+        {
             let Err(error) = parse(url) else { panic!("{url} was taken") };
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod batch;
+mod cluster;
 pub mod codec;
 mod configuration;
 pub mod conformance;
@@ -12,6 +13,7 @@ mod error;
 mod event;
 mod event_filter;
 mod headers;
+mod list_scan;
 mod memory;
 mod origin;
 mod query;
@@ -21,6 +23,7 @@ mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
+pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use configuration::{
     Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
     SourceAuth,
@@ -34,6 +37,7 @@ pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
 pub use headers::Headers;
+pub use list_scan::ListScan;
 pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};

@@ -20,9 +20,8 @@ const DAY_MS: u64 = 24 * 3600 * 1000;
 const WINDOW_MS: u64 = IDEMPOTENCY_WINDOW.as_millis() as u64;
 const _: () = assert!(WINDOW_MS <= DAY_MS, "a key is looked for on its day and the day before");
 
-const EVENT_TYPES: [&str; 13] = [
-    "int8", "int8", "int8", "int8", "text", "text", "int8", "int8", "int8", "int8", "text", "text", "bytea",
-];
+const EVENT_TYPES: [&str; 13] =
+    ["int8", "int8", "int8", "int8", "text", "text", "int8", "int8", "int8", "int8", "text", "text", "bytea"];
 const KEY_TYPES: [&str; 6] = ["int8", "int4", "int8", "bytea", "bytea", "int8"];
 
 static ACCEPT: LazyLock<String> = LazyLock::new(|| {
@@ -200,8 +199,8 @@ impl<'b> EventColumns<'b> {
         let content = &event.content;
         self.id.push(int(event.id.as_u64()));
         self.account.push(int(content.account.as_u64()));
-        self.source.push(event.origin.source().map(|id| int(id.as_u64())));
-        self.created_by.push(event.origin.key().map(|id| int(id.as_u64())));
+        self.source.push(content.origin.source().map(|id| int(id.as_u64())));
+        self.created_by.push(content.origin.key().map(|id| int(id.as_u64())));
         self.event_type.push(content.event_type.as_ref().map(|known| known.as_str()));
         self.external_id.push(event.external_id.as_deref().map(text));
         self.replay_of.push(event.replay_of.map(|id| int(id.as_u64())));
@@ -215,9 +214,19 @@ impl<'b> EventColumns<'b> {
 
     fn parameters(&self) -> [&(dyn ToSql + Sync); 13] {
         [
-            &self.id, &self.account, &self.source, &self.created_by, &self.event_type, &self.external_id,
-            &self.replay_of, &self.received_at, &self.deliver_at, &self.expires_at, &self.deliveries,
-            &self.headers, &self.body,
+            &self.id,
+            &self.account,
+            &self.source,
+            &self.created_by,
+            &self.event_type,
+            &self.external_id,
+            &self.replay_of,
+            &self.received_at,
+            &self.deliver_at,
+            &self.expires_at,
+            &self.deliveries,
+            &self.headers,
+            &self.body,
         ]
     }
 }

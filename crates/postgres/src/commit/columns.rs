@@ -62,10 +62,12 @@ pub(crate) struct QueueRows {
 }
 
 /// The names of [`QueueRows::parameters`].
-pub(crate) const QUEUE_NAMES: &str = "wanted, shard, destination_id, priority, lane, place, delivery_id, account_id,
+pub(crate) const QUEUE_NAMES: &str =
+    "wanted, shard, destination_id, priority, lane, place, delivery_id, account_id,
     event_id, route_id, attempts, bytes, due_at, urgency";
 /// The same without the number, in the table's order.
-pub(crate) const QUEUE_COLUMNS: &str = "shard, destination_id, priority, lane, place, delivery_id, account_id,
+pub(crate) const QUEUE_COLUMNS: &str =
+    "shard, destination_id, priority, lane, place, delivery_id, account_id,
     event_id, route_id, attempts, bytes, due_at, urgency";
 
 impl QueueRows {
@@ -85,8 +87,20 @@ impl QueueRows {
     pub(crate) fn parameters(&self) -> [&(dyn ToSql + Sync); 14] {
         let [shard, destination, priority, lane, place, delivery] = self.places.parameters();
         [
-            &self.wanted, shard, destination, priority, lane, place, delivery, &self.account, &self.event,
-            &self.route, &self.attempts, &self.bytes, &self.due, &self.urgency,
+            &self.wanted,
+            shard,
+            destination,
+            priority,
+            lane,
+            place,
+            delivery,
+            &self.account,
+            &self.event,
+            &self.route,
+            &self.attempts,
+            &self.bytes,
+            &self.due,
+            &self.urgency,
         ]
     }
 }
@@ -102,7 +116,8 @@ pub(crate) fn unnest(first: usize, types: &[&str]) -> String {
 pub(crate) const PLACE_TYPES: [&str; 6] = ["int4", "int8", "int2", "int2", "int8", "int8"];
 /// Types of [`QueueRows::parameters`].
 pub(crate) const QUEUE_TYPES: [&str; 14] = [
-    "int8", "int4", "int8", "int2", "int2", "int8", "int8", "int8", "int8", "int8", "int4", "int8", "int8", "int2",
+    "int8", "int4", "int8", "int2", "int2", "int8", "int8", "int8", "int8", "int8", "int4", "int8", "int8",
+    "int2",
 ];
 
 pub(crate) fn small(number: impl Into<u64>) -> i16 {

@@ -3,6 +3,7 @@
 use super::columns::{
     PLACE_NAMES, PLACE_TYPES, Places, QUEUE_COLUMNS, QUEUE_NAMES, QUEUE_TYPES, QueueRows, unnest,
 };
+use crate::dead_letters::Record;
 use crate::dead_letters::{LETTER_NAMES, LETTER_TYPES, LetterRows};
 use crate::error::QueryError;
 use crate::stats::DayStats;
@@ -13,7 +14,6 @@ use postrider_core::map::IdSet;
 use postrider_core::outcome::Next;
 use postrider_core::time::Timestamp;
 use postrider_store::codec::next_to_words;
-use crate::dead_letters::Record;
 use postrider_store::{Batch, Finished, GivenUp, Owed};
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -22,8 +22,8 @@ use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 const ATTEMPT_TYPES: [&str; 21] = [
-    "int8", "int8", "int8", "int8", "int8", "int4", "int8", "text", "int2", "text", "int8", "text", "text", "int8",
-    "int8", "int8", "int8", "int8", "text", "text", "bytea",
+    "int8", "int8", "int8", "int8", "int8", "int4", "int8", "text", "int2", "text", "int8", "text", "text",
+    "int8", "int8", "int8", "int8", "int8", "text", "text", "bytea",
 ];
 
 /// Takes rows out of the queue and puts in what follows for those that were there.
@@ -98,8 +98,7 @@ impl<'b> Ends<'b> {
     }
 
     pub(super) async fn run(&self, change: &Transaction<'_>) -> Result<Ended, QueryError> {
-        let mut ended =
-            Ended { news: IdSet::default(), owed: IdSet::default(), given_up: IdSet::default() };
+        let mut ended = Ended { news: IdSet::default(), owed: IdSet::default(), given_up: IdSet::default() };
         if let Some((statement, attempts, ending)) = &self.finish {
             let mut parameters = attempts.parameters().to_vec();
             parameters.extend(ending.parameters());
@@ -192,7 +191,7 @@ impl<'b> Ending<'b> {
             },
         );
         if given_up.blocks_line {
-            self.again.push(wanted, given_up.account, &ticket.due_again(Timestamp::MAX));
+            self.again.push(wanted, given_up.account, &Ticket { due: Timestamp::MAX, ..*ticket });
         }
     }
 
@@ -259,10 +258,27 @@ impl<'b> AttemptColumns<'b> {
 
     fn parameters(&self) -> [&(dyn ToSql + Sync); 21] {
         [
-            &self.event, &self.id, &self.account, &self.delivery, &self.destination, &self.number,
-            &self.started_at, &self.outcome, &self.status, &self.next, &self.next_due_at, &self.error_kind,
-            &self.error, &self.dns, &self.connect, &self.tls, &self.first_byte, &self.total,
-            &self.request_headers, &self.response_headers, &self.response_body,
+            &self.event,
+            &self.id,
+            &self.account,
+            &self.delivery,
+            &self.destination,
+            &self.number,
+            &self.started_at,
+            &self.outcome,
+            &self.status,
+            &self.next,
+            &self.next_due_at,
+            &self.error_kind,
+            &self.error,
+            &self.dns,
+            &self.connect,
+            &self.tls,
+            &self.first_byte,
+            &self.total,
+            &self.request_headers,
+            &self.response_headers,
+            &self.response_body,
         ]
     }
 }

@@ -47,8 +47,7 @@ async fn write(
         if rows == 1 { Ok(()) } else { Err(QueryError::Fenced) }
     };
     let planned = async { Ok(change.batch_execute(BY_KEY).await?) };
-    let ((), (), accepted, ended) =
-        try_join4(planned, guarded, accept.run(change), ends.run(change)).await?;
+    let ((), (), accepted, ended) = try_join4(planned, guarded, accept.run(change), ends.run(change)).await?;
     let mut stats = DayStats::default();
     let receipt = accept.receipt(change, &accepted, &mut stats).await?;
     ends.count(&ended, &mut stats);

@@ -49,12 +49,12 @@ pub(crate) struct LetterRows<'b> {
 }
 
 /// The columns that are written, in the table's order.
-pub(crate) const LETTER_NAMES: &str = "event_id, delivery_id, account_id, destination_id, route_id, priority, order_key,
+pub(crate) const LETTER_NAMES: &str =
+    "event_id, delivery_id, account_id, destination_id, route_id, priority, order_key,
     attempts, bytes, reason, last_error, died_at";
 /// Types of [`LetterRows::parameters`].
-pub(crate) const LETTER_TYPES: [&str; 13] = [
-    "int8", "int8", "int8", "int8", "int8", "int8", "int2", "int8", "int4", "int8", "text", "text", "int8",
-];
+pub(crate) const LETTER_TYPES: [&str; 13] =
+    ["int8", "int8", "int8", "int8", "int8", "int8", "int2", "int8", "int4", "int8", "text", "text", "int8"];
 
 impl<'b> LetterRows<'b> {
     pub(crate) fn push(&mut self, wanted: u64, record: &Record<'b>) {
@@ -76,8 +76,18 @@ impl<'b> LetterRows<'b> {
 
     pub(crate) fn parameters(&self) -> [&(dyn ToSql + Sync); 13] {
         [
-            &self.wanted, &self.event, &self.delivery, &self.account, &self.destination, &self.route,
-            &self.priority, &self.order_key, &self.attempts, &self.bytes, &self.reason, &self.last_error,
+            &self.wanted,
+            &self.event,
+            &self.delivery,
+            &self.account,
+            &self.destination,
+            &self.route,
+            &self.priority,
+            &self.order_key,
+            &self.attempts,
+            &self.bytes,
+            &self.reason,
+            &self.last_error,
             &self.died_at,
         ]
     }
@@ -88,8 +98,9 @@ const COLUMNS: &str = "d.delivery_id, d.event_id, d.account_id, d.destination_id
 
 fn read(row: &Row) -> Result<DeadLetter, QueryError> {
     let event_type: Option<&str> = column(row, 6)?;
-    let event_type =
-        event_type.map(|text| EventType::parse(text).map_err(|_| QueryError::Corrupt("a type"))).transpose()?;
+    let event_type = event_type
+        .map(|text| EventType::parse(text).map_err(|_| QueryError::Corrupt("a type")))
+        .transpose()?;
     let (source, order): (Option<i64>, Option<i64>) = (column(row, 5)?, column(row, 8)?);
     let (attempts, bytes): (i32, i64) = (column(row, 9)?, column(row, 10)?);
     Ok(DeadLetter {

@@ -104,8 +104,10 @@ async fn unblock(change: &Transaction<'_>, letters: &[DeadLetter]) -> Result<Vec
         unnest(1, &PLACE_TYPES)
     );
     let rows = change.query(&remove, &places.parameters()).await?;
-    let stood: IdSet<DeliveryId> =
-        rows.iter().map(|row| Ok(DeliveryId::from_u64(uint(column(row, 0)?)))).collect::<Result<_, QueryError>>()?;
+    let stood: IdSet<DeliveryId> = rows
+        .iter()
+        .map(|row| Ok(DeliveryId::from_u64(uint(column(row, 0)?))))
+        .collect::<Result<_, QueryError>>()?;
     Ok(blocked.into_iter().filter(|ticket| stood.contains(&ticket.delivery)).collect())
 }
 
