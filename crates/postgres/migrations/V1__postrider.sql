@@ -43,10 +43,12 @@ INSERT INTO shards SELECT number, NULL, NULL, 0, true FROM generate_series(0, 63
 
 -- What the owner of a shard must hear of: something arrived, was revived, unblocked, or an operator's word.
 CREATE TABLE mail (
-    shard integer NOT NULL,
-    id    bigint  NOT NULL,
-    body  text    NOT NULL,
-    PRIMARY KEY (shard, id)
+    shard       integer NOT NULL,
+    node        integer NOT NULL, -- who wrote it
+    incarnation bigint  NOT NULL,
+    number      bigint  NOT NULL, -- of its writer's letters
+    body        text    NOT NULL,
+    PRIMARY KEY (shard, node, incarnation, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- Accounts, keys, sources, destinations, routes and the like: a document each, secrets in it are sealed.

@@ -4,18 +4,65 @@
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::values::{column, int, read_time, time, uint};
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_store::codec::{Document, Edit, Kind, edits};
-use postrider_store::{Change, Configuration, StoreError};
-use std::sync::atomic::Ordering;
+use postrider_store::{Change, Configuration, News, Shards, StoreError};
 
 /// Stands for a version before the engine has read the configuration.
 pub(crate) const NOT_READ: i64 = -1;
 
+/// Held from the beginning of a change to its end, by whichever node makes it.
+const CHANGE_LOCK: i64 = 0x706f_7374_636f_6e66;
+
+/// Takes the lock on a connection that is kept for the change; gives the version, which is in the news by then.
+pub(crate) async fn begin(database: &Database) -> Result<u64, QueryError> {
+    let client = database.client().await?;
+    client.execute("SELECT pg_advisory_lock($1)", &[&CHANGE_LOCK]).await?;
+    let version = tell_newer(database, &client).await;
+    // A change that was begun before and never made gives its lock back here.
+    let mut changing = database.changing.lock().await;
+    if let Some(forgotten) = changing.take() {
+        end(forgotten).await;
+    }
+    match version {
+        Ok(version) => {
+            *changing = Some(client);
+            Ok(uint(version))
+        }
+        Err(error) => {
+            end(client).await;
+            Err(error)
+        }
+    }
+}
+
+/// Gives the lock back; a connection that cannot is closed, which does too.
+async fn end(client: Object) {
+    if client.execute("SELECT pg_advisory_unlock($1)", &[&CHANGE_LOCK]).await.is_err() {
+        drop(Object::take(client));
+    }
+}
+
 pub(crate) async fn write(database: &Database, changes: &[Change]) -> Result<(), QueryError> {
-    let mut client = database.client().await?;
+    let begun = database.changing.lock().await.take();
+    let mut client = match begun {
+        Some(client) => client,
+        None => database.client().await?,
+    };
+    let written = write_all(database, &mut client, changes).await;
+    end(client).await;
+    if written.is_ok() {
+        database.notice.give(Shards::ALL);
+    }
+    written
+}
+
+async fn write_all(database: &Database, client: &mut Object, changes: &[Change]) -> Result<(), QueryError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
     let change = client.transaction().await?;
     // Whoever changes something holds this row until the end, so versions grow as changes become visible.
     let next = "UPDATE cluster SET configuration_version = configuration_version + 1 RETURNING configuration_version";
@@ -23,7 +70,10 @@ pub(crate) async fn write(database: &Database, changes: &[Change]) -> Result<(),
     for edit in changes.iter().flat_map(|change| edits(change, &database.vault)) {
         apply(&change, &edit, version).await?;
     }
-    Ok(change.commit().await?)
+    change.commit().await?;
+    // Its own change is no news to this node: with the lock held, it has heard of all before it.
+    *database.configuration_version.lock().await = version;
+    Ok(())
 }
 
 async fn apply(change: &Transaction<'_>, edit: &Edit, version: i64) -> Result<(), QueryError> {
@@ -53,7 +103,7 @@ pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, St
     let client = database.client().await?;
     // Before the rows: what is changed in between is read again as news.
     let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
-    database.configuration_version.store(column(&version, 0)?, Ordering::Relaxed);
+    *database.configuration_version.lock().await = column(&version, 0)?;
     let mut configuration = Configuration {
         circuits: circuits(&client).await?,
         id_floor: id_floor(&client).await?,
@@ -71,20 +121,18 @@ pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, St
     Ok(Ok(configuration))
 }
 
-/// What other nodes have changed since this one looked last; `None` when nothing.
-pub(crate) async fn newer(
-    database: &Database,
-    client: &impl GenericClient,
-) -> Result<Option<Vec<Change>>, QueryError> {
-    let known = database.configuration_version.load(Ordering::Relaxed);
+/// Tells what other nodes have changed since this one looked last; gives the version that is told.
+pub(crate) async fn tell_newer(database: &Database, client: &impl GenericClient) -> Result<i64, QueryError> {
+    // Held until it is told, so that news of changes are in their order.
+    let mut known = database.configuration_version.lock().await;
     let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
     let version: i64 = column(&version, 0)?;
-    if version == known || known == NOT_READ {
-        return Ok(None);
+    if version == *known || *known == NOT_READ {
+        return Ok(*known);
     }
     let rows = "SELECT kind, id, document FROM configuration WHERE version > $1 AND version <= $2 ORDER BY version, id";
     let mut changes = Vec::new();
-    for row in client.query(rows, &[&known, &version]).await? {
+    for row in client.query(rows, &[&*known, &version]).await? {
         let kind = Kind::from_word(column(&row, 0)?).ok_or(QueryError::Corrupt("a kind of configuration"))?;
         let id = uint(column(&row, 1)?);
         changes.push(match column::<Option<String>>(&row, 2)? {
@@ -93,8 +141,10 @@ pub(crate) async fn newer(
                 .map_err(|_| QueryError::Corrupt("a document"))?,
         });
     }
-    database.configuration_version.store(version, Ordering::Relaxed);
-    Ok(Some(changes))
+    *known = version;
+    // An engine that is gone needs to hear nothing.
+    let _ = database.news.send(News::Configured(uint(version), changes)).await;
+    Ok(version)
 }
 
 fn deletion(kind: Kind, id: u64) -> Change {

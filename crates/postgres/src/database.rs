@@ -4,10 +4,11 @@ use crate::error::QueryError;
 use crate::members::Membership;
 use crate::notice::Notice;
 use deadpool_postgres::{Object, Pool};
-use postrider_store::{StoreError, Vault};
+use postrider_store::{News, StoreError, Vault};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -23,7 +24,11 @@ pub(crate) struct Database {
     /// The shards that are told to the engine to be its own, a bit each.
     pub(crate) own: AtomicU64,
     /// Of the configuration that the engine knows; below zero before it has read it.
-    pub(crate) configuration_version: AtomicI64,
+    pub(crate) configuration_version: Mutex<i64>,
+    /// What the engine is to hear.
+    pub(crate) news: mpsc::Sender<News>,
+    /// The connection that holds the lock of a change that was begun.
+    pub(crate) changing: Mutex<Option<Object>>,
 }
 
 impl Database {

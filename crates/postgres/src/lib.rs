@@ -32,6 +32,7 @@ pub use error::OpenError;
 use async_trait::async_trait;
 use database::{Shared, Thread};
 use error::QueryError;
+use mail::Letters;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
@@ -39,8 +40,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, News, OwedAgain, Page, Receipt, Replay, Revival, Shards,
-    Stats, Store, StoreError, Vault,
+    EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
+    Shards, Stats, Store, StoreError, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,7 +135,7 @@ impl Store for PostgresStore {
     }
 
     async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
-        self.run(|database| async move { queue::release(&database.client().await?, destination).await }).await
+        self.run(|database| async move { queue::release(&database, destination).await }).await
     }
 
     async fn bury(
@@ -213,6 +214,43 @@ impl Store for PostgresStore {
             Ok(())
         };
         self.run(ask).await
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn news(&self) -> News {
+        match self.news.lock().await.recv().await {
+            Some(news) => news,
+            // The store is being dropped.
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn hand_over(&self, shards: Shards) -> Result<(), StoreError> {
+        let give = |database: Shared| async move {
+            let client = database.client().await?;
+            members::hand_over(&client, database.membership.identity(), shards).await?;
+            database.notice.give(Shards::ALL);
+            Ok(())
+        };
+        self.run(give).await
+    }
+
+    async fn send_mail(&self, mail: Mail) -> Result<(), StoreError> {
+        let send = |database: Shared| async move {
+            let mut letters = Letters::default();
+            letters.push(&mail);
+            letters.write(&database.client().await?, database.membership.identity()).await?;
+            database.notice.give(letters.shards());
+            Ok(())
+        };
+        self.run(send).await
+    }
+
+    async fn begin_change(&self) -> Result<u64, StoreError> {
+        self.run(|database| async move { configuration::begin(&database).await }).await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -1,7 +1,8 @@
 //! Mail between nodes: written in the transaction that it tells of, read by the owner of the shard.
 
 use crate::error::QueryError;
-use crate::values::{column, int};
+use crate::members::Identity;
+use crate::values::column;
 use deadpool_postgres::GenericClient;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
@@ -11,6 +12,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{LineDepth, Mail, Shard, Shards};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Letters of one transaction, by shard.
 #[derive(Default)]
@@ -22,7 +24,7 @@ impl Letters {
     }
 
     /// Tickets that are owed by other nodes now, as how much there is more of each line.
-    pub(crate) fn arrived<'t>(&mut self, tickets: impl Iterator<Item = &'t Ticket>) {
+    pub(crate) fn arrived(&mut self, tickets: impl Iterator<Item = Ticket>) {
         let mut lines: BTreeMap<Line, (u64, u64)> = BTreeMap::new();
         for ticket in tickets {
             let sum = lines.entry(whole(ticket.line)).or_default();
@@ -38,21 +40,30 @@ impl Letters {
         self.0.keys().copied().collect()
     }
 
-    /// One row a shard. The number need only be new within the shard.
-    pub(crate) async fn write(&self, change: &impl GenericClient, number: u64) -> Result<(), QueryError> {
+    /// One row a shard, numbered by its writer.
+    pub(crate) async fn write(
+        &self,
+        change: &impl GenericClient,
+        writer: Identity,
+    ) -> Result<(), QueryError> {
         if self.0.is_empty() {
             return Ok(());
         }
         let shards: Vec<i32> = self.0.keys().map(|shard| i32::from(shard.number())).collect();
         let bodies: Vec<String> =
             self.0.values().map(|letters| Value::Array(letters.clone()).to_string()).collect();
-        let statement = change
-            .prepare_cached("INSERT INTO mail SELECT shard, $1, body FROM unnest($2::int4[], $3::text[]) AS m(shard, body)")
-            .await?;
-        change.execute(&statement, &[&int(number), &shards, &bodies]).await?;
+        let statement = change.prepare_cached(WRITE).await?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        change.execute(&statement, &[&writer.node, &writer.incarnation, &number, &shards, &bodies]).await?;
         Ok(())
     }
 }
+
+const WRITE: &str = "INSERT INTO mail SELECT m.shard, $1, $2, $3, m.body
+     FROM unnest($4::int4[], $5::text[]) AS m(shard, body)";
+
+/// Of the letters that this process has written.
+static NUMBER: AtomicI64 = AtomicI64::new(0);
 
 /// Takes the mail of these shards out.
 pub(crate) async fn take(client: &impl GenericClient, shards: Shards) -> Result<Vec<Mail>, QueryError> {

@@ -11,7 +11,7 @@ use postrider_store::{Gained, News, Shards};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio_postgres::IsolationLevel;
 
 /// Behind notifications, which may be lost.
@@ -25,7 +25,6 @@ pub(crate) struct Tending {
     database: Shared,
     name: String,
     lease: Duration,
-    news: mpsc::Sender<News>,
     /// Something was heard.
     heard: Arc<Notify>,
     own: Shards,
@@ -35,21 +34,16 @@ pub(crate) struct Tending {
 }
 
 impl Tending {
-    pub(crate) fn new(
-        database: Shared,
-        options: &PostgresOptions,
-        news: mpsc::Sender<News>,
-        heard: Arc<Notify>,
-    ) -> Self {
+    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Notify>) -> Self {
         let (renewed, name, lease) = (Instant::now(), options.node_name.clone(), options.lease);
-        Tending { database, name, lease, news, heard, own: Shards::NONE, wanted: Shards::NONE, renewed }
+        Tending { database, name, lease, heard, own: Shards::NONE, wanted: Shards::NONE, renewed }
     }
 
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
         loop {
             let done = self.round().await;
-            if self.news.is_closed() {
+            if self.database.news.is_closed() {
                 return;
             }
             match done {
@@ -73,9 +67,7 @@ impl Tending {
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
-        if let Some(changes) = configuration::newer(&self.database, &client).await? {
-            self.tell(News::Configured(changes)).await;
-        }
+        configuration::tell_newer(&self.database, &client).await?;
         for letter in mail::take(&client, self.own).await? {
             self.tell(News::Mail(letter)).await;
         }
@@ -84,7 +76,7 @@ impl Tending {
 
     async fn tell(&self, news: News) {
         // An engine that is gone needs to hear nothing.
-        let _ = self.news.send(news).await;
+        let _ = self.database.news.send(news).await;
     }
 
     async fn renew(&mut self, client: &mut Object) -> Result<(), QueryError> {

@@ -12,7 +12,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{Mutex, Notify, mpsc};
 use tokio_postgres::Config;
@@ -68,12 +68,22 @@ async fn join(
     drop(client);
     let membership = Membership::new(identity);
     let (notice, own) = (Notice::default(), AtomicU64::new(0));
-    let configuration_version = AtomicI64::new(configuration::NOT_READ);
-    let database = Database { pool, vault, membership, address, tls, notice, own, configuration_version };
-    let database = Arc::new(database);
+    let configuration_version = Mutex::new(configuration::NOT_READ);
     let (sender, news) = mpsc::channel(NEWS_MAX);
+    let database = Arc::new(Database {
+        pool,
+        vault,
+        membership,
+        address,
+        tls,
+        notice,
+        own,
+        configuration_version,
+        news: sender,
+        changing: Mutex::new(None),
+    });
     let heard = Arc::new(Notify::new());
-    let mut tending = Tending::new(Arc::clone(&database), &options, sender, Arc::clone(&heard));
+    let mut tending = Tending::new(Arc::clone(&database), &options, Arc::clone(&heard));
     tending.round().await?;
     tokio::spawn(tending.run());
     tokio::spawn(Notice::run(Arc::clone(&database)));

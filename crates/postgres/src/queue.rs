@@ -1,7 +1,9 @@
 //! The queue's rows: reading a line, what is owed in all, and what takes rows out other than an outcome.
 
 use crate::commit::columns::small;
+use crate::database::Database;
 use crate::error::QueryError;
+use crate::mail::Letters;
 use crate::members::numbers;
 use crate::values::{column, int, read_time, shard_of, time, uint};
 use deadpool_postgres::GenericClient;
@@ -9,7 +11,7 @@ use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::{LineDepth, Page, Shards};
+use postrider_store::{LineDepth, Mail, Page, Shards};
 use std::ops::RangeInclusive;
 use tokio_postgres::Row;
 
@@ -115,14 +117,21 @@ fn read_depth(row: &Row) -> Result<LineDepth, QueryError> {
 }
 
 /// Takes the heads that block ordered lines out of the queue.
-pub(crate) async fn release(
-    client: &impl GenericClient,
-    destination: DestinationId,
-) -> Result<Depth, QueryError> {
+pub(crate) async fn release(database: &Database, destination: DestinationId) -> Result<Depth, QueryError> {
     let release = "WITH gone AS (DELETE FROM queue WHERE shard = $1 AND destination_id = $2 AND lane = 3
              AND due_at = $3 RETURNING bytes)
          SELECT count(*), coalesce(sum(bytes), 0)::int8 FROM gone";
+    let mut client = database.client().await?;
+    let change = client.transaction().await?;
     let key = int(destination.as_u64());
-    let row = client.query_one(release, &[&shard_of(destination), &key, &time(Timestamp::MAX)]).await?;
-    Ok(Depth { rows: uint(column(&row, 0)?), bytes: uint(column(&row, 1)?) })
+    let row = change.query_one(release, &[&shard_of(destination), &key, &time(Timestamp::MAX)]).await?;
+    let gone = Depth { rows: uint(column(&row, 0)?), bytes: uint(column(&row, 1)?) };
+    let mut letters = Letters::default();
+    if gone.rows > 0 {
+        letters.push(&Mail::Released(destination, gone));
+    }
+    letters.write(&change, database.membership.identity()).await?;
+    change.commit().await?;
+    database.notice.give(letters.shards());
+    Ok(gone)
 }

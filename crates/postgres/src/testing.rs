@@ -84,7 +84,8 @@ impl Server {
 
     /// A test process may be killed, so nothing in it can be trusted to stop the server.
     fn end_with_us(&self, data: &Path) {
-        let stop = "while test -e /proc/$0; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
+        let stop =
+            "while test -e /proc/$0; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
         let mut watcher = as_server();
         watcher.args(["setsid", "sh", "-c", stop, &std::process::id().to_string()]);
         watcher.args([&self.binaries.join("pg_ctl"), data, self.directory.path()]);

@@ -128,8 +128,8 @@ pub enum News {
     Lease(Instant),
     /// Another node has done something for a destination of its own.
     Mail(Mail),
-    /// Another node has changed the configuration.
-    Configured(Vec<Change>),
+    /// Other nodes have changed the configuration, which is at this version now.
+    Configured(u64, Vec<Change>),
 }
 
 /// Shards with what there is in them.

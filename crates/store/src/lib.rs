@@ -158,6 +158,32 @@ pub trait Store: Send + Sync + 'static {
     /// Whether events can be accepted now; the reason when not.
     async fn writable(&self) -> Result<(), StoreError>;
 
+    /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// The next news from the other nodes. A store of one node has none.
+    async fn news(&self) -> News {
+        std::future::pending().await
+    }
+
+    /// Gives up shards of which nothing is in flight, so that others can take them at once.
+    async fn hand_over(&self, _shards: Shards) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Tells the owner of a destination that is not this node's own of an operator's word.
+    async fn send_mail(&self, _mail: Mail) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Begins a change of the configuration: no other node makes one until this one has, with `configure`. It is to
+    /// be decided on the version that is given, which is in the news by then.
+    async fn begin_change(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
     /// Notes an orderly stop. Nothing may be in flight, and nothing is called after it.
     async fn close(&self) -> Result<(), StoreError>;
 }

@@ -7,10 +7,11 @@ mod unknown;
 
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::mail::Letters;
 use crate::stats::DayStats;
 use deadpool_postgres::Transaction;
 use futures_util::future::try_join4;
-use postrider_store::{Batch, Receipt};
+use postrider_store::{Acceptance, Batch, Receipt, Shards};
 
 /// All joins here are of a batch with a large table by its key. The planner must never take one for a reason to
 /// read the table whole, whatever it believes of its size.
@@ -23,12 +24,14 @@ pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Receipt
     let number = database.membership.next_batch();
     let mut client = database.client().await?;
     let change = client.transaction().await?;
-    let receipt = write(database, &change, batch, number).await?;
+    let (receipt, letters) = write(database, &change, batch, number).await?;
     match change.commit().await {
-        Ok(()) => Ok(receipt),
+        Ok(()) => {}
         // The server may have made it durable before the connection broke.
-        Err(error) => unknown::settle(database, number, error).await.map(|()| receipt),
+        Err(error) => unknown::settle(database, number, error).await?,
     }
+    database.notice.give(letters.shards());
+    Ok(receipt)
 }
 
 async fn write(
@@ -36,7 +39,7 @@ async fn write(
     change: &Transaction<'_>,
     batch: &Batch,
     number: i64,
-) -> Result<Receipt, QueryError> {
+) -> Result<(Receipt, Letters), QueryError> {
     let member = database.membership.identity();
     let guard = change.prepare_cached(GUARD).await?;
     let accept = accept::Accept::prepare(change, batch).await?;
@@ -52,5 +55,19 @@ async fn write(
     let receipt = accept.receipt(change, &accepted, &mut stats).await?;
     ends.count(&ended, &mut stats);
     stats.write(change, member.node).await?;
-    Ok(receipt)
+    let letters = letters(batch, &receipt);
+    letters.write(change, member).await?;
+    Ok((receipt, letters))
+}
+
+/// What the owners of other shards must hear.
+fn letters(batch: &Batch, receipt: &Receipt) -> Letters {
+    let accepted =
+        batch.events.iter().zip(&receipt.events).filter(|(_, what)| **what == Acceptance::Accepted);
+    let owed = accepted.flat_map(|(event, _)| event.tickets());
+    let mut letters = Letters::default();
+    if batch.own != Shards::ALL {
+        letters.arrived(owed.filter(|ticket| !batch.own.own(ticket.line.destination)));
+    }
+    letters
 }

@@ -6,6 +6,7 @@ use crate::commit::columns::{
 };
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::mail::Letters;
 use crate::stats::DayStats;
 use crate::values::{column, int, shard_of, time, uint};
 use deadpool_postgres::Transaction;
@@ -14,7 +15,7 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::outcome::DeathReason;
 use postrider_core::time::Timestamp;
-use postrider_store::{DeadLetter, DeadLetterKey, Discarded, OwedAgain, Revival};
+use postrider_store::{DeadLetter, DeadLetterKey, Discarded, Mail, OwedAgain, Revival};
 
 pub(crate) async fn revive(
     database: &Database,
@@ -44,8 +45,14 @@ pub(crate) async fn revive(
         unnest(1, &QUEUE_TYPES)
     );
     change.execute(&owe, &rows.parameters()).await?;
-    stats.write(&change, database.membership.identity().node).await?;
+    let member = database.membership.identity();
+    stats.write(&change, member.node).await?;
+    let mut mail = Letters::default();
+    unblocked.iter().for_each(|ticket| mail.push(&Mail::Unblocked(*ticket)));
+    mail.arrived(tickets.iter().copied());
+    mail.write(&change, member).await?;
     change.commit().await?;
+    database.notice.give(mail.shards());
     Ok(OwedAgain { tickets, unblocked })
 }
 
@@ -62,7 +69,11 @@ pub(crate) async fn discard(
     let discard = "UPDATE dead_letters SET discarded_at = $2 WHERE delivery_id = ANY($1)";
     change.execute(discard, &[&deliveries, &time(now)]).await?;
     let unblocked = unblock(&change, &letters).await?;
+    let mut mail = Letters::default();
+    unblocked.iter().for_each(|ticket| mail.push(&Mail::Unblocked(*ticket)));
+    mail.write(&change, database.membership.identity()).await?;
     change.commit().await?;
+    database.notice.give(mail.shards());
     Ok(Discarded { count: letters.len(), unblocked })
 }
 
