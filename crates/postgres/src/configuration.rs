@@ -107,6 +107,7 @@ pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, St
     let mut configuration = Configuration {
         circuits: circuits(&client).await?,
         id_floor: id_floor(&client).await?,
+        node: u16::try_from(database.membership.identity().node).unwrap_or(0),
         ..Configuration::default()
     };
     let rows = "SELECT kind, id, document FROM configuration WHERE document IS NOT NULL ORDER BY id";

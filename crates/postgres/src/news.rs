@@ -67,8 +67,10 @@ impl Tending {
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
+        let letters = mail::take(&client, self.own).await?;
+        // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
         configuration::tell_newer(&self.database, &client).await?;
-        for letter in mail::take(&client, self.own).await? {
+        for letter in letters {
             self.tell(News::Mail(letter)).await;
         }
         Ok(())
@@ -110,6 +112,7 @@ impl Tending {
         let new = owned.and(taken.shards).without(self.own);
         if !new.is_empty() {
             let gained = look_into(client, new, taken.clean).await?;
+            configuration::tell_newer(&self.database, client).await?;
             self.own = self.own.and(new);
             self.tell(News::Gained(gained)).await;
         }
