@@ -22,6 +22,12 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub const URL_BYTES_MAX: usize = 2048;
 /// Longest idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
+/// Secrets of a source's senders that are good at the same time; a rotation needs two.
+pub const VERIFICATION_SECRETS_MAX: usize = 8;
+/// Longest secret or public key of a source's senders.
+pub const VERIFICATION_SECRET_BYTES_MAX: usize = 4096;
+/// Destinations made for the URLs that come in by `/webhooks`.
+pub const WEBHOOKS_DESTINATIONS_MAX: usize = 1000;
 /// Most custom headers a destination may have.
 pub const CUSTOM_HEADERS_MAX: usize = 32;
 

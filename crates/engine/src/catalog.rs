@@ -3,6 +3,7 @@
 use crate::known_key::KnownKey;
 use crate::routing::{Match, Order, Plan};
 use crate::send::Target;
+use crate::verify::Verifier;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
@@ -19,6 +20,7 @@ pub struct Catalog {
     keys_by_hash: HashMap<[u8; 32], Arc<KnownKey>>,
     sources: IdMap<SourceId, Arc<Source>>,
     sources_by_token: HashMap<String, SourceId>,
+    verifiers: IdMap<SourceId, Arc<Verifier>>,
     destinations: IdMap<DestinationId, Known>,
     routes: IdMap<RouteId, Arc<Plan>>,
     /// In order of their making, so that a fan-out is the same every time.
@@ -82,11 +84,16 @@ impl Catalog {
             Change::PutSource(source) => {
                 self.forget_token(source.id);
                 self.sources_by_token.insert(source.token.clone(), source.id);
+                match verifier(&source) {
+                    Some(verifier) => drop(self.verifiers.insert(source.id, Arc::new(verifier))),
+                    None => drop(self.verifiers.remove(&source.id)),
+                }
                 self.sources.insert(source.id, Arc::new(source));
             }
             Change::PutDestination(_) | Change::PutRoute(_) => unreachable!("these are prepared"),
             Change::DeleteSource(id) => {
                 self.forget_token(id);
+                self.verifiers.remove(&id);
                 self.sources.remove(&id);
                 self.remove_routes(|route| route.source == Some(id));
             }
@@ -131,6 +138,11 @@ impl Catalog {
     /// The active source of an ingest URL.
     pub fn source_by_token(&self, token: &str) -> Option<&Arc<Source>> {
         self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
+    }
+
+    /// What checks the senders of a source, when they must sign.
+    pub fn verifier(&self, source: SourceId) -> Option<Arc<Verifier>> {
+        self.verifiers.get(&source).cloned()
     }
 
     /// The routes that take an event of this source (or of none, if it is sent through the API) and type. A destination is owed an event once, by the first.
@@ -249,4 +261,13 @@ impl Catalog {
         let by_destination = || known.and_then(|known| known.destination.retry_policy.clone());
         by_route.or_else(by_destination).unwrap_or_default()
     }
+}
+
+/// One that was written by a version that knew more lets nobody in.
+fn verifier(source: &Source) -> Option<Verifier> {
+    let verification = source.verification.as_ref()?;
+    let read = Verifier::new(source.provider.as_deref(), &verification.config, &verification.secrets);
+    let said =
+        |bad: &_| tracing::warn!(of = %source.id, %bad, "a stored verification is not legal and refuses all");
+    Some(read.inspect_err(said).unwrap_or_default())
 }

@@ -18,6 +18,7 @@ mod maintenance;
 mod replay;
 mod routing;
 pub mod send;
+pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
 pub use catalog::Catalog;

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use postrider_core::id::{AccountId, SourceId};
     use postrider_core::time::Timestamp;
-    use postrider_store::{Headers, Source, SourceAuth};
+    use postrider_store::{Headers, Source};
 
     fn destination(ordering: Ordering, key: Option<&str>) -> Destination {
         let (id, account) = (DestinationId::from_u64(1), AccountId::from_u64(1));
@@ -164,17 +164,8 @@ mod tests {
 
     #[test]
     fn an_ordered_delivery_has_the_key_of_its_event() {
-        let source = Source {
-            id: SourceId::from_u64(1),
-            account: AccountId::from_u64(1),
-            name: "shop".into(),
-            token: String::new(),
-            auth: SourceAuth::None,
-            provider: None,
-            rate_limit: None,
-            active: true,
-            created_at: Timestamp::ZERO,
-        };
+        let (id, account) = (SourceId::from_u64(1), AccountId::from_u64(1));
+        let source = Source::new(id, account, "shop".into(), String::new(), Timestamp::ZERO);
         let headers = Headers::default();
         let facts = Facts::new(None, &source.name, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
         let whole = Some(OrderKey::WHOLE);

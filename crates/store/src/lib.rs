@@ -12,6 +12,7 @@ mod dead_letter_filter;
 mod error;
 mod event;
 mod event_filter;
+mod field_place;
 mod headers;
 mod list_scan;
 mod memory;
@@ -26,7 +27,7 @@ pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, 
 pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use configuration::{
     Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
-    SourceAuth,
+    Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
@@ -36,6 +37,7 @@ pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
+pub use field_place::FieldPlace;
 pub use headers::Headers;
 pub use list_scan::ListScan;
 pub use memory::MemoryStore;

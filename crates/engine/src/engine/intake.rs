@@ -5,7 +5,7 @@ use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::routing::{self, Owed};
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, ApiKeyId, EventId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId};
 use postrider_store::{Headers, Origin, SendWindow, Source};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -14,6 +14,21 @@ impl Engine {
     /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
         let owed = self.owed(source.account, Some(source), &arrival);
+        let (reply, answer) = Reply::channel();
+        let origin = Origin::Source(source.id);
+        let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
+        self.submit(draft, answer).await
+    }
+
+    /// Takes an event in for one destination alone, by the route of its source that leads there.
+    pub async fn ingest_to(
+        &self,
+        source: &Source,
+        destination: DestinationId,
+        arrival: Arrival,
+    ) -> Result<Accepted, IngestError> {
+        let mut owed = self.owed(source.account, Some(source), &arrival);
+        owed.retain(|owed| owed.destination == destination);
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
         let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);

@@ -5,21 +5,12 @@ use postrider_core::delivery::Priority;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, SourceId};
 use postrider_core::time::Timestamp;
-use postrider_store::{Headers, Source, SourceAuth};
+use postrider_store::{Headers, Source};
 use proptest::prelude::*;
 
 fn source() -> Source {
-    Source {
-        id: SourceId::from_u64(1),
-        account: AccountId::from_u64(1),
-        name: "shop".into(),
-        token: String::new(),
-        auth: SourceAuth::None,
-        provider: None,
-        rate_limit: None,
-        active: true,
-        created_at: Timestamp::ZERO,
-    }
+    let (id, account) = (SourceId::from_u64(1), AccountId::from_u64(1));
+    Source::new(id, account, "shop".into(), String::new(), Timestamp::ZERO)
 }
 
 /// Gives what `look` makes of an event with this body.

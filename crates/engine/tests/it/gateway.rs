@@ -11,8 +11,7 @@ use postrider_core::time::Timestamp;
 use postrider_engine::send::{AddressGuard, Connector};
 use postrider_engine::{Accepted, Activity, Arrival, Engine, EngineOptions, IngestError};
 use postrider_store::{
-    Account, Attempt, Change, DeliveryState, Destination, EventDetail, MemoryStore, Route, Source,
-    SourceAuth, Store,
+    Account, Attempt, Change, DeliveryState, Destination, EventDetail, MemoryStore, Route, Source, Store,
 };
 use rustls::ClientConfig;
 use std::convert::Infallible;
@@ -69,17 +68,8 @@ impl Setup {
 async fn new_tenant(engine: &Arc<Engine>) -> Arc<Source> {
     let created_at = engine.clock().now();
     let account = Account::new(AccountId::from_u64(engine.next_id()), "tenant".into(), created_at);
-    let source = Source {
-        id: SourceId::from_u64(engine.next_id()),
-        account: account.id,
-        name: "source".into(),
-        token: "token".into(),
-        auth: SourceAuth::None,
-        provider: None,
-        rate_limit: None,
-        active: true,
-        created_at,
-    };
+    let id = SourceId::from_u64(engine.next_id());
+    let source = Source::new(id, account.id, "source".into(), "token".into(), created_at);
     change(engine, vec![Change::PutAccount(account), Change::PutSource(source.clone())]).await;
     Arc::new(source)
 }

@@ -78,6 +78,11 @@ impl ApiError {
         ApiError { field: Some(field.to_owned()), ..error }
     }
 
+    /// 400 for a field, where another system's wire says so.
+    pub(crate) fn bad_request(field: &str, allowed: impl std::fmt::Display) -> Self {
+        ApiError { status: StatusCode::BAD_REQUEST, ..ApiError::field(field, allowed) }
+    }
+
     /// 404 for an id of ours, of somebody else or of nobody: they look the same.
     pub(crate) fn not_found(what: &str) -> Self {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("There is no such {what}."))

@@ -1,24 +1,21 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
 use super::error::ApiError;
+use super::event_fields::Came;
 use super::fields::Segment;
 use super::refusal::Ingest;
 use super::view::Data;
 use super::{App, Shared, body, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
-use postrider_core::event::EventType;
-use postrider_core::limits::{BODY_BYTES_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderName, StatusCode};
+use postrider_core::limits::BODY_BYTES_MAX;
+use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
-use postrider_store::{SendWindow, Source, SourceAuth};
-use sha2::{Digest, Sha256};
+use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
-use subtle::ConstantTimeEq;
-
-/// The first of these that is there names the event, and a repetition of it.
-const KEY_HEADERS: [&str; 4] = ["x-webhook-id", "x-event-id", "idempotency-key", "x-request-id"];
-const TYPE_HEADER: &str = "x-event-type";
 
 /// Post an event to a source
 ///
@@ -34,7 +31,11 @@ const TYPE_HEADER: &str = "x-event-type";
             description = "Names the event, and a repetition of it. `X-Webhook-Id`, `X-Event-Id` and `X-Request-Id` do too.")
     ),
     request_body(content = Vec<u8>, content_type = "*/*"),
-    responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
+    responses(
+        (status = 200, description = "A question of the provider, answered as it wants; nothing is stored.", body = Object),
+        (status = 202, description = "It is on disk.", body = Data<view::Ingested>),
+        Ingest
+    )
 )]
 pub(crate) async fn by_token(
     State(app): Shared,
@@ -67,23 +68,61 @@ pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Resp
 
 async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Response, ApiError> {
     let (head, incoming) = request.into_parts();
-    let headers = &head.headers;
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
-    check_secret(source, headers)?;
-    let (event_type, external_id) = (event_type(headers)?, external_id(headers)?);
-    let body = body::read(headers, incoming, BODY_BYTES_MAX).await?;
-    let secret = match &source.auth {
-        SourceAuth::SharedSecret { header, .. } => Some(header.as_str()),
-        SourceAuth::None => None,
+    let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
+    let verifier = app.engine.catalog().verifier(source.id);
+    let signed_id = match &verifier {
+        None => None,
+        Some(verifier) => verify(app, source, verifier, &head, &body)?.signed_id,
     };
-    let own = headers.iter().filter(|(name, _)| Some(name.as_str()) != secret);
-    let kept = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let window = SendWindow::default();
-    let arrival = Arrival { event_type, external_id, headers: kept, body, window, priority: None };
+    if let Some(reply) = verifier.as_ref().and_then(|verifier| verifier.reply(&body)) {
+        return Ok(view::json_text(StatusCode::OK, reply));
+    }
+    let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))
+}
+
+/// The sender is told that it failed and nothing more; the log has why.
+fn verify(
+    app: &App,
+    source: &Source,
+    verifier: &Verifier,
+    head: &Parts,
+    body: &[u8],
+) -> Result<Passed, ApiError> {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    // What the request says of its host is the sender's to choose.
+    let url = format!("{}{path}", app.public_url);
+    let request = Incoming { method: head.method.as_str(), url: &url, headers: &head.headers, body };
+    verifier.verify(&request, app.engine.clock().wall()).map_err(|refusal| {
+        tracing::debug!(source = %source.id, ?refusal, "a request was not signed as its source wants it");
+        ApiError::bad_signature()
+    })
+}
+
+fn arrival(
+    source: &Source,
+    verifier: Option<&Verifier>,
+    head: &Parts,
+    body: Bytes,
+    signed_id: Option<String>,
+) -> Result<Arrival, ApiError> {
+    let preset = source.provider.as_deref().and_then(Preset::by_name);
+    let came = Came { source, preset, headers: &head.headers, body: &body, signed_id };
+    let (event_type, external_id) = (came.event_type()?, came.external_id()?);
+    let token = preset.filter(|preset| preset.needs == Needs::Token).map(|preset| preset.header);
+    let is_secret = |name: &HeaderName| {
+        let by_verifier =
+            verifier.is_some_and(|verifier| verifier.secret_headers().any(|secret| secret == name));
+        by_verifier || token.is_some_and(|secret| secret.eq_ignore_ascii_case(name.as_str()))
+    };
+    let own = head.headers.iter().filter(|(name, _)| !is_secret(name));
+    let headers = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let window = SendWindow::default();
+    Ok(Arrival { event_type, external_id, headers, body, window, priority: None })
 }
 
 /// Written out by hand: it is the one answer that is given tens of thousands of times a second.
@@ -95,28 +134,4 @@ fn answer(accepted: Accepted) -> Response {
         (false, _) => r#""queued""#,
     };
     view::json_text(StatusCode::ACCEPTED, format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#))
-}
-
-/// Compares hashes, so that neither the time nor the length tells anything of the secret.
-fn check_secret(source: &Source, headers: &HeaderMap) -> Result<(), ApiError> {
-    let SourceAuth::SharedSecret { header, secret } = &source.auth else { return Ok(()) };
-    let shown = headers.get(header.as_str()).map_or(&b""[..], |value| value.as_bytes());
-    let same = Sha256::digest(shown).ct_eq(&Sha256::digest(secret.as_bytes()));
-    if bool::from(same) { Ok(()) } else { Err(ApiError::bad_signature()) }
-}
-
-fn event_type(headers: &HeaderMap) -> Result<Option<EventType>, ApiError> {
-    let Some(value) = headers.get(TYPE_HEADER) else { return Ok(None) };
-    let refused = |allowed: &dyn std::fmt::Display| ApiError::field("X-Event-Type", allowed);
-    let text = value.to_str().map_err(|_| refused(&postrider_core::event::BadEventType))?;
-    EventType::parse(text).map(Some).map_err(|allowed| refused(&allowed))
-}
-
-fn external_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
-    let Some((name, value)) = KEY_HEADERS.iter().find_map(|name| Some((*name, headers.get(*name)?))) else {
-        return Ok(None);
-    };
-    let text = value.to_str().ok().filter(|text| (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&text.len()));
-    let allowed = format!("must be 1 to {IDEMPOTENCY_KEY_BYTES_MAX} visible ASCII characters");
-    text.map(|text| Some(text.to_owned())).ok_or_else(|| ApiError::field(name, allowed))
 }

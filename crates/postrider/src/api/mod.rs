@@ -1,4 +1,4 @@
-//! The HTTP API: GetHook's wire under `/v1`, ingest, waford's door, health.
+//! The HTTP API: GetHook's wire under `/v1`, ingest, the doors of waford and DispatchGo, health.
 
 mod access;
 mod accounts;
@@ -11,19 +11,23 @@ mod destinations;
 mod docs;
 pub(crate) mod document;
 mod error;
+mod event_fields;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
 mod portal_sessions;
+mod provider_presets;
 mod rates;
 mod refusal;
 mod replays;
 mod request;
 mod routes;
 mod sources;
+mod verification;
 mod view;
+mod webhooks;
 
 use crate::config::Config;
 use crate::serve::bootstrap::FirstThings;
@@ -43,6 +47,8 @@ pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
     first: FirstThings,
+    /// DispatchGo's door, when it is open.
+    webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
     /// How long events are kept at all.
     retention_days: u32,
@@ -63,10 +69,13 @@ impl App {
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
+        let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
         Arc::new(App {
             engine,
             admin_hash,
             first,
+            webhooks,
             rates: rates::Rates::default(),
             retention_days: config.retention_days,
             public_url,
@@ -89,6 +98,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(document::Api::openapi())
         .routes(routes!(ingest::by_token))
         .routes(routes!(ingest::ingress))
+        .routes(routes!(webhooks::take))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
@@ -96,7 +106,8 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(portal_sessions::create))
         .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))
-        .routes(routes!(sources::get, sources::delete))
+        .routes(routes!(sources::get, sources::update, sources::delete))
+        .routes(routes!(provider_presets::list))
         .routes(routes!(destinations::list, destinations::create))
         .routes(routes!(destinations::get, destinations::update, destinations::delete))
         .routes(routes!(destinations::circuit))

@@ -49,7 +49,7 @@ refusals! {
         408 "The body did not arrive in time.",
         409 "Another body was accepted under the same idempotency key.",
         413 "The body is too large.",
-        422 "A header is not allowed.",
+        422 "A header, or a field that the source takes from the body, is not allowed.",
         429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again.",
         503 "The gateway cannot take events now; `Retry-After` says when to try again.",
     ];

@@ -4,19 +4,18 @@ use super::access::Power;
 use super::auth::Caller;
 use super::destinations::rate_limit;
 use super::error::ApiError;
-use super::fields::{Fields, Segment, only, required};
+use super::fields::{Fields, Segment, required};
 use super::refusal::{Body, Keyed, Stored};
-use super::request::NewSource;
+use super::request::{NewSource, SourceChange};
 use super::view::Data;
-use super::{App, Shared, change, view};
+use super::{App, Shared, change, verification, view};
 use crate::serve::bootstrap::new_source;
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 use postrider_core::id::SourceId;
 use postrider_engine::Catalog;
-use postrider_store::{Change, Source, SourceAuth};
-use serde_json::Value;
+use postrider_store::{Change, Source};
 
 /// List sources
 #[utoipa::path(
@@ -57,14 +56,46 @@ pub(crate) async fn create(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let name = required("name", fields.name("name")?)?;
-    let auth = auth(&mut fields)?;
-    let provider = fields.name("provider")?;
     let rate_limit = rate_limit(&mut fields)?;
+    let source = verification::changed(new_source(&app.engine, caller.account, &name), &mut fields)?;
     fields.finish()?;
-    let source = Source { auth, provider, rate_limit, ..new_source(&app.engine, caller.account, &name) };
+    let source = Source { rate_limit, ..source };
     let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
+}
+
+/// Change a source
+///
+/// What is not given stays. `verification_config` is replaced as a whole; its secrets stay when none is given.
+#[utoipa::path(
+    patch, path = "/v1/sources/{id}", operation_id = "update_source", tag = "sources",
+    params(("id" = String, Path, description = "The id of the source.")),
+    request_body = SourceChange,
+    responses((status = 200, description = "The source as it is now.", body = Data<view::Source>), Keyed, Body, Stored)
+)]
+pub(crate) async fn update(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    mut fields: Fields,
+) -> Result<Response, ApiError> {
+    let id = parse(&id)?;
+    let decide = |catalog: &Catalog| {
+        let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
+        let mut source = Source::clone(found);
+        source.name = fields.name("name")?.unwrap_or(source.name);
+        source.active = fields.switch("active")?.unwrap_or(source.active);
+        if fields.mentions("rate_limit") {
+            source.rate_limit = rate_limit(&mut fields)?;
+        }
+        let source = verification::changed(source, &mut fields)?;
+        fields.finish()?;
+        let shown = view::Source::of(&source, &app.public_url);
+        Ok::<_, ApiError>((vec![Change::PutSource(source)], shown))
+    };
+    let shown = app.engine.change(decide).await?;
+    Ok(view::data(StatusCode::OK, &shown))
 }
 
 /// Delete a source
@@ -89,34 +120,6 @@ pub(crate) async fn delete(
 fn shown_to(caller: Caller, app: &App, source: &Source) -> view::Source {
     let shown = view::Source::of(source, &app.public_url);
     if caller.has(Power::Manage) { shown } else { shown.without_token() }
-}
-
-fn auth(fields: &mut Fields) -> Result<SourceAuth, ApiError> {
-    let mode = fields.text("auth_mode")?;
-    let config = fields.take("verification_config");
-    match (mode.as_deref(), config) {
-        (None | Some("none"), None) => Ok(SourceAuth::None),
-        (None | Some("none"), Some(_)) => {
-            Err(ApiError::field("verification_config", "needs auth_mode \"shared_secret\""))
-        }
-        (Some("shared_secret"), Some(Value::Object(config))) => shared_secret(&config),
-        (Some("shared_secret"), _) => {
-            Err(ApiError::field("verification_config", "must be an object with header and secret"))
-        }
-        (Some(_), _) => Err(ApiError::field("auth_mode", "must be \"none\" or \"shared_secret\"")),
-    }
-}
-
-fn shared_secret(config: &serde_json::Map<String, Value>) -> Result<SourceAuth, ApiError> {
-    only("verification_config", config, &["header", "secret"])?;
-    let text = |field: &str| config.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let header = text("header").filter(|name| HeaderName::try_from(*name).is_ok());
-    let header =
-        header.ok_or_else(|| ApiError::field("verification_config.header", "must be a header name"))?;
-    let secret = text("secret");
-    let secret = secret
-        .ok_or_else(|| ApiError::field("verification_config.secret", "must be a text that is not empty"))?;
-    Ok(SourceAuth::SharedSecret { header: header.to_ascii_lowercase(), secret: secret.to_owned() })
 }
 
 fn parse(id: &str) -> Result<SourceId, ApiError> {

@@ -28,6 +28,7 @@ const KEYS: &[&str] = &[
     "dead_letter_file_max_mb",
     "admin_key",
     "secret_key",
+    "webhooks_secret",
     "log",
     "log_format",
     "destinations",

@@ -45,7 +45,9 @@ pub(crate) struct Config {
     /// Dead letters are appended to it as they happen.
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
-    pub(crate) admin_key: Option<AdminKeyText>,
+    pub(crate) admin_key: Option<SecretText>,
+    /// Opens `/webhooks` and signs what comes in there.
+    pub(crate) webhooks_secret: Option<SecretText>,
     /// What secrets are sealed with at rest.
     pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
@@ -54,11 +56,11 @@ pub(crate) struct Config {
     pub(crate) destinations: Vec<ListedDestination>,
 }
 
-/// A key as it was given, which no log must show.
+/// A key or secret as it was given, which no log must show.
 #[derive(Clone)]
-pub(crate) struct AdminKeyText(pub(crate) String);
+pub(crate) struct SecretText(pub(crate) String);
 
-impl fmt::Debug for AdminKeyText {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
@@ -117,7 +119,8 @@ impl Config {
                 .one("dead_letter_file_max_mb", |v| number(v, 1, 1_000_000))
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
-            admin_key: layers.one("admin_key", values::admin_key).map(AdminKeyText),
+            admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
+            webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),

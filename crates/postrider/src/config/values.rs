@@ -91,6 +91,12 @@ pub(super) fn admin_key(value: &str) -> Result<String, String> {
 }
 
 /// As with the admin key, what was given is not repeated.
+/// As long as DispatchGo's own, which it does not limit; one of a few letters is guessed.
+pub(super) fn webhooks_secret(value: &str) -> Result<String, String> {
+    let legal = (8..=4096).contains(&value.len());
+    if legal { Ok(value.to_owned()) } else { Err("must be 8 to 4096 bytes".into()) }
+}
+
 pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {
     let allowed = "must be 32 bytes in base64 (openssl rand -base64 32), older keys behind it with commas";
     SecretKeys::parse(value).ok_or_else(|| allowed.into())

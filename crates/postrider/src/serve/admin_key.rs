@@ -1,4 +1,5 @@
-//! The admin key: from the settings, else from the data directory, where the first start puts a random one.
+//! The admin key: from the settings, else from the data directory, where the first start puts a random one. Whoever
+//! lets others reach the gateway must have it already.
 
 use super::key_file::{KeyFile, find_or_make};
 use crate::config::Config;
@@ -22,11 +23,23 @@ pub(crate) enum KeyPlace {
 }
 
 impl AdminKey {
+    /// Refuses to let others reach a gateway whose key nobody can have seen. Asked before anything is made.
+    pub(crate) fn check_known(config: &Config) -> anyhow::Result<()> {
+        let path = path(config);
+        ensure!(
+            config.listen.ip().is_loopback() || config.admin_key.is_some() || path.exists(),
+            "cannot listen on {} without an admin key, since others can reach it there: set POSTRIDER_ADMIN_KEY, or start once on 127.0.0.1, which puts one into {}",
+            config.listen,
+            path.display()
+        );
+        Ok(())
+    }
+
     pub(crate) fn find_or_make(config: &Config) -> anyhow::Result<Self> {
         if let Some(given) = &config.admin_key {
             return Ok(AdminKey { hash: hash(&given.0), place: KeyPlace::Given });
         }
-        let path = config.data_dir.join("admin.key");
+        let path = path(config);
         match find_or_make(&path, || random_key("hk_"))? {
             KeyFile::Found(text) => {
                 let key = text.trim();
@@ -36,6 +49,10 @@ impl AdminKey {
             KeyFile::Made(key) => Ok(AdminKey { hash: hash(&key), place: KeyPlace::New(path, key) }),
         }
     }
+}
+
+fn path(config: &Config) -> PathBuf {
+    config.data_dir.join("admin.key")
 }
 
 /// What is kept of a key: enough to recognise it, useless to whoever reads it.

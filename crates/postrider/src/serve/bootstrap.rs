@@ -1,12 +1,12 @@
 //! What exists without anyone making it: a first account with a source, and the destinations of the file.
 
-use crate::config::ListedDestination;
+use crate::config::{Config, ListedDestination};
 use crate::serve::admin_key::random_key;
 use anyhow::{Context, anyhow};
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_engine::send::SigningSecret;
 use postrider_engine::{Catalog, ChangeError, Engine};
-use postrider_store::{Account, Change, Destination, Route, Source, SourceAuth};
+use postrider_store::{Account, Change, Destination, Route, Source};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ pub(crate) struct FirstThings {
     pub(crate) source: Option<Arc<Source>>,
     /// The source behind `/ingress`, when the file lists destinations.
     pub(crate) ingress: Option<SourceId>,
+    /// The source behind `/webhooks`, when its secret is set.
+    pub(crate) webhooks: Option<SourceId>,
 }
 
 const INGRESS: &str = "ingress";
+const WEBHOOKS: &str = "webhooks";
 
-pub(crate) async fn first_things(
-    engine: &Arc<Engine>,
-    listed: &[ListedDestination],
-) -> anyhow::Result<FirstThings> {
-    let made = engine.change(|catalog| Ok::<_, Infallible>((decide(engine, catalog, listed), ()))).await;
+pub(crate) async fn first_things(engine: &Arc<Engine>, config: &Config) -> anyhow::Result<FirstThings> {
+    let made = engine.change(|catalog| Ok::<_, Infallible>((decide(engine, catalog, config), ()))).await;
     made.map_err(|error| match error {
         ChangeError::Store(error) => anyhow!(error).context("the first account could not be made"),
         ChangeError::Refused(never) => match never {},
@@ -35,17 +35,17 @@ pub(crate) async fn first_things(
     let catalog = engine.catalog();
     let account = catalog.accounts().first().context("the first account is missing")?.id;
     let sources = catalog.sources(account);
+    let named = |name: &str| sources.iter().find(|source| source.name == name).map(|source| source.id);
+    let is_door = |source: &Source| source.name == INGRESS || source.name == WEBHOOKS;
     Ok(FirstThings {
         account,
-        source: sources.iter().find(|source| source.name != INGRESS && source.active).cloned(),
-        ingress: sources
-            .iter()
-            .find(|source| source.name == INGRESS && !listed.is_empty())
-            .map(|source| source.id),
+        source: sources.iter().find(|source| !is_door(source) && source.active).cloned(),
+        ingress: named(INGRESS).filter(|_| !config.destinations.is_empty()),
+        webhooks: named(WEBHOOKS).filter(|_| config.webhooks_secret.is_some()),
     })
 }
 
-fn decide(engine: &Engine, catalog: &Catalog, listed: &[ListedDestination]) -> Vec<Change> {
+fn decide(engine: &Engine, catalog: &Catalog, config: &Config) -> Vec<Change> {
     let mut changes = Vec::new();
     let account = match catalog.accounts().first() {
         Some(account) => account.id,
@@ -56,7 +56,11 @@ fn decide(engine: &Engine, catalog: &Catalog, listed: &[ListedDestination]) -> V
             id
         }
     };
-    reconcile(engine, catalog, account, listed, &mut changes);
+    reconcile(engine, catalog, account, &config.destinations, &mut changes);
+    let known = catalog.sources(account).iter().any(|source| source.name == WEBHOOKS);
+    if config.webhooks_secret.is_some() && !known {
+        changes.push(Change::PutSource(new_source(engine, account, WEBHOOKS)));
+    }
     changes
 }
 
@@ -139,15 +143,6 @@ fn new_destination(
 
 /// A source with a random token and no further check of its senders.
 pub(crate) fn new_source(engine: &Engine, account: AccountId, name: &str) -> Source {
-    Source {
-        id: SourceId::from_u64(engine.next_id()),
-        account,
-        name: name.to_owned(),
-        token: random_key("src_"),
-        auth: SourceAuth::None,
-        provider: None,
-        rate_limit: None,
-        active: true,
-        created_at: engine.clock().now(),
-    }
+    let id = SourceId::from_u64(engine.next_id());
+    Source::new(id, account, name.to_owned(), random_key("src_"), engine.clock().now())
 }

@@ -58,6 +58,7 @@ fn engine_options(config: &Config) -> EngineOptions {
 
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
+    AdminKey::check_known(&config)?;
     let listener = listen(&config)?;
     let address = listener.local_addr()?;
     let directory = DataDirectory::take(&config.data_dir)?;
@@ -70,7 +71,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
     let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
     let (engine, senders) = Engine::start(store, connector, options).await?;
-    let first = bootstrap::first_things(&engine, &config.destinations).await?;
+    let first = bootstrap::first_things(&engine, &config).await?;
 
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);

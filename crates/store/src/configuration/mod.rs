@@ -14,7 +14,7 @@ pub use brand::Brand;
 pub use destination::{Destination, DestinationAuth};
 pub use route::Route;
 pub use scope::Scope;
-pub use source::{Source, SourceAuth};
+pub use source::{Source, Verification};
 
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};

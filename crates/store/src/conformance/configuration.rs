@@ -4,8 +4,8 @@ use super::Harness;
 use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
 use crate::Store;
 use crate::{
-    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, Route, Scope, Source,
-    SourceAuth,
+    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, FieldPlace, Route, Scope,
+    Source, Verification,
 };
 use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
@@ -41,16 +41,20 @@ pub(super) fn api_key(id: u64) -> ApiKey {
 }
 
 pub(super) fn source(id: u64) -> Source {
+    Source::new(SourceId::from_u64(id), ACCOUNT, "shop".into(), format!("tok_secret_{id}"), START)
+}
+
+fn guarded_source(id: u64) -> Source {
+    let config = [("header", "x-token".into()), ("timestamp", serde_json::json!({ "header": "x-time" }))];
+    let config = config.into_iter().map(|(field, value)| (field.to_owned(), value)).collect();
     Source {
-        id: SourceId::from_u64(id),
-        account: ACCOUNT,
-        name: "shop".into(),
-        token: format!("tok_secret_{id}"),
-        auth: SourceAuth::None,
-        provider: None,
-        rate_limit: None,
-        active: true,
-        created_at: START,
+        rate_limit: RateLimit::new(100.0, None).ok(),
+        provider: Some("acme".into()),
+        verification: Some(Verification { config, secrets: vec!["s3cret ü".into(), "\"old\"".into()] }),
+        event_type_from: Some(FieldPlace::Header("x-type".into())),
+        idempotency_key_from: Some(FieldPlace::JsonPointer("/data/0/id".into())),
+        active: false,
+        ..source(id)
     }
 }
 
@@ -153,15 +157,7 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         ..api_key(22)
     };
     let keys = [api_key(20), revoked, narrow_key];
-    let shared = SourceAuth::SharedSecret { header: "x-token".into(), secret: "s3cret ü".into() };
-    let guarded = Source {
-        auth: shared,
-        provider: Some("stripe".into()),
-        rate_limit: RateLimit::new(100.0, None).ok(),
-        active: false,
-        ..source(31)
-    };
-    let sources = [source(30), guarded];
+    let sources = [source(30), guarded_source(31)];
     let destinations = destinations();
     let narrow = Route {
         pattern: EventPattern::parse("payment.*").unwrap(),

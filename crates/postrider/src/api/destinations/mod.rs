@@ -343,7 +343,7 @@ fn header_name(field: &str, name: &str) -> Result<String, ApiError> {
     Ok(lower)
 }
 
-fn new_secret() -> String {
+pub(super) fn new_secret() -> String {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).expect("the system has randomness");
     SigningSecret::text_of(bytes)

@@ -25,4 +25,4 @@ pub(crate) use portal::{BrandChange, NewPortalSession};
 pub(crate) use replay::{NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;
 pub(crate) use route::{NewRoute, PriorityRule, RouteChange};
-pub(crate) use source::NewSource;
+pub(crate) use source::{NewSource, SourceChange};

@@ -2,10 +2,10 @@
 
 use super::word::{AuthMode, SourceStatus};
 use crate::api::request::RateLimit;
-use postrider_store::SourceAuth;
+use crate::api::verification;
 use postrider_store::codec::rate_to_json;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// Where events come in.
@@ -33,29 +33,51 @@ pub(crate) struct Source {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<RateLimit>)]
     rate_limit: Option<Value>,
+    /// How senders must sign, with `[redacted]` in place of each secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Object)]
+    verification_config: Option<Map<String, Value>>,
+    /// Where the type of an event is taken from.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    verification_config: Option<Verification>,
+    event_type_from: Option<FieldPlace>,
+    /// Where the idempotency key is taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    idempotency_key_from: Option<FieldPlace>,
     /// The service that sends here.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     provider: Option<String>,
 }
 
-/// How a source tells its senders from others, without the secret.
+/// A header or a place in the body.
 #[derive(Serialize, ToSchema)]
-struct Verification {
-    header: String,
+pub(super) struct FieldPlace {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    header: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    json_pointer: Option<String>,
+}
+
+impl FieldPlace {
+    pub(super) fn of(place: &postrider_store::FieldPlace) -> Self {
+        match place {
+            postrider_store::FieldPlace::Header(name) => {
+                FieldPlace { header: Some(name.to_string()), json_pointer: None }
+            }
+            postrider_store::FieldPlace::JsonPointer(pointer) => {
+                FieldPlace { header: None, json_pointer: Some(pointer.to_string()) }
+            }
+        }
+    }
 }
 
 impl Source {
     pub(crate) fn of(source: &postrider_store::Source, public_url: &str) -> Self {
-        let (auth_mode, verification_config) = match &source.auth {
-            SourceAuth::None => ("none", None),
-            SourceAuth::SharedSecret { header, .. } => {
-                ("shared_secret", Some(Verification { header: header.clone() }))
-            }
-        };
+        let (auth_mode, verification_config) = verification::shown(source);
         Source {
             id: source.id.to_string(),
             account_id: source.account.to_string(),
@@ -67,6 +89,8 @@ impl Source {
             status: if source.active { "active" } else { "inactive" },
             created_at: source.created_at.to_string(),
             verification_config,
+            event_type_from: source.event_type_from.as_ref().map(FieldPlace::of),
+            idempotency_key_from: source.idempotency_key_from.as_ref().map(FieldPlace::of),
             provider: source.provider.clone(),
         }
     }

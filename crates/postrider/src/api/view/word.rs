@@ -24,6 +24,8 @@ words! {
     NewScope = ["admin", "account", "read", "ingest"];
     AuthMode = ["none", "shared_secret"];
     SourceStatus = ["active", "inactive"];
+    JobStatus = ["pending"];
+    PresetNeeds = ["secret", "public_key", "secret_or_public_key"];
     Ordering = ["none", "strict", "by_key"];
     OnDeadLetter = ["block", "skip"];
     DestinationStatus = ["active", "paused", "disabled"];

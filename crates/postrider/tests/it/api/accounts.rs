@@ -29,7 +29,9 @@ fn an_account_is_made_without_a_key_and_brings_its_own() {
 
 #[test]
 fn only_the_operator_makes_accounts_once_it_listens_to_the_world() {
-    let site = Site::new().with(&["--listen", "0.0.0.0:0"]);
+    let site = Site::new();
+    site.start().stop();
+    let site = site.with(&["--listen", "0.0.0.0:0"]);
     let gateway = site.start();
     let port =
         gateway.out().split("http://0.0.0.0:").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());

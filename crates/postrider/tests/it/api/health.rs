@@ -44,7 +44,7 @@ fn paths_and_methods_that_are_none_are_told_so() {
         ("PUT", "/v1/destinations"),
         ("DELETE", "/v1/events"),
         ("POST", "/healthz"),
-        ("PATCH", "/v1/sources/src_0000000000000"),
+        ("PUT", "/v1/sources/src_0000000000000"),
     ] {
         assert_eq!(api.call(method, path, &[], b"").code(405), "method_not_allowed", "{method} {path}");
     }

@@ -4,8 +4,7 @@ use super::{check_fields, check_time};
 use crate::rig::{Site, api::text};
 use serde_json::json;
 
-const FIELDS: &str =
-    "id account_id name path_token ingest_url auth_mode provider? verification_config? status created_at";
+const FIELDS: &str = "id account_id name path_token ingest_url auth_mode provider? verification_config? event_type_from? idempotency_key_from? status created_at";
 
 #[test]
 fn a_source_is_made_shown_listed_and_deleted() {

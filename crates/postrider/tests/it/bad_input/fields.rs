@@ -209,7 +209,7 @@ fn every_bad_field_of_the_others_is_named() {
         "secert".into(),
     ));
     cases.push((
-        source(json!({ "verification_config": { "header": "X", "secret": "a" } })),
+        source(json!({ "auth_mode": "none", "verification_config": { "header": "X", "secret": "a" } })),
         "verification_config".into(),
     ));
     for pattern in ["", ".", "a..b", "a.b*", "a b", "a.***", "ä"] {

@@ -4,3 +4,5 @@ mod bytes;
 mod fan_out;
 mod idempotency;
 mod ingress;
+mod signatures;
+mod webhooks;

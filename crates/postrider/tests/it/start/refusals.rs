@@ -52,6 +52,21 @@ fn an_admin_key_file_without_a_key_is_named() {
 }
 
 #[test]
+fn it_does_not_listen_to_the_world_without_an_admin_key() {
+    let site = Site::closed().with(&["--listen", "0.0.0.0:0"]);
+    for _ in 0..2 {
+        check_refused(
+            &site,
+            &["0.0.0.0:0 without an admin key", "POSTRIDER_ADMIN_KEY", "127.0.0.1", "admin.key"],
+        );
+    }
+    assert!(!site.data_dir().exists(), "nothing is left behind");
+    let given =
+        Site::closed().with(&["--listen", "0.0.0.0:0"]).variable("POSTRIDER_ADMIN_KEY", "k".repeat(32));
+    given.start().stop();
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let site = Site::closed();
     let _taken = TcpListener::bind(site.address()).unwrap();
