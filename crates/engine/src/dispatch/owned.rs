@@ -7,7 +7,7 @@ use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
 use postrider_core::outcome::Health;
 use postrider_core::scheduler::{After, Depth, Input, Settings, Verdict};
-use postrider_store::{EventContent, LineDepth, Shard, Shards};
+use postrider_store::{EventContent, LineDepth, Shards};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
