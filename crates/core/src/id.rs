@@ -74,6 +74,8 @@ id_type!(/// Where events go.
     DestinationId, "dst_");
 id_type!(/// Which events go to which destination.
     RouteId, "rte_");
+id_type!(/// What events of a type must look like.
+    EventTypeId, "ety_");
 id_type!(/// A fact that came in.
     EventId, "evt_");
 id_type!(/// One event owed to one destination.

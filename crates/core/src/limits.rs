@@ -18,6 +18,8 @@ pub const EVENT_HEADER_BYTES_MAX: usize = 16 * 1024;
 pub const EVENT_TYPE_BYTES_MAX: usize = 256;
 /// Longest name of anything configured.
 pub const NAME_CHARS_MAX: usize = 200;
+/// Longest description of anything configured.
+pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 /// Longest URL of a destination.
 pub const URL_BYTES_MAX: usize = 2048;
 /// Longest idempotency key.
@@ -74,6 +76,11 @@ pub const PENDING_LIMIT_MAX: u64 = 1_000_000_000_000_000;
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Most rules by which a route finds the priority of an event.
 pub const PRIORITY_RULES_MAX: usize = 32;
+
+/// Longest JSON Schema of an event type, written as JSON.
+pub const SCHEMA_BYTES_MAX: usize = 64 * 1024;
+/// Most event types that an account may describe.
+pub const EVENT_TYPES_MAX: usize = 1000;
 
 /// Most attempts a retry policy may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;
@@ -143,6 +150,7 @@ const _: () = assert!(MAX_CONCURRENCY_DEFAULT <= MAX_CONCURRENCY_MAX && MAX_CONC
 const _: () = assert!(SLOTS_DEFAULT <= SLOTS_MAX);
 const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
+const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());

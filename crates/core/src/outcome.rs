@@ -103,17 +103,20 @@ pub enum DeathReason {
     FinalAnswer,
     /// Its destination was deleted.
     DestinationDeleted,
+    /// The transform of its route failed for this event.
+    TransformFailed,
     /// Its event is of no use any more: its time to live is over.
     Expired,
 }
 
 impl DeathReason {
     /// All of them.
-    pub const ALL: [DeathReason; 5] = [
+    pub const ALL: [DeathReason; 6] = [
         DeathReason::Attempts,
         DeathReason::Age,
         DeathReason::FinalAnswer,
         DeathReason::DestinationDeleted,
+        DeathReason::TransformFailed,
         DeathReason::Expired,
     ];
 
@@ -124,6 +127,7 @@ impl DeathReason {
             DeathReason::Age => "age",
             DeathReason::FinalAnswer => "final_answer",
             DeathReason::DestinationDeleted => "destination_deleted",
+            DeathReason::TransformFailed => "transform_failed",
             DeathReason::Expired => "expired",
         }
     }

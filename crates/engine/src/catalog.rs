@@ -1,15 +1,17 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+use crate::event_types::{EventTypes, KnownType};
+use crate::filter::Filter;
 use crate::known_key::KnownKey;
 use crate::routing::{Match, Order, Plan};
-use crate::send::Target;
+use crate::send::{Rewrite, Target};
 use crate::verify::Verifier;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
-use postrider_store::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use postrider_store::{Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Source};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,6 +27,9 @@ pub struct Catalog {
     routes: IdMap<RouteId, Arc<Plan>>,
     /// In order of their making, so that a fan-out is the same every time.
     routes_by_account: IdMap<AccountId, Vec<Arc<Plan>>>,
+    /// Those that have a transform, apart: it is looked for with every attempt, and mostly there are none.
+    transforming: IdMap<RouteId, Arc<Plan>>,
+    event_types: EventTypes,
 }
 
 /// A destination with what is made of its settings once and not for each event.
@@ -38,6 +43,7 @@ pub(crate) struct Known {
 pub(crate) enum Prepared {
     Destination(Known),
     Route(Arc<Plan>),
+    EventType(Arc<KnownType>),
     Plain(Box<Change>),
 }
 
@@ -50,6 +56,7 @@ impl From<Change> for Prepared {
                 destination: Arc::from(destination),
             }),
             Change::PutRoute(route) => Prepared::Route(Arc::new(Plan::new(route))),
+            Change::PutEventType(described) => Prepared::EventType(Arc::new(KnownType::new(*described))),
             plain => Prepared::Plain(Box::new(plain)),
         }
     }
@@ -65,6 +72,9 @@ impl Catalog {
             catalog.apply(Change::PutDestination(Box::new(destination)));
         }
         configuration.routes.into_iter().for_each(|route| catalog.apply(Change::PutRoute(route)));
+        for described in configuration.event_types {
+            catalog.apply(Change::PutEventType(Box::new(described)));
+        }
         catalog
     }
 
@@ -74,6 +84,7 @@ impl Catalog {
                 return drop(self.destinations.insert(known.destination.id, known));
             }
             Prepared::Route(plan) => return self.put_route(plan),
+            Prepared::EventType(known) => return self.event_types.put(known),
             Prepared::Plain(change) => *change,
         };
         match change {
@@ -90,7 +101,9 @@ impl Catalog {
                 }
                 self.sources.insert(source.id, Arc::new(source));
             }
-            Change::PutDestination(_) | Change::PutRoute(_) => unreachable!("these are prepared"),
+            Change::PutDestination(_) | Change::PutRoute(_) | Change::PutEventType(_) => {
+                unreachable!("these are prepared")
+            }
             Change::DeleteSource(id) => {
                 self.forget_token(id);
                 self.verifiers.remove(&id);
@@ -102,6 +115,7 @@ impl Catalog {
                 self.remove_routes(|route| route.destination == id);
             }
             Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
+            Change::DeleteEventType(id) => self.event_types.remove(id),
         }
     }
 
@@ -125,11 +139,16 @@ impl Catalog {
             Some(known) => *known = Arc::clone(&plan),
             None => of_account.push(Arc::clone(&plan)),
         }
+        match plan.transforms() {
+            true => drop(self.transforming.insert(plan.route.id, Arc::clone(&plan))),
+            false => drop(self.transforming.remove(&plan.route.id)),
+        }
         self.routes.insert(plan.route.id, plan);
     }
 
     fn remove_routes(&mut self, gone: impl Fn(&Route) -> bool) {
         self.routes.retain(|_, plan| !gone(&plan.route));
+        self.transforming.retain(|_, plan| !gone(&plan.route));
         for plans in self.routes_by_account.values_mut() {
             plans.retain(|plan| !gone(&plan.route));
         }
@@ -145,8 +164,9 @@ impl Catalog {
         self.verifiers.get(&source).cloned()
     }
 
-    /// The routes that take an event of this source (or of none, if it is sent through the API) and type. A destination is owed an event once, by the first.
-    /// Expressions are not evaluated here, so that no change waits for them.
+    /// The routes that take an event of this source (or of none, if it is sent through the API) and type, unless their
+    /// filter does not let it pass. A destination is owed an event once, by the first. Expressions are not evaluated
+    /// here, so that no change waits for them; so a route with a filter lets those behind it stand.
     pub(crate) fn matching(
         &self,
         account: AccountId,
@@ -155,17 +175,28 @@ impl Catalog {
     ) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.routes_by_account.get(&account).into_iter().flatten() {
+        for plan in self.plans(account) {
             let route = &plan.route;
-            let takes = route.active
-                && route.source.is_none_or(|only| source == Some(only))
-                && route.pattern.matches(event_type);
-            if takes && seen.insert(route.destination) {
-                let order = self.destinations.get(&route.destination).map(|known| known.order.clone());
-                matching.push(Match { plan: Arc::clone(plan), order: order.unwrap_or(Order::None) });
+            let takes = plan.mismatch(source, event_type).is_none();
+            let first = match plan.filter {
+                None => takes && seen.insert(route.destination),
+                Some(_) => takes && !seen.contains(&route.destination),
+            };
+            if first {
+                matching.push(Match { plan: Arc::clone(plan), order: self.order(route.destination) });
             }
         }
         matching
+    }
+
+    /// The routes of an account, oldest first.
+    pub(crate) fn plans(&self, account: AccountId) -> impl Iterator<Item = &Arc<Plan>> {
+        self.routes_by_account.get(&account).into_iter().flatten()
+    }
+
+    /// How deliveries to a destination are ordered.
+    pub(crate) fn order(&self, id: DestinationId) -> Order {
+        self.destinations.get(&id).map_or(Order::None, |known| known.order.clone())
     }
 
     /// The key with this hash, while it counts.
@@ -244,10 +275,28 @@ impl Catalog {
         self.routes.get(&id).map(|plan| &plan.route).filter(|route| route.account == account)
     }
 
+    /// The event types that accounts have described.
+    pub fn event_types(&self) -> &EventTypes {
+        &self.event_types
+    }
+
     /// All routes of an account, oldest first.
     pub fn routes(&self, account: AccountId) -> Vec<Arc<Route>> {
-        let plans = self.routes_by_account.get(&account).into_iter().flatten();
-        plans.map(|plan| Arc::clone(&plan.route)).collect()
+        self.plans(account).map(|plan| Arc::clone(&plan.route)).collect()
+    }
+
+    /// Events that a route's filter did not let pass because it failed for them, since the route was last changed or
+    /// the gateway started. `None` when there is no filter.
+    pub fn filter_errors(&self, id: RouteId) -> Option<u64> {
+        self.routes.get(&id)?.filter.as_ref().map(Filter::failures)
+    }
+
+    /// What the route of a delivery has sent in the place of its event, if the route is still there.
+    pub(crate) fn rewrite(&self, route: RouteId, content: &EventContent) -> Option<Rewrite> {
+        let plan = Arc::clone(self.transforming.get(&route)?);
+        let source =
+            content.origin.source().and_then(|id| self.sources.get(&id)).map(|source| source.name.clone());
+        Some(Rewrite { plan, source: source.unwrap_or_default() })
     }
 
     pub(crate) fn target(&self, id: DestinationId) -> Option<Arc<Target>> {
@@ -271,3 +320,6 @@ fn verifier(source: &Source) -> Option<Verifier> {
         |bad: &_| tracing::warn!(of = %source.id, %bad, "a stored verification is not legal and refuses all");
     Some(read.inspect_err(said).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

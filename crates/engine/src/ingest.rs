@@ -2,6 +2,7 @@
 
 use crate::admission::{Limit, Refusal};
 use crate::routing::Owed;
+use crate::schema::Mismatch;
 use crate::send::here;
 use bytes::Bytes;
 use postrider_core::delivery::Priority;
@@ -43,8 +44,11 @@ pub struct Accepted {
 }
 
 /// Why an event was not accepted. Nothing of it was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IngestError {
+    /// Its body is not what the schema of its type asks for.
+    #[error("the body is not what the schema of its type asks for")]
+    SchemaMismatch(#[from] Box<Mismatch>),
     /// Another body came under the same key before.
     #[error("another body was accepted under the same idempotency key as {0}")]
     Conflict(EventId),

@@ -1,19 +1,35 @@
 //! What a route and its destination make of an event: its priority, and what it is ordered by.
 
-use crate::expression::{Expression, Facts, Wants};
+use crate::expression::{BadExpression, Expression, Facts, Failure, Transform, Wants};
+use crate::filter::Filter;
+use crate::rewrite;
 use postrider_core::delivery::{OrderKey, Priority};
 use postrider_core::destination::Ordering;
-use postrider_core::id::{DestinationId, RouteId};
+use postrider_core::event::EventType;
+use postrider_core::id::{DestinationId, RouteId, SourceId};
+use postrider_core::map::IdSet;
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::{PriorityRule, begins, ends, priority_from_header};
-use postrider_store::{Destination, Route};
+use postrider_store::{Destination, EventContent, Route};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// A route with its expressions compiled.
 pub(crate) struct Plan {
     pub(crate) route: Arc<Route>,
-    rules: Vec<Rule>,
+    pub(crate) filter: Option<Filter>,
+    /// `Err` when it is not legal: what it was to leave out must not be sent instead.
+    transform: Option<Result<Transform, Failure>>,
+    /// With their place in the route, since one that is not legal is left out.
+    rules: Vec<(usize, Rule)>,
+}
+
+/// Why a route does not take an event, whatever is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    Inactive,
+    Source,
+    Type,
 }
 
 /// How deliveries to a destination are ordered.
@@ -51,20 +67,74 @@ enum Rule {
     Header(String),
 }
 
-/// All that an event owes. Where no route and no destination has an expression, nothing of the event is read.
+/// All that an event owes: to each destination once, by the first route whose filter lets it pass. Where no route
+/// and no destination has an expression, nothing of the event is read.
 pub(crate) fn owed(matching: &[Match], facts: &Facts<'_>) -> Vec<Owed> {
-    matching.iter().map(|found| found.owed(facts)).collect()
+    if matching.iter().all(|found| found.plan.filter.is_none()) {
+        return matching.iter().map(|found| found.owed(facts)).collect();
+    }
+    let mut taken = IdSet::default();
+    let mut owed = Vec::with_capacity(matching.len());
+    for found in matching {
+        let destination = found.plan.route.destination;
+        let passes = !taken.contains(&destination)
+            && found.plan.filter.as_ref().is_none_or(|filter| filter.lets_pass(facts));
+        if passes {
+            taken.insert(destination);
+            owed.push(found.owed(facts));
+        }
+    }
+    owed
 }
 
 impl Plan {
     /// A rule that does not compile, written by a version that knew more, matches nothing.
     pub(crate) fn new(route: Route) -> Self {
-        let rules = route.priority_rules.iter().filter_map(|rule| Rule::new(rule, &route)).collect();
-        Plan { route: Arc::new(route), rules }
+        let rules = route.priority_rules.iter().enumerate();
+        let rules = rules.filter_map(|(index, rule)| Some((index, Rule::new(rule, &route)?))).collect();
+        let filter = route.filter.as_deref().map(|text| Filter::new(text, &route));
+        let transform = route.transform.as_deref().map(|text| {
+            let compiled = Transform::compile(text);
+            compiled.inspect_err(|bad| warn(&route.id, bad)).map_err(|_| Failure::not_legal())
+        });
+        Plan { route: Arc::new(route), filter, transform, rules }
     }
 
-    fn priority(&self, facts: &Facts<'_>) -> Priority {
-        self.rules.iter().find_map(|rule| rule.priority(facts)).unwrap_or(self.route.priority)
+    /// Why it does not take events of this source and type, if it does not.
+    pub(crate) fn mismatch(
+        &self,
+        source: Option<SourceId>,
+        event_type: Option<&EventType>,
+    ) -> Option<Mismatch> {
+        let route = &self.route;
+        if !route.active {
+            Some(Mismatch::Inactive)
+        } else if route.source.is_some_and(|only| Some(only) != source) {
+            Some(Mismatch::Source)
+        } else if !route.pattern.matches(event_type) {
+            Some(Mismatch::Type)
+        } else {
+            None
+        }
+    }
+
+    /// The priority of an event and which rule gave it, from 0; the route's own when none did.
+    pub(crate) fn priority(&self, facts: &Facts<'_>) -> (Priority, Option<usize>) {
+        let by_rule = |(index, rule): &(usize, Rule)| Some((rule.priority(facts)?, Some(*index)));
+        self.rules.iter().find_map(by_rule).unwrap_or((self.route.priority, None))
+    }
+
+    pub(crate) fn transforms(&self) -> bool {
+        self.transform.is_some()
+    }
+
+    /// What is sent in the place of an event.
+    pub(crate) fn rewritten(&self, content: &EventContent, source: &str) -> Result<EventContent, Failure> {
+        match &self.transform {
+            None => Ok(content.clone()),
+            Some(Ok(transform)) => rewrite::rewritten(transform, content, source),
+            Some(Err(failure)) => Err(failure.clone()),
+        }
     }
 }
 
@@ -74,7 +144,7 @@ impl Match {
         Owed {
             route: route.id,
             destination: route.destination,
-            priority: self.plan.priority(facts),
+            priority: self.plan.priority(facts).0,
             order: self.order.key(facts),
         }
     }
@@ -97,9 +167,15 @@ impl Order {
         match self {
             Order::None => None,
             Order::Whole => Some(OrderKey::WHOLE),
-            Order::ByKey(expression) => {
-                Some(expression.key(facts).map_or(OrderKey::WHOLE, |key| order_key(&key)))
-            }
+            Order::ByKey(_) => Some(self.key_text(facts).map_or(OrderKey::WHOLE, |key| order_key(&key))),
+        }
+    }
+
+    /// The key as it is written, if the event has one of its own.
+    pub(crate) fn key_text(&self, facts: &Facts<'_>) -> Option<String> {
+        match self {
+            Order::ByKey(expression) => expression.key(facts),
+            Order::None | Order::Whole => None,
         }
     }
 }
@@ -142,18 +218,20 @@ impl Rule {
 }
 
 /// Compiled once for each change, so what is wrong is logged once.
-fn compiled(text: &str, wants: Wants, of: &dyn std::fmt::Display) -> Option<Expression> {
-    Expression::compile(text, wants)
-        .inspect_err(|bad| tracing::warn!(%of, %bad, "a stored expression is not legal and matches nothing"))
-        .ok()
+pub(crate) fn compiled(text: &str, wants: Wants, of: &dyn std::fmt::Display) -> Option<Expression> {
+    Expression::compile(text, wants).inspect_err(|bad| warn(of, bad)).ok()
+}
+
+fn warn(of: &dyn std::fmt::Display, bad: &BadExpression) {
+    tracing::warn!(%of, %bad, "a stored expression is not legal and matches nothing");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use postrider_core::id::{AccountId, SourceId};
+    use postrider_core::id::AccountId;
     use postrider_core::time::Timestamp;
-    use postrider_store::{Headers, Source};
+    use postrider_store::Headers;
 
     fn destination(ordering: Ordering, key: Option<&str>) -> Destination {
         let (id, account) = (DestinationId::from_u64(1), AccountId::from_u64(1));
@@ -164,10 +242,8 @@ mod tests {
 
     #[test]
     fn an_ordered_delivery_has_the_key_of_its_event() {
-        let (id, account) = (SourceId::from_u64(1), AccountId::from_u64(1));
-        let source = Source::new(id, account, "shop".into(), String::new(), Timestamp::ZERO);
         let headers = Headers::default();
-        let facts = Facts::new(None, &source.name, &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
+        let facts = Facts::new(None, "shop", &headers, br#"{"id": "c-7", "ratio": 0.5}"#);
         let whole = Some(OrderKey::WHOLE);
         for (ordering, key, expected) in [
             (Ordering::None, None, None),

@@ -7,9 +7,11 @@ CREATE TABLE cluster (
     id                    integer PRIMARY KEY CHECK (id = 1),
     shards                integer NOT NULL,
     configuration_version bigint NOT NULL, -- grows with each change
-    secret_check          text   -- a sealed word, by which a node sees that it has the right key
+    secret_key            bytea, -- what secrets are sealed with, unless the nodes were given a key
+    secret_check          text,  -- a sealed word, by which a node sees that it has the right key
+    admin_key_hash        bytea
 );
-INSERT INTO cluster VALUES (1, 64, 0, NULL);
+INSERT INTO cluster VALUES (1, 64, 0, NULL, NULL, NULL);
 
 -- Nodes that are alive. A node is taken for dead by deleting its row, which waits for a batch that it is
 -- writing; afterwards its batches find no row to update and change nothing.

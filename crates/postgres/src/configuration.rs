@@ -6,7 +6,7 @@ use crate::error::QueryError;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
 use postrider_store::codec::{Document, Edit, Kind, edits};
 use postrider_store::{Change, Configuration, News, Shards, StoreError};
 
@@ -155,6 +155,7 @@ fn deletion(kind: Kind, id: u64) -> Change {
         Kind::Source => Change::DeleteSource(SourceId::from_u64(id)),
         Kind::Destination => Change::DeleteDestination(DestinationId::from_u64(id)),
         Kind::Route => Change::DeleteRoute(RouteId::from_u64(id)),
+        Kind::EventType => Change::DeleteEventType(EventTypeId::from_u64(id)),
     }
 }
 

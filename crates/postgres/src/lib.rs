@@ -11,6 +11,7 @@ mod database;
 mod dead_letters;
 mod error;
 mod history;
+mod keys;
 mod listing;
 mod mail;
 mod members;
@@ -79,8 +80,24 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// Opens a database, setting it up if it is empty, and joins the nodes that share it.
-    pub async fn open(url: &str, vault: Vault, options: PostgresOptions) -> Result<Self, OpenError> {
+    /// Without a vault the key that secrets are sealed with is kept in the database, beside what it seals.
+    pub async fn open(url: &str, vault: Option<Vault>, options: PostgresOptions) -> Result<Self, OpenError> {
         open::open(url, vault, options).await
+    }
+
+    /// Where it is, without credentials.
+    pub fn place(&self) -> String {
+        url::shown(&self.database.address)
+    }
+
+    /// What is kept of the admin key, once a node has made one.
+    pub async fn admin_key_hash(&self) -> Result<Option<[u8; 32]>, StoreError> {
+        self.run(|database| async move { keys::admin_key_hash(&database).await }).await
+    }
+
+    /// Keeps the hash of an admin key, unless there is one; gives the one that is kept.
+    pub async fn keep_admin_key_hash(&self, hash: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        self.run(|database| async move { keys::keep_admin_key_hash(&database, hash).await }).await
     }
 
     async fn run<T: Send + 'static, F>(&self, work: impl FnOnce(Shared) -> F) -> Result<T, StoreError>

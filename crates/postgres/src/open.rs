@@ -7,7 +7,7 @@ use crate::news::Tending;
 use crate::notice::{self, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
-use crate::{PostgresOptions, PostgresStore, configuration, partitions, tls};
+use crate::{PostgresOptions, PostgresStore, configuration, keys, partitions, tls};
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
@@ -34,7 +34,7 @@ const SCHEMA_LOCK: i64 = 0x706f_7374_7363_6865;
 
 pub(crate) async fn open(
     url: &str,
-    vault: Vault,
+    vault: Option<Vault>,
     options: PostgresOptions,
 ) -> Result<PostgresStore, OpenError> {
     let thread = Thread::start().map_err(|error| OpenError::Database(error.to_string()))?;
@@ -54,14 +54,14 @@ type Joined = (Shared, mpsc::Receiver<News>, PostgresOptions, bool);
 async fn join(
     address: Config,
     tls: MakeRustlsConnect,
-    vault: Vault,
+    vault: Option<Vault>,
     options: PostgresOptions,
 ) -> Result<Joined, OpenError> {
     let pool = pool(&address, &tls)?;
     let mut client = first_connection(&pool).await?;
     check_server(&client).await?;
     migrate(&mut client).await?;
-    check_key(&client, &vault).await?;
+    let vault = keys::vault(&client, vault).await?;
     partitions::make_ahead(&client, wall_clock()).await?;
     let identity = members::join(&mut client, &options.node_name, options.lease).await?;
     let unclean_stop = members::left_unclean(&client).await?;
@@ -151,19 +151,6 @@ fn is_denied(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
 async fn role(client: &Object) -> String {
     let found = client.query_one("SELECT current_user::text", &[]).await;
     found.and_then(|row| row.try_get(0)).unwrap_or_default()
-}
-
-/// Every node must seal with the same key: the first leaves a word behind by which the others see it.
-async fn check_key(client: &Object, vault: &Vault) -> Result<(), OpenError> {
-    const PLACE: &str = "cluster";
-    let failed = |error: tokio_postgres::Error| OpenError::Database(cause(&error));
-    let leave = "UPDATE cluster SET secret_check = coalesce(secret_check, $1) RETURNING secret_check";
-    let row = client.query_one(leave, &[&vault.seal(PLACE, PLACE)]).await.map_err(failed)?;
-    let left: String = row.try_get(0).map_err(failed)?;
-    match vault.open(PLACE, &left) {
-        Ok(word) if word == PLACE => Ok(()),
-        _ => Err(OpenError::OtherKey),
-    }
 }
 
 /// Only for the names of partitions: what is decided in time is decided by the caller's clock.

@@ -2,7 +2,7 @@
 
 use crate::error::OpenError;
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 
 /// Where the server is and how it is spoken to.
 pub(crate) struct Address {
@@ -30,6 +30,16 @@ pub(crate) fn parse(url: &str) -> Result<Address, OpenError> {
     config.ssl_mode(mode.unwrap_or(if roots.is_some() { SslMode::Require } else { SslMode::Prefer }));
     config.application_name("postrider");
     Ok(Address { config, root_certificates: roots })
+}
+
+/// Host and database, as people may see them.
+pub(crate) fn shown(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => String::new(),
+    };
+    format!("postgres://{host}/{}", config.get_dbname().unwrap_or_default())
 }
 
 fn ssl_mode(word: &str) -> Result<SslMode, OpenError> {

@@ -93,12 +93,14 @@ pub enum ErrorKind {
     Timeout,
     /// The request cannot be made from the destination's settings.
     BadRequest,
+    /// The transform of the route failed for this event.
+    Transform,
     /// A fault of the gateway.
     Internal,
 }
 
 impl ErrorKind {
-    const ALL: [ErrorKind; 10] = [
+    const ALL: [ErrorKind; 11] = [
         ErrorKind::AddressRefused,
         ErrorKind::Dns,
         ErrorKind::Connect,
@@ -108,6 +110,7 @@ impl ErrorKind {
         ErrorKind::Status,
         ErrorKind::Timeout,
         ErrorKind::BadRequest,
+        ErrorKind::Transform,
         ErrorKind::Internal,
     ];
 
@@ -123,6 +126,7 @@ impl ErrorKind {
             ErrorKind::Status => "status",
             ErrorKind::Timeout => "timeout",
             ErrorKind::BadRequest => "bad_request",
+            ErrorKind::Transform => "transform",
             ErrorKind::Internal => "internal",
         }
     }

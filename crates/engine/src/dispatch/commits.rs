@@ -35,8 +35,8 @@ impl Commits {
     }
 
     pub(super) fn take_draft(&mut self, draft: Draft) {
-        match self.paused {
-            Some(why) => draft.reply.send(Err(why)),
+        match &self.paused {
+            Some(why) => draft.reply.send(Err(why.clone())),
             None => {
                 self.draft_bytes += draft.content.body.len();
                 self.drafts.push(draft);
@@ -225,7 +225,7 @@ impl Dispatcher {
             StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable,
         };
         let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
-        replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal)));
+        replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal.clone())));
         self.commits.draft_bytes = 0;
         self.fault.note(error);
         if self.fault.is_told() {

@@ -6,12 +6,12 @@ use postrider_core::delivery::Ticket;
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::AttemptId;
 use postrider_core::limits::DESTINATION_HOLD_MAX;
-use postrider_core::outcome::{self, Finding, Health, Next, Outcome};
+use postrider_core::outcome::{self, DeathReason, Finding, Health, Next, Outcome};
 use postrider_core::retry::Chance;
 use postrider_core::retry_after;
 use postrider_core::scheduler::Verdict;
 use postrider_core::time::Timestamp;
-use postrider_store::{Attempt, Finished};
+use postrider_store::{Attempt, ErrorKind, Finished};
 use std::sync::PoisonError;
 
 impl Dispatcher {
@@ -76,6 +76,10 @@ impl Dispatcher {
     fn what_follows(&self, report: &AttemptReport) -> Next {
         if report.outcome == Outcome::Success {
             return Next::Delivered;
+        }
+        // It would fail the same way again, until somebody changes the route and replays the dead letter.
+        if report.problem.as_ref().is_some_and(|problem| problem.kind == ErrorKind::Transform) {
+            return Next::Dead(DeathReason::TransformFailed);
         }
         let line = report.ticket.line;
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);

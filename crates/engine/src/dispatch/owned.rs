@@ -7,7 +7,7 @@ use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
 use postrider_core::outcome::Health;
 use postrider_core::scheduler::{After, Depth, Input, Settings, Verdict};
-use postrider_store::{EventContent, LineDepth, Shards};
+use postrider_store::{EventContent, LineDepth, Shard, Shards};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -134,11 +134,8 @@ impl Dispatcher {
         if self.owned.waiting.is_empty() {
             return;
         }
-        let busy: Shards = self
-            .scheduler
-            .in_flight()
-            .map(|ticket| postrider_store::Shard::of(ticket.line.destination))
-            .collect();
+        let busy: Shards =
+            self.scheduler.in_flight().map(|ticket| Shard::of(ticket.line.destination)).collect();
         let (waiting, idle): (Vec<_>, Vec<_>) = std::mem::take(&mut self.owned.waiting)
             .into_iter()
             .partition(|(shards, _)| !shards.within(busy).is_empty());

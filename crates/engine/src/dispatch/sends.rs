@@ -69,6 +69,7 @@ impl Dispatcher {
         }
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);
+        let rewrite = catalog.rewrite(ticket.route, &content);
         drop(catalog);
         let Some(target) = target else {
             // Deleted a moment ago: its row waits to be buried, and the slot comes back at once.
@@ -77,7 +78,7 @@ impl Dispatcher {
         };
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
-        handle.give(Job { worker, ticket, target, content });
+        handle.give(Job { worker, ticket, target, content, rewrite });
     }
 
     fn load_page(&mut self, line: Line, limit: usize) {

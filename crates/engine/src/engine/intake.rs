@@ -4,16 +4,15 @@ use super::{ChangeError, Engine};
 use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::routing::{self, Owed};
-use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId};
-use postrider_store::{Headers, Origin, SendWindow, Source};
+use postrider_store::{Origin, SendWindow, Source};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
 impl Engine {
     /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
-        let owed = self.owed(source.account, Some(source), &arrival);
+        let owed = self.owed(source.account, Some(source), &arrival)?;
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
         let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
@@ -27,7 +26,7 @@ impl Engine {
         destination: DestinationId,
         arrival: Arrival,
     ) -> Result<Accepted, IngestError> {
-        let mut owed = self.owed(source.account, Some(source), &arrival);
+        let mut owed = self.owed(source.account, Some(source), &arrival)?;
         owed.retain(|owed| owed.destination == destination);
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
@@ -42,7 +41,7 @@ impl Engine {
         key: Option<ApiKeyId>,
         arrival: Arrival,
     ) -> Result<Accepted, IngestError> {
-        let owed = self.owed(account, None, &arrival);
+        let owed = self.owed(account, None, &arrival)?;
         let (reply, answer) = Reply::channel();
         let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
         self.submit(draft, answer).await
@@ -65,8 +64,10 @@ impl Engine {
         let owed = match (source, &known) {
             (Some(_), None) => Vec::new(),
             (_, known) => {
-                let (event_type, headers) = (content.event_type.as_ref(), &content.headers);
-                self.routed(account, known.as_deref(), event_type, headers, &content.body)
+                let name = known.as_deref().map_or("", |source| &source.name);
+                let event_type = content.event_type.as_ref();
+                let matching = self.catalog().matching(account, source, event_type);
+                routing::owed(&matching, &Facts::new(event_type, name, &content.headers, &content.body))
             }
         };
         let (reply, answer) = Reply::channel();
@@ -83,27 +84,29 @@ impl Engine {
         self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
     }
 
-    /// All that an arrival owes.
-    fn owed(&self, account: AccountId, source: Option<&Source>, arrival: &Arrival) -> Vec<Owed> {
-        let event_type = arrival.event_type.as_ref();
-        let mut owed = self.routed(account, source, event_type, &arrival.headers, &arrival.body);
-        if let Some(priority) = arrival.priority {
-            owed.iter_mut().for_each(|owed| owed.priority = priority);
-        }
-        owed
-    }
-
-    fn routed(
+    /// All that an arrival owes, if it is what the schema of its type asks for.
+    fn owed(
         &self,
         account: AccountId,
         source: Option<&Source>,
-        event_type: Option<&EventType>,
-        headers: &Headers,
-        body: &[u8],
-    ) -> Vec<Owed> {
-        let matching = self.catalog().matching(account, source.map(|source| source.id), event_type);
+        arrival: &Arrival,
+    ) -> Result<Vec<Owed>, IngestError> {
+        let event_type = arrival.event_type.as_ref();
+        let (matching, schema) = {
+            let catalog = self.catalog();
+            let matching = catalog.matching(account, source.map(|source| source.id), event_type);
+            (matching, catalog.event_types().schema(account, event_type))
+        };
         let name = source.map_or("", |source| &source.name);
-        routing::owed(&matching, &Facts::new(event_type, name, headers, body))
+        let facts = Facts::new(event_type, name, &arrival.headers, &arrival.body);
+        if let Some(schema) = schema {
+            facts.parsed(schema.check(&arrival.body).map_err(Box::new)?);
+        }
+        let mut owed = routing::owed(&matching, &facts);
+        if let Some(priority) = arrival.priority {
+            owed.iter_mut().for_each(|owed| owed.priority = priority);
+        }
+        Ok(owed)
     }
 
     async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {

@@ -4,7 +4,7 @@ use super::kind::Kind;
 use super::position::quotable;
 use super::{DEPTH_MAX, WORK_BYTES_MAX, Wants};
 use cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, SelectExpr,
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, LiteralValue, MapExpr, SelectExpr,
     operators,
 };
 
@@ -23,14 +23,22 @@ pub(super) struct Outline {
 }
 
 impl Outline {
+    /// What evaluating it costs with a body of this size.
+    pub(super) fn work(self, body_bytes: usize) -> usize {
+        if self.mentions_payload { body_bytes.saturating_mul(self.operations) } else { 0 }
+    }
+
     pub(super) fn is_within_work(self, body_bytes: usize) -> bool {
-        !self.mentions_payload || body_bytes.saturating_mul(self.operations) <= WORK_BYTES_MAX
+        self.work(body_bytes) <= WORK_BYTES_MAX
     }
 }
 
 pub(super) fn check(tree: &IdedExpr, wants: Wants) -> Result<Outline, Fault> {
     let mut checker = Checker::default();
-    checker.serves(tree, wants)?;
+    match wants {
+        Wants::Message => checker.message(tree)?,
+        _ => checker.serves(tree, wants)?,
+    }
     Ok(Outline { operations: checker.outline.operations.max(1), ..checker.outline })
 }
 
@@ -38,6 +46,25 @@ pub(super) fn check(tree: &IdedExpr, wants: Wants) -> Result<Outline, Fault> {
 /// part of a loop, and copying it about four times.
 const LOOP_WEIGHT: usize = 8;
 const COPY_WEIGHT: usize = 4;
+/// What `event` weighs inside a loop, where its texts may be copied for each element: about as much as they are long.
+const EVENT_WEIGHT: usize = 256;
+
+/// The text that a part is, if it is spelled out.
+pub(super) fn text_literal(part: &IdedExpr) -> Option<&str> {
+    match &part.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
+        _ => None,
+    }
+}
+
+/// Whether a map is a message: it is spelled out with `body` and `headers` and nothing else.
+pub(super) fn is_message(map: &MapExpr) -> bool {
+    let known = |entry: &IdedEntryExpr| match &entry.expr {
+        EntryExpr::MapEntry(entry) => matches!(text_literal(&entry.key), Some("body" | "headers")),
+        EntryExpr::StructField(_) => false,
+    };
+    !map.entries.is_empty() && map.entries.iter().all(known)
+}
 
 const FUNCTIONS: &str = "size, contains, startsWith, endsWith, string, int, uint, double, bool, bytes, dyn, type, \
                          has, all, exists, exists_one, map and filter";
@@ -46,7 +73,7 @@ const TYPES: [&str; 10] =
 const NUMBERS: [Kind; 3] = [Kind::Int, Kind::UInt, Kind::Double];
 
 #[derive(Default)]
-struct Checker {
+pub(super) struct Checker {
     outline: Outline,
     depth: usize,
     /// Variables of the loops around this part, with what is known of them.
@@ -54,21 +81,37 @@ struct Checker {
     in_loop: bool,
 }
 
-type Found = Result<Kind, Fault>;
+pub(super) type Found = Result<Kind, Fault>;
 
-fn fault<T>(part: &IdedExpr, sentence: impl Into<String>) -> Result<T, Fault> {
+/// The three parts of `condition ? yes : no`.
+pub(super) fn choice(call: &CallExpr) -> Option<[&IdedExpr; 3]> {
+    match (call.func_name.as_str(), &call.args[..]) {
+        (operators::CONDITIONAL, [condition, yes, no]) => Some([condition, yes, no]),
+        _ => None,
+    }
+}
+
+pub(super) fn fault<T>(part: &IdedExpr, sentence: impl Into<String>) -> Result<T, Fault> {
     Err(Fault { part: part.id, sentence: sentence.into() })
 }
 
-fn usable(part: &IdedExpr, kind: Kind, any: &[Kind]) -> Result<(), Fault> {
+pub(super) fn usable(part: &IdedExpr, kind: Kind, any: &[Kind]) -> Result<(), Fault> {
     if kind.may_be(any) { Ok(()) } else { fault(part, format!("{kind} cannot be used like this")) }
+}
+
+fn literal_bytes(literal: &LiteralValue) -> usize {
+    match literal {
+        LiteralValue::String(text) => text.inner().len(),
+        LiteralValue::Bytes(bytes) => bytes.inner().len(),
+        _ => 0,
+    }
 }
 
 impl Checker {
     /// Of a choice, each branch must serve.
     fn serves(&mut self, tree: &IdedExpr, wants: Wants) -> Result<(), Fault> {
-        if let Expr::Call(CallExpr { func_name, args, .. }) = &tree.expr
-            && let (operators::CONDITIONAL, [condition, yes, no]) = (func_name.as_str(), &args[..])
+        if let Expr::Call(call) = &tree.expr
+            && let Some([condition, yes, no]) = choice(call)
         {
             return self.nested(tree, |checker| {
                 checker.expect(condition, &[Kind::Bool])?;
@@ -90,7 +133,7 @@ impl Checker {
         fault(tree, format!("this gives {given}, but must give {}", wants.describe()))
     }
 
-    fn nested<T>(
+    pub(super) fn nested<T>(
         &mut self,
         part: &IdedExpr,
         look: impl FnOnce(&mut Self) -> Result<T, Fault>,
@@ -104,7 +147,7 @@ impl Checker {
         found
     }
 
-    fn kind(&mut self, part: &IdedExpr) -> Found {
+    pub(super) fn kind(&mut self, part: &IdedExpr) -> Found {
         self.nested(part, |checker| checker.kind_of(part))
     }
 
@@ -114,18 +157,20 @@ impl Checker {
             self.outline.operations += LOOP_WEIGHT;
         }
         match &part.expr {
-            Expr::Literal(literal) => Ok(Kind::of(literal)),
+            Expr::Literal(literal) => {
+                // A text inside a loop is copied for each element.
+                self.outline.operations += if self.in_loop { literal_bytes(literal) } else { 0 };
+                Ok(Kind::of(literal))
+            }
             Expr::Ident(name) => self.variable(part, name),
             Expr::Select(select) => self.selected(part, select),
             Expr::Call(call) => self.called(part, call),
             Expr::Comprehension(around) => self.looped(part, around),
             Expr::List(list) => {
-                self.outline.operations += COPY_WEIGHT;
-                list.elements.iter().try_for_each(|element| self.kind(element).map(drop))?;
+                list.elements.iter().try_for_each(|element| self.copied(element))?;
                 Ok(Kind::List)
             }
             Expr::Map(map) => {
-                self.outline.operations += COPY_WEIGHT;
                 map.entries.iter().try_for_each(|entry| self.entry(entry))?;
                 Ok(Kind::Map)
             }
@@ -137,10 +182,17 @@ impl Checker {
         match &entry.expr {
             EntryExpr::MapEntry(entry) => {
                 self.kind(&entry.key)?;
-                self.kind(&entry.value).map(drop)
+                self.copied(&entry.value)
             }
             EntryExpr::StructField(field) => fault(&field.value, "this is not allowed here"),
         }
+    }
+
+    /// A part of a list or a map may be as large as the body.
+    fn copied(&mut self, part: &IdedExpr) -> Result<(), Fault> {
+        let is_literal = matches!(part.expr, Expr::Literal(_));
+        self.outline.operations += if is_literal { 0 } else { COPY_WEIGHT };
+        self.kind(part).map(drop)
     }
 
     fn variable(&mut self, part: &IdedExpr, name: &str) -> Found {
@@ -148,7 +200,10 @@ impl Checker {
             return Ok(*kind);
         }
         match name.trim_start_matches('.') {
-            "event" => Ok(Kind::Map),
+            "event" => {
+                self.outline.operations += if self.in_loop { EVENT_WEIGHT } else { 0 };
+                Ok(Kind::Map)
+            }
             "payload" | "headers" if self.in_loop => fault(
                 part,
                 "inside all, exists, exists_one, map and filter only their variable and event are known",
@@ -278,7 +333,7 @@ impl Checker {
         Ok(if of_headers { Kind::Text } else { Kind::Unknown })
     }
 
-    fn expect(&mut self, part: &IdedExpr, any: &[Kind]) -> Found {
+    pub(super) fn expect(&mut self, part: &IdedExpr, any: &[Kind]) -> Found {
         let kind = self.kind(part)?;
         usable(part, kind, any)?;
         Ok(kind)

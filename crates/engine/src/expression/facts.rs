@@ -1,5 +1,7 @@
 //! An event as expressions see it. Nothing is read or parsed before the first expression asks for it.
 
+use super::check::Outline;
+use super::{EVENT_WORK_BYTES_MAX, Failure};
 use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
 };
@@ -9,7 +11,8 @@ use postrider_core::event::EventType;
 use postrider_store::Headers;
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 type Boxed = Box<dyn Val>;
 
@@ -19,8 +22,12 @@ pub(crate) struct Facts<'e> {
     source: &'e str,
     pub(crate) headers: &'e Headers,
     body: &'e [u8],
+    /// Work that expressions have cost so far.
+    spent: AtomicUsize,
     event_value: OnceLock<Boxed>,
     headers_value: OnceLock<Boxed>,
+    /// The body, if somebody else had to parse it and nobody has asked for it here.
+    parsed: Mutex<Option<Json>>,
     /// Parsed at most once, however many expressions ask.
     payload_value: OnceLock<Boxed>,
 }
@@ -37,14 +44,32 @@ impl<'e> Facts<'e> {
             source,
             headers,
             body,
+            spent: AtomicUsize::new(0),
             event_value: OnceLock::new(),
             headers_value: OnceLock::new(),
+            parsed: Mutex::new(None),
             payload_value: OnceLock::new(),
         }
     }
 
-    pub(super) fn body_bytes(&self) -> usize {
-        self.body.len()
+    /// Takes the body as JSON from whoever had to parse it, so that it is not parsed again.
+    pub(crate) fn parsed(&self, json: Json) {
+        *self.parsed.lock().unwrap_or_else(PoisonError::into_inner) = Some(json);
+    }
+
+    fn payload(&self) -> Boxed {
+        let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        parsed.map_or_else(|| payload(self.body), value)
+    }
+
+    /// Whether one more evaluation is within what one may cost, and all of an event together.
+    pub(super) fn afford(&self, outline: Outline) -> Result<(), Failure> {
+        let work = outline.work(self.body.len());
+        let within = outline.is_within_work(self.body.len());
+        if within && self.spent.fetch_add(work, Ordering::Relaxed) + work <= EVENT_WORK_BYTES_MAX {
+            return Ok(());
+        }
+        Err(Failure::too_much_work(self.body.len()))
     }
 
     #[cfg(test)]
@@ -58,7 +83,7 @@ impl VariableResolver for Facts<'_> {
         let value = match variable {
             "event" => self.event_value.get_or_init(|| event(self.event_type, self.source)),
             "headers" => self.headers_value.get_or_init(|| headers(self.headers)),
-            "payload" => self.payload_value.get_or_init(|| payload(self.body)),
+            "payload" => self.payload_value.get_or_init(|| self.payload()),
             _ => return None,
         };
         Some(CowVal::Borrowed(value.as_ref()))

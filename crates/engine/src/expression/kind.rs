@@ -39,6 +39,7 @@ impl Kind {
 
     pub(super) fn may_serve(self, wants: Wants) -> bool {
         self.may_be(match wants {
+            Wants::Message => return true,
             Wants::Bool => &[Kind::Bool],
             Wants::Priority => &[Kind::Int, Kind::UInt],
             Wants::Key => &[Kind::Text, Kind::Int, Kind::UInt, Kind::Bool],

@@ -6,12 +6,19 @@
 
 mod check;
 mod facts;
+mod failure;
+mod json;
 mod kind;
+mod message_check;
 mod position;
 #[cfg(test)]
 mod tests;
+mod transform;
 
 pub(crate) use facts::Facts;
+pub use failure::Failure;
+pub(crate) use transform::NewBody;
+pub use transform::Transform;
 
 use cel::parser::Parser;
 use cel::{Context, Env, IdedExpr, Value};
@@ -34,6 +41,10 @@ const PARSER_STACK_BYTES: usize = 64 * 1024 * 1024;
 /// thousand; it takes about a second at worst.
 const WORK_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// The same over all conditions and priorities of one event: so many of the heaviest as one may be. Keys are not
+/// counted, since an event must never lose its key, and are light by themselves.
+const EVENT_WORK_BYTES_MAX: usize = 16 * WORK_BYTES_MAX;
+
 static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
 
 /// What an expression must give.
@@ -45,6 +56,8 @@ pub enum Wants {
     Priority,
     /// A text, a whole number, or true or false.
     Key,
+    /// Anything: another body, or a map of `body` and `headers`.
+    Message,
 }
 
 impl Wants {
@@ -53,6 +66,7 @@ impl Wants {
             Wants::Bool => "true or false",
             Wants::Priority => "a whole number from 1 to 4",
             Wants::Key => "a text, a whole number, or true or false",
+            Wants::Message => "a body, or a map of body and headers",
         }
     }
 }
@@ -108,12 +122,22 @@ impl Expression {
 
     /// Whether it holds for an event. What has another type, or fails, does not hold.
     pub(crate) fn holds(&self, facts: &Facts<'_>) -> bool {
-        matches!(self.evaluate(facts), Some(Value::Bool(true)))
+        self.truth(facts) == Ok(true)
+    }
+
+    /// Whether it holds for an event, or why that cannot be said.
+    pub(crate) fn truth(&self, facts: &Facts<'_>) -> Result<bool, Failure> {
+        facts.afford(self.outline)?;
+        match self.evaluate(facts)? {
+            Value::Bool(truth) => Ok(truth),
+            other => Err(Failure::new(format!("it gives a value of type {}", other.type_of()))),
+        }
     }
 
     /// The priority it gives an event, if it gives one.
     pub(crate) fn priority(&self, facts: &Facts<'_>) -> Option<Priority> {
-        match self.evaluate(facts)? {
+        facts.afford(self.outline).ok()?;
+        match self.evaluate(facts).ok()? {
             Value::Int(number) => u64::try_from(number).ok().and_then(Priority::from_number),
             Value::UInt(number) => Priority::from_number(number),
             _ => None,
@@ -122,7 +146,7 @@ impl Expression {
 
     /// The key it gives an event, if it gives one, as text.
     pub(crate) fn key(&self, facts: &Facts<'_>) -> Option<String> {
-        match self.evaluate(facts)? {
+        match self.evaluate(facts).ok()? {
             Value::String(text) => Some(text.to_string()),
             Value::Int(number) => Some(number.to_string()),
             Value::UInt(number) => Some(number.to_string()),
@@ -131,19 +155,23 @@ impl Expression {
         }
     }
 
-    /// `None` when it fails, for example because a field is missing, or when it would take too long.
-    fn evaluate(&self, facts: &Facts<'_>) -> Option<Value> {
-        if !self.outline.is_within_work(facts.body_bytes()) {
-            return None;
-        }
-        // The interpreter is not ours: if it breaks on some value, the event is taken in all the same.
-        let run = std::panic::AssertUnwindSafe(|| {
-            let mut context = Context::with_env(Arc::clone(&STANDARD));
-            context.set_variable_resolver(facts);
-            Value::resolve(&self.tree, &context).ok()
-        });
-        std::panic::catch_unwind(run).ok().flatten()
+    /// Fails for example because a field is missing.
+    fn evaluate(&self, facts: &Facts<'_>) -> Result<Value, Failure> {
+        guarded(facts, |names| Ok(Value::resolve(&self.tree, names)?))
     }
+}
+
+/// The interpreter is not ours: if it breaks on some value, the event is taken in all the same.
+fn guarded<T>(
+    facts: &Facts<'_>,
+    run: impl FnOnce(&Context<'_, '_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let run = std::panic::AssertUnwindSafe(|| {
+        let mut context = Context::with_env(Arc::clone(&STANDARD));
+        context.set_variable_resolver(facts);
+        run(&context)
+    });
+    std::panic::catch_unwind(run).unwrap_or_else(|_| Err(Failure::broken()))
 }
 
 fn parse(text: &str, wants: Wants) -> Result<Expression, BadExpression> {

@@ -3,24 +3,17 @@
 use super::{Expression, Facts, Wants};
 use postrider_core::delivery::Priority;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, SourceId};
-use postrider_core::time::Timestamp;
-use postrider_store::{Headers, Source};
+use postrider_store::Headers;
 use proptest::prelude::*;
 
-fn source() -> Source {
-    let (id, account) = (SourceId::from_u64(1), AccountId::from_u64(1));
-    Source::new(id, account, "shop".into(), String::new(), Timestamp::ZERO)
-}
-
 /// Gives what `look` makes of an event with this body.
-fn with_body<T>(body: &[u8], look: impl FnOnce(&Facts<'_>) -> T) -> T {
-    let (event_type, source) = (EventType::parse("payment.failed").unwrap(), source());
+pub(super) fn with_body<T>(body: &[u8], look: impl FnOnce(&Facts<'_>) -> T) -> T {
+    let event_type = EventType::parse("payment.failed").unwrap();
     let headers: Headers = [("X-Tenant", "acme"), ("x-tag", "a"), ("X-Tag", "b")].into_iter().collect();
-    look(&Facts::new(Some(&event_type), &source.name, &headers, body))
+    look(&Facts::new(Some(&event_type), "shop", &headers, body))
 }
 
-const BODY: &[u8] =
+pub(super) const BODY: &[u8] =
     br#"{"amount": 1500, "ratio": 0.5, "big": 18446744073709551615, "urgent": true, "note": null,
     "customer": {"id": "c-7", "vip": false}, "items": [{"price": 5}, {"price": 250}], "tags": ["a", "b"]}"#;
 

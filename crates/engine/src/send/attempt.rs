@@ -6,6 +6,7 @@ use super::pool::Pool;
 use super::request::{build, shown};
 use super::target::Target;
 use crate::clock::Clock;
+use crate::routing::Plan;
 use futures_util::FutureExt;
 use postrider_core::delivery::Ticket;
 use postrider_core::outcome::Outcome;
@@ -23,6 +24,14 @@ pub(crate) struct Job {
     pub(crate) ticket: Ticket,
     pub(crate) target: Arc<Target>,
     pub(crate) content: Arc<EventContent>,
+    /// What its route has sent in the place of the event.
+    pub(crate) rewrite: Option<Rewrite>,
+}
+
+/// A route's transform with the name of the source, which the event does not carry.
+pub(crate) struct Rewrite {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) source: String,
 }
 
 /// An attempt that was made.
@@ -80,14 +89,29 @@ impl Sender {
         let ready = job.target.ready.as_ref().map_err(unusable)?;
         let number = job.ticket.attempts + 1;
         let wall = self.clock.wall();
+        let rewritten = job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()?;
+        let content = rewritten.as_ref().unwrap_or(&job.content);
         let request = || {
-            let request = build(ready, &job.content, job.ticket.event, number, wall);
+            let request = build(ready, content, job.ticket.event, number, wall);
             *request_headers = shown(request.headers(), usize::MAX);
             request
         };
         #[cfg(test)]
         assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
         exchange(&self.connector, &self.pool, &job.target, ready, request, trace).await
+    }
+}
+
+impl Rewrite {
+    /// It runs here, on the worker's thread, so that no decision waits for it.
+    fn apply(&self, content: &EventContent) -> Result<EventContent, Problem> {
+        let failed = |failure| {
+            problem(
+                ErrorKind::Transform,
+                format!("The transform of {} failed: {failure}.", self.plan.route.id),
+            )
+        };
+        self.plan.rewritten(content, &self.source).map_err(failed)
     }
 }
 
@@ -107,7 +131,7 @@ fn judge(status: Option<u16>) -> (Outcome, Option<Problem>) {
 
 fn outcome_of(kind: ErrorKind) -> Outcome {
     match kind {
-        ErrorKind::BadRequest | ErrorKind::Internal => Outcome::Cancelled,
+        ErrorKind::BadRequest | ErrorKind::Transform | ErrorKind::Internal => Outcome::Cancelled,
         _ => Outcome::NetworkError,
     }
 }

@@ -1,11 +1,9 @@
 //! The request of an attempt, and the copy of its headers that may be shown.
 
+use super::passed_on::is_passed_on;
 use super::target::Ready;
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE,
-    TRAILER, TRANSFER_ENCODING, UPGRADE, USER_AGENT,
-};
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use http_body_util::Full;
 use postrider_core::id::EventId;
@@ -18,23 +16,6 @@ const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature
 const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Postrider/", env!("CARGO_PKG_VERSION")));
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
-
-/// What of an event's own headers is about the connection it came in on, not about the event.
-const NOT_PASSED_ON: [HeaderName; 10] = [
-    HOST,
-    CONNECTION,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    TE,
-    TRAILER,
-    UPGRADE,
-    EXPECT,
-    ACCEPT_ENCODING,
-    USER_AGENT,
-];
-
-/// Headers with these beginnings are ours, or tell of the sender's network.
-const NOT_PASSED_ON_PREFIXES: [&str; 5] = ["webhook-", "postrider-", "x-forwarded-", "proxy-", "keep-alive"];
 
 /// Builds the request. The event's headers are passed on; ours and the destination's stand above them.
 pub(crate) fn build(
@@ -80,8 +61,7 @@ fn pass_on(from: &Headers, into: &mut HeaderMap) {
         let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
             continue;
         };
-        let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix));
-        if !ours && !NOT_PASSED_ON.contains(&name) {
+        if is_passed_on(&name) {
             into.append(name, value);
         }
     }

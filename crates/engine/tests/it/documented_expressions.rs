@@ -4,12 +4,13 @@ use postrider_core::priority_rule::PriorityRule;
 use postrider_engine::{Expression, Wants};
 use postrider_store::codec::rules_from_json;
 
-const PAGE: &str = include_str!("../../../../docs/priorities-and-order.md");
+const EXPRESSIONS: &str = include_str!("../../../../docs/expressions.md");
+const RULES: &str = include_str!("../../../../docs/priorities-and-order.md");
 
 /// The lines of all blocks with this label.
-fn blocks(label: &str) -> Vec<&'static str> {
+fn blocks(page: &'static str, label: &str) -> Vec<&'static str> {
     let begin = format!("```{label}\n");
-    PAGE.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+    page.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
 }
 
 fn check(text: &str, wants: Wants) {
@@ -18,10 +19,12 @@ fn check(text: &str, wants: Wants) {
 
 #[test]
 fn the_expressions_of_the_page_are_legal() {
-    for (label, wants, least) in
-        [("cel when", Wants::Bool, 6), ("cel value", Wants::Priority, 2), ("cel ordering_key", Wants::Key, 2)]
-    {
-        let lines: Vec<&str> = blocks(label).into_iter().flat_map(str::lines).collect();
+    for (label, wants, least) in [
+        ("cel filter", Wants::Bool, 6),
+        ("cel value", Wants::Priority, 2),
+        ("cel ordering_key", Wants::Key, 2),
+    ] {
+        let lines: Vec<&str> = blocks(EXPRESSIONS, label).into_iter().flat_map(str::lines).collect();
         assert!(lines.len() >= least, "the page has examples for {label}");
         lines.into_iter().for_each(|text| check(text, wants));
     }
@@ -29,7 +32,7 @@ fn the_expressions_of_the_page_are_legal() {
 
 #[test]
 fn the_rules_of_the_page_are_legal_and_of_every_form() {
-    let [text] = blocks("json")[..] else { panic!("one list of rules is shown") };
+    let [text] = blocks(RULES, "json")[..] else { panic!("one list of rules is shown") };
     let rules = rules_from_json(&serde_json::from_str(text).unwrap()).unwrap();
     for rule in &rules {
         match rule {

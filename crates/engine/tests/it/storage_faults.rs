@@ -46,7 +46,7 @@ async fn check_passing(fault: Switch, refusal: IngestError) {
     until_refused(&store, 2).await;
     let started = Instant::now();
     for _ in 0..20 {
-        assert_eq!(gateway.ingest(&arrival("refused")).await, Err(refusal));
+        assert_eq!(gateway.ingest(&arrival("refused")).await, Err(refusal.clone()));
     }
     assert!(started.elapsed() < Duration::from_secs(2), "refusals took {:?}", started.elapsed());
     let delivering = gateway.detail(under_way).await.deliveries[0].status;

@@ -14,7 +14,7 @@ impl Harness for Database {
     async fn open(&self) -> Arc<dyn Store> {
         // The run before, if it was killed, need not be waited for.
         Server::shared().end_leases(&self.0);
-        let vault = Vault::new([7; 32], &[]);
+        let vault = Some(Vault::new([7; 32], &[]));
         Arc::new(PostgresStore::open(&self.0, vault, PostgresOptions::default()).await.unwrap())
     }
 }

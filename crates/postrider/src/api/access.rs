@@ -67,9 +67,12 @@ const CALLS: &[(Power, &str, &[&str])] = &[
         &["/v1/events", "/v1/events/{id}", "/v1/outbound-events", "/v1/outbound-events/{id}"],
     ),
     (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats"]),
+    (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
+    // It changes nothing.
+    (Power::Look, "POST", &["/v1/routes/test"]),
     (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
-    (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys"]),
+    (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys", "/v1/api-keys/{id}"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),
     (Power::Tend, "POST", &["/v1/destinations", "/v1/routes", "/v1/routes/test"]),
     (Power::Tend, "PATCH", &["/v1/destinations/{id}", "/v1/routes/{id}"]),
@@ -86,6 +89,9 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "POST", &["/v1/portal-sessions", "/v1/brand-settings"]),
     (Power::Manage, "POST", &["/v1/destinations/{id}/circuit", "/v1/dead-letters/discard"]),
     (Power::Manage, "DELETE", &["/v1/api-keys/{id}", "/v1/sources/{id}", "/v1/dead-letters/{id}"]),
+    (Power::Manage, "POST", &["/v1/event-types"]),
+    (Power::Manage, "PATCH", &["/v1/event-types/{id}"]),
+    (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),
 ];
 

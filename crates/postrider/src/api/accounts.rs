@@ -6,13 +6,17 @@ pub(crate) use self::fields::email;
 use self::fields::{Reach, apply};
 use super::Shared;
 use super::auth::{Caller, MaybeCaller};
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Conflict, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{AccountChange, NewAccount};
-use super::view::Data;
-use super::{App, api_keys, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{App, api_keys, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::AccountId;
@@ -26,7 +30,7 @@ use postrider_store::{Account, Change, Scope};
     post, path = "/v1/accounts", operation_id = "create_account", tag = "accounts",
     security((), ("bearer" = [])),
     request_body = NewAccount,
-    responses((status = 201, description = "The account, and its key in full.", body = Data<view::AccountWithKey>), Keyed, Body, Stored)
+    responses((status = 201, description = "The account, and its key in full.", body = Data<view::AccountWithKey>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -46,10 +50,8 @@ pub(crate) async fn create(
     let (key, text) = api_keys::make(&app, id, "first key".into());
     let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key)];
     app.engine.change(|_| Ok::<_, ApiError>((changes, ()))).await?;
-    Ok(view::data(
-        StatusCode::CREATED,
-        &view::AccountWithKey { account: view::Account::of(&account), api_key: text },
-    ))
+    let shown = view::AccountWithKey { account: view::Account::of(&account), api_key: text };
+    Ok(EntityTag::of(&shown.account).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// List accounts
@@ -57,30 +59,37 @@ pub(crate) async fn create(
 /// The caller's own; all of them for the admin key.
 #[utoipa::path(
     get, path = "/v1/accounts", operation_id = "list_accounts", tag = "accounts",
-    responses((status = 200, description = "The accounts.", body = Data<Vec<view::Account>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The accounts.", body = List<view::Account>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let catalog = app.engine.catalog();
     let accounts = match caller.is_admin() {
         true => catalog.accounts(),
         false => catalog.account(caller.account).cloned().into_iter().collect(),
     };
-    Ok(view::data(StatusCode::OK, &accounts.iter().map(view::Account::of).collect::<Vec<_>>()))
+    let page = paging::page(&parameters, Listed::Accounts, accounts, |account| account.id.as_u64())?;
+    Ok(page.answer(view::Account::of))
 }
 
 /// Get an account
 #[utoipa::path(
     get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "accounts",
-    params(("id" = String, Path, description = "The id of the account.")),
-    responses((status = 200, description = "The account.", body = Data<view::Account>), Keyed)
+    params(("id" = String, Path, description = "The id of the account."), IfNoneMatch),
+    responses((status = 200, description = "The account.", body = Data<view::Account>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
-    let account = known(&app.engine.catalog(), caller, &id)?;
-    Ok(view::data(StatusCode::OK, &view::Account::of(&account)))
+    let shown = view::Account::of(&known(&app.engine.catalog(), caller, &id)?);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
 /// Change an account
@@ -88,46 +97,54 @@ pub(crate) async fn get(
 /// Its name and email by its own key; its plan, share and limits by the admin key.
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "accounts",
-    params(("id" = String, Path, description = "The id of the account.")),
+    params(("id" = String, Path, description = "The id of the account."), IfMatch),
     request_body = AccountChange,
-    responses((status = 200, description = "The account as it is now.", body = Data<view::Account>), Keyed, Body, Stored)
+    responses((status = 200, description = "The account as it is now.", body = Data<view::Account>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let reach = if caller.is_admin() { Reach::Operator(app.retention_days) } else { Reach::Tenant };
     let decide = |catalog: &Catalog| {
         let found = known(catalog, caller, &id)?;
+        if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
         let name = fields.name("name")?.unwrap_or_else(|| found.name.clone());
         let changed = apply(Account { name, ..found }, reach, &mut fields)?;
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Account::of(&changed)))
+    let shown = view::Account::of(&changed);
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Delete an account
 ///
-/// With its keys. Its destinations and sources must be gone; its events go with the gateway's retention.
+/// With its keys and event types. Its destinations and sources must be gone; its events go with the gateway's retention.
 #[utoipa::path(
     delete, path = "/v1/accounts/{id}", operation_id = "delete_account", tag = "accounts",
-    params(("id" = String, Path, description = "The id of the account.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Conflict, Stored)
+    params(("id" = String, Path, description = "The id of the account."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Conflict, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let decide = |catalog: &Catalog| {
-        let found = known(catalog, caller, &id)?.id;
+        let found = known(catalog, caller, &id)?;
+        if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
+        let found = found.id;
         check_empty(&app, catalog, found)?;
         let keys = catalog.api_keys(found).into_iter().map(|key| Change::DeleteApiKey(key.id));
-        let changes: Vec<Change> = keys.chain([Change::DeleteAccount(found)]).collect();
+        let types = catalog.event_types().all(found).into_iter();
+        let types = types.map(|described| Change::DeleteEventType(described.id));
+        let changes: Vec<Change> = keys.chain(types).chain([Change::DeleteAccount(found)]).collect();
         Ok::<_, ApiError>((changes, ()))
     };
     app.engine.change(decide).await?;

@@ -1,15 +1,19 @@
 //! `/v1/api-keys`: keys of the caller's account. A key is shown whole once, when it is made.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
 use super::destinations::rate_limit;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{ApiKeyChange, NewApiKey};
-use super::view::Data;
-use super::{App, Shared, change, view};
+use super::view::{Data, List};
+use super::{App, Shared, change, paging, view};
 use crate::serve::admin_key::{hash, random_key};
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
@@ -47,11 +51,17 @@ pub(crate) fn make(app: &App, account: AccountId, name: String) -> (ApiKey, Stri
 /// Those of the caller's account, revoked and expired ones too.
 #[utoipa::path(
     get, path = "/v1/api-keys", operation_id = "list_api_keys", tag = "api keys",
-    responses((status = 200, description = "The keys.", body = Data<Vec<view::ApiKey>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The keys.", body = List<view::ApiKey>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let keys = visible(&app.engine.catalog(), caller);
-    view::data(StatusCode::OK, &keys.iter().map(view::ApiKey::of).collect::<Vec<_>>())
+    let page = paging::page(&parameters, Listed::ApiKeys, keys, |key| key.id.as_u64())?;
+    Ok(page.answer(view::ApiKey::of))
 }
 
 /// Make an API key
@@ -60,7 +70,7 @@ pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
 #[utoipa::path(
     post, path = "/v1/api-keys", operation_id = "create_api_key", tag = "api keys",
     request_body = NewApiKey,
-    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>), Keyed, Body, Stored)
+    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -78,9 +88,26 @@ pub(crate) async fn create(
     let (key, text) = make(&app, caller.account, name);
     let key = ApiKey { scope, expires_at, rate_limit, ..key };
     let mut shown = view::ApiKey::of(&key);
+    let tag = tag(&key);
     shown.key = Some(text);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &shown))
+    Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
+}
+
+/// Get an API key
+#[utoipa::path(
+    get, path = "/v1/api-keys/{id}", operation_id = "get_api_key", tag = "api keys",
+    params(("id" = String, Path, description = "The id of the key."), IfNoneMatch),
+    responses((status = 200, description = "The key, without its secret part.", body = Data<view::ApiKey>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+)]
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+    if_none_match: IfNoneMatch,
+) -> Result<Response, ApiError> {
+    let found = known(&app.engine.catalog(), caller, &id)?;
+    Ok(if_none_match.answer(&tag(&found), &view::ApiKey::of(&found)))
 }
 
 /// Change an API key
@@ -88,24 +115,27 @@ pub(crate) async fn create(
 /// Its name, its end and its rate limit; what it is for stays.
 #[utoipa::path(
     patch, path = "/v1/api-keys/{id}", operation_id = "update_api_key", tag = "api keys",
-    params(("id" = String, Path, description = "The id of the key.")),
+    params(("id" = String, Path, description = "The id of the key."), IfMatch),
     request_body = ApiKeyChange,
-    responses((status = 200, description = "The key as it is now.", body = Data<view::ApiKey>), Keyed, Body, Stored)
+    responses((status = 200, description = "The key as it is now.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let now = app.engine.clock().now();
     let decide = |catalog: &Catalog| {
-        let changed = apply(known(catalog, caller, &id)?, &mut fields, now)?;
+        let found = known(catalog, caller, &id)?;
+        if_match.check(&tag(&found))?;
+        let changed = apply(found, &mut fields, now)?;
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutApiKey(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::ApiKey::of(&changed)))
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &view::ApiKey::of(&changed))))
 }
 
 /// Revoke an API key
@@ -113,20 +143,27 @@ pub(crate) async fn update(
 /// It stops working at once.
 #[utoipa::path(
     delete, path = "/v1/api-keys/{id}", operation_id = "revoke_api_key", tag = "api keys",
-    params(("id" = String, Path, description = "The id of the key.")),
-    responses((status = 204, description = "It is revoked."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the key."), IfMatch),
+    responses((status = 204, description = "It is revoked."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn revoke(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let now = app.engine.clock().now();
     let decide = |catalog: &Catalog| {
         let found = known(catalog, caller, &id)?;
+        if_match.check(&tag(&found))?;
         Ok(Change::PutApiKey(ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found }))
     };
     change(&app, decide).await
+}
+
+/// Of its settings alone: its last use changes by itself.
+fn tag(key: &ApiKey) -> EntityTag {
+    EntityTag::of(&view::ApiKey::of(&ApiKey { last_used_at: None, ..key.clone() }))
 }
 
 /// An admin's keys are no affair of the account that they are kept with.

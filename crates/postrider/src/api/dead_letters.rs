@@ -1,6 +1,7 @@
 //! `/v1/dead-letters`: what was given up on, sending it again, and letting it go.
 
 use super::auth::Caller;
+use super::cursor::{self, List};
 use super::error::ApiError;
 use super::events::{LIMIT_DEFAULT, LIMIT_MAX, Parameters, number, only_parameters};
 use super::fields::{Fields, Segment};
@@ -41,7 +42,7 @@ pub(crate) const FILTER_PARAMETERS: [&str; 6] =
         ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
         ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before.")
     ),
-    responses((status = 200, description = "A page of dead letters.", body = Data<view::DeadLetterPage>), Keyed, Queried, Stored)
+    responses((status = 200, description = "A page of dead letters.", body = Data<view::Page<view::DeadLetter>>), Keyed, Queried, Stored)
 )]
 pub(crate) async fn list(
     State(app): Shared,
@@ -52,13 +53,14 @@ pub(crate) async fn list(
         account: caller.account,
         filter: filter_of_query(&parameters, &["limit", "cursor"])?,
         order: DeadLetterOrder::NewestFirst,
-        after: parameters.get("cursor").map(|text| cursor(text)).transpose()?,
+        after: parameters.get("cursor").map(|text| position(text)).transpose()?,
         limit: number(&parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?,
     };
     let page = app.engine.dead_letters().list(query).await?;
     let items = page.items.iter().map(|letter| shown(&app, letter)).collect();
-    let next = page.next.map(|next| format!("{}-{}", next.died_at.unix_ms(), next.delivery));
-    Ok(view::data(StatusCode::OK, &view::DeadLetterPage { items, next_cursor: next }))
+    let place = |next: DeadLetterPosition| [next.died_at.unix_ms(), next.delivery.as_u64()];
+    let next_cursor = page.next.map(|next| cursor::text(List::DeadLetters, place(next)));
+    Ok(view::data(StatusCode::OK, &view::Page::<view::DeadLetter> { items, total: None, next_cursor }))
 }
 
 /// Get a dead letter with its event and attempts
@@ -177,12 +179,10 @@ fn shown(app: &App, letter: &DeadLetter) -> view::DeadLetter {
     view::DeadLetter::of(letter, destination.map(|found| &**found))
 }
 
-fn cursor(text: &str) -> Result<DeadLetterPosition, ApiError> {
-    let parts =
-        text.split_once('-').and_then(|(ms, id)| Some((ms.parse().ok()?, DeliveryId::parse(id).ok()?)));
-    let (ms, delivery) =
-        parts.ok_or_else(|| ApiError::field("cursor", "must be the next_cursor of a list"))?;
-    Ok(DeadLetterPosition { died_at: Timestamp::from_unix_ms(ms), delivery })
+fn position(cursor: &str) -> Result<DeadLetterPosition, ApiError> {
+    let [died_at, delivery] = cursor::parse(List::DeadLetters, cursor)?;
+    let died_at = Timestamp::from_unix_ms(died_at);
+    Ok(DeadLetterPosition { died_at, delivery: DeliveryId::from_u64(delivery) })
 }
 
 fn parse(id: &str) -> Result<DeliveryId, ApiError> {

@@ -27,6 +27,7 @@ use utoipa::{Modify, OpenApi};
         (name = "sources", description = "Where events come in."),
         (name = "destinations", description = "Where events go, with their limits."),
         (name = "routes", description = "Which events of which source go to which destination."),
+        (name = "event types", description = "What events of a type must look like."),
         (name = "events", description = "What came in, and what became of it."),
         (name = "dead letters", description = "What was given up on."),
         (name = "replays", description = "Jobs that send dead letters again."),

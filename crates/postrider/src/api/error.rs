@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
-use postrider_engine::{ChangeError, IngestError, Limit, ReplayError};
+use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
 use std::time::Duration;
@@ -30,6 +30,9 @@ pub(crate) struct Refusal {
     /// A word for a program; it does not change.
     #[schema(example = "invalid_field")]
     code: &'static str,
+    /// Where the code is explained.
+    #[schema(format = "uri")]
+    docs: String,
     /// The field at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -39,6 +42,9 @@ pub(crate) struct Refusal {
     #[schema(nullable = false)]
     limit: Option<&'static str>,
 }
+
+/// The page with a heading for each code.
+const CODES_EXPLAINED: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/status-codes.md");
 
 /// A full disk or a busy store may be better again after this.
 const RETRY_SOON_SECONDS: u32 = 1;
@@ -76,6 +82,18 @@ impl ApiError {
         let error =
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_field", format!("{field} {allowed}."));
         ApiError { field: Some(field.to_owned()), ..error }
+    }
+
+    /// The same of a field that is inside of another.
+    pub(crate) fn within(self, outer: &str) -> Self {
+        match &self.field {
+            None => self,
+            Some(field) => ApiError {
+                field: Some(format!("{outer}.{field}")),
+                sentence: format!("{outer}.{}", self.sentence),
+                ..self
+            },
+        }
     }
 
     /// 400 for a field, where another system's wire says so.
@@ -132,6 +150,13 @@ impl ApiError {
         ApiError::new(StatusCode::CONFLICT, code, sentence)
     }
 
+    /// 412: the object is no longer how the caller has seen it.
+    pub(crate) fn precondition_failed() -> Self {
+        let sentence =
+            "This was changed since you read it; read it again and send If-Match with its new ETag.";
+        ApiError::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", sentence)
+    }
+
     pub(crate) fn too_large(bytes_max: usize) -> Self {
         let sentence = format!("The body is larger than the {bytes_max} bytes allowed.");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
@@ -173,6 +198,7 @@ impl IntoResponse for ApiError {
         let body = Refusal {
             error: self.sentence,
             code: self.code,
+            docs: format!("{CODES_EXPLAINED}#{}", self.code),
             field: self.field,
             limit: self.limit.map(setting),
         };
@@ -192,6 +218,14 @@ impl From<IngestError> for ApiError {
     fn from(error: IngestError) -> Self {
         let unavailable = StatusCode::SERVICE_UNAVAILABLE;
         match error {
+            IngestError::SchemaMismatch(mismatch) => {
+                let Mismatch { pointer, reason } = *mismatch;
+                let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
+                let sentence =
+                    format!("The body is not what the schema of its type asks for{place}: {reason}.");
+                let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "schema_mismatch", sentence);
+                ApiError { field: Some(pointer), ..error }
+            }
             IngestError::Conflict(known) => ApiError::new(
                 StatusCode::CONFLICT,
                 "idempotency_conflict",

@@ -1,6 +1,7 @@
 //! `/v1/events`: what came in, what became of it, and sending it again.
 
 use super::auth::Caller;
+use super::cursor::{self, List};
 use super::error::ApiError;
 use super::fields::Segment;
 use super::refusal::{Conflict, Keyed, Overloaded, Queried, Stored};
@@ -30,7 +31,8 @@ pub(crate) type Parameters = Query<HashMap<String, String>>;
         ("status" = Option<EventStatusWord>, Query, description = "With this status."),
         ("direction" = Option<Direction>, Query, description = "Which way they go."),
         ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
-        ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000)
+        ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before, in place of `offset`.")
     ),
     responses((status = 200, description = "A page of events.", body = Data<view::Page<view::Event>>), Keyed, Queried, Stored)
 )]
@@ -39,9 +41,15 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let page = app.engine.events(query(caller, &parameters)?).await?;
-    let items = page.items.iter().map(view::Event::of).collect();
-    Ok(view::data(StatusCode::OK, &view::Page::<view::Event> { items, total: page.total }))
+    let query = query(caller, &parameters)?;
+    let is_counted = query.after.is_none();
+    let page = app.engine.events(query).await?;
+    let shown = view::Page::<view::Event> {
+        items: page.items.iter().map(view::Event::of).collect(),
+        total: is_counted.then_some(page.total),
+        next_cursor: page.next.map(|last| cursor::text(List::Events, [last.as_u64()])),
+    };
+    Ok(view::data(StatusCode::OK, &shown))
 }
 
 /// Get an event with its attempts
@@ -84,7 +92,7 @@ pub(crate) async fn replay(
     Ok(view::data(StatusCode::ACCEPTED, &answer))
 }
 
-const PARAMETERS: [&str; 5] = ["source_id", "status", "direction", "limit", "offset"];
+const PARAMETERS: [&str; 6] = ["source_id", "status", "direction", "limit", "offset", "cursor"];
 
 fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQuery, ApiError> {
     only_parameters(parameters, &PARAMETERS)?;
@@ -99,8 +107,13 @@ fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQu
     let direction = direction.transpose()?;
     let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
+    let after = parameters.get("cursor").map(|text| cursor::parse(List::Events, text)).transpose()?;
+    if after.is_some() && parameters.contains_key("offset") {
+        return Err(ApiError::field("offset", "does not go with cursor, which has its own place"));
+    }
+    let after = after.map(|[last]| EventId::from_u64(last));
     let filter = EventFilter { source, status, direction, ..EventFilter::default() };
-    Ok(EventQuery { account: caller.account, filter, after: None, limit, offset })
+    Ok(EventQuery { account: caller.account, filter, after, limit, offset })
 }
 
 fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {

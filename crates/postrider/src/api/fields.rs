@@ -45,9 +45,14 @@ impl Fields {
         }
         let value = serde_json::from_slice(bytes);
         match value.map_err(|error| ApiError::malformed(format!("The body is not JSON: {error}.")))? {
-            Value::Object(object) => Ok(Fields { object, known: Vec::new() }),
+            Value::Object(object) => Ok(Fields::of(object)),
             _ => Err(ApiError::malformed("The body must be a JSON object.")),
         }
+    }
+
+    /// An object that is there already.
+    pub(crate) fn of(object: Map<String, Value>) -> Self {
+        Fields { object, known: Vec::new() }
     }
 
     /// A field as it is. `null` counts as absent.

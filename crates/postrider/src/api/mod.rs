@@ -6,23 +6,28 @@ mod api_keys;
 mod auth;
 mod body;
 mod brand_settings;
+mod cursor;
 mod dead_letters;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod entity_tag;
 mod error;
 mod event_fields;
+mod event_types;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
+mod paging;
 mod portal_sessions;
 mod provider_presets;
 mod rates;
 mod refusal;
 mod replays;
 mod request;
+mod route_test;
 mod routes;
 mod sources;
 mod verification;
@@ -102,7 +107,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
-        .routes(routes!(api_keys::update, api_keys::revoke))
+        .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(portal_sessions::create))
         .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))
@@ -116,6 +121,9 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(destinations::rotate_secret))
         .routes(routes!(routes::list, routes::create))
         .routes(routes!(routes::get, routes::update, routes::delete))
+        .routes(routes!(route_test::test))
+        .routes(routes!(event_types::list, event_types::create))
+        .routes(routes!(event_types::get, event_types::update, event_types::delete))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))

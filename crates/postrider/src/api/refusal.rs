@@ -35,6 +35,8 @@ refusals! {
     ];
     /// Of parameters in the query.
     Queried = [422 "A parameter is unknown or not allowed."];
+    /// Of a change that is only to be made to what the caller has seen.
+    Stale = [412 "It was changed since; `If-Match` names another `ETag`."];
     /// Of what is asked of an object that cannot do it as it stands.
     Conflict = [409 "It cannot be done with this as it stands."];
     /// Of a call that makes events.
@@ -49,7 +51,7 @@ refusals! {
         408 "The body did not arrive in time.",
         409 "Another body was accepted under the same idempotency key.",
         413 "The body is too large.",
-        422 "A header, or a field that the source takes from the body, is not allowed.",
+        422 "A header, or a field that the source takes from the body, is not allowed, or the body is not what the schema of its type asks for.",
         429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again.",
         503 "The gateway cannot take events now; `Retry-After` says when to try again.",
     ];

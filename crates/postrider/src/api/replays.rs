@@ -1,13 +1,16 @@
 //! `/v1/replays`: jobs that send dead letters again.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment};
-use super::refusal::{Body, Conflict, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Conflict, Keyed, Queried, Stored};
 use super::request::{self, NewReplay};
-use super::view::Data;
-use super::{Shared, dead_letters, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{Shared, dead_letters, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::ReplayId;
@@ -20,11 +23,17 @@ use postrider_store::{DeadLetterFilter, ReplayState};
 /// Newest first.
 #[utoipa::path(
     get, path = "/v1/replays", operation_id = "list_replays", tag = "replays",
-    responses((status = 200, description = "The replays of the account.", body = Data<Vec<view::Replay>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The replays of the account.", body = List<view::Replay>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let replays = app.engine.replays().list(caller.account);
-    view::data(StatusCode::OK, &replays.iter().map(view::Replay::of).collect::<Vec<_>>())
+    let page = paging::page(&parameters, Listed::Replays, replays, |replay| replay.id.as_u64())?;
+    Ok(page.answer(view::Replay::of))
 }
 
 /// Get a replay

@@ -1,14 +1,18 @@
 //! `/v1/routes`: which events of which source go to which destination.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
 use super::destinations::policy;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, legal_expression, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{NewRoute, RouteChange};
-use super::view::Data;
-use super::{Shared, change, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{Shared, change, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::delivery::Priority;
@@ -22,34 +26,43 @@ use postrider_store::{Change, Route};
 /// List routes
 #[utoipa::path(
     get, path = "/v1/routes", operation_id = "list_routes", tag = "routes",
-    responses((status = 200, description = "The routes of the account.", body = Data<Vec<view::Route>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The routes of the account.", body = List<view::Route>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
-    let routes = app.engine.catalog().routes(caller.account);
-    view::data(StatusCode::OK, &routes.iter().map(|route| view::Route::of(route)).collect::<Vec<_>>())
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
+    let catalog = app.engine.catalog();
+    let routes = catalog.routes(caller.account);
+    let page = paging::page(&parameters, Listed::Routes, routes, |route| route.id.as_u64())?;
+    Ok(page.answer(|route| view::Route::seen(route, &catalog)))
 }
 
 /// Get a route
 #[utoipa::path(
     get, path = "/v1/routes/{id}", operation_id = "get_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
-    responses((status = 200, description = "The route.", body = Data<view::Route>), Keyed)
+    params(("id" = String, Path, description = "The id of the route."), IfNoneMatch),
+    responses((status = 200, description = "The route.", body = Data<view::Route>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
-    let route = app.engine.catalog().route(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&route)))
+    let catalog = app.engine.catalog();
+    let route = catalog.route(caller.account, id).ok_or_else(not_found)?;
+    Ok(if_none_match.answer(&tag(route), &view::Route::seen(route, &catalog)))
 }
 
 /// Make a route
 #[utoipa::path(
     post, path = "/v1/routes", operation_id = "create_route", tag = "routes",
     request_body = NewRoute,
-    responses((status = 201, description = "The route.", body = Data<view::Route>), Keyed, Body, Stored)
+    responses((status = 201, description = "The route.", body = Data<view::Route>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -66,25 +79,28 @@ pub(crate) async fn create(
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::CREATED, &view::Route::of(&made)))
+    let shown = view::Route::seen(&made, &app.engine.catalog());
+    Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a route
 #[utoipa::path(
     patch, path = "/v1/routes/{id}", operation_id = "update_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
+    params(("id" = String, Path, description = "The id of the route."), IfMatch),
     request_body = RouteChange,
-    responses((status = 200, description = "The route as it is now.", body = Data<view::Route>), Keyed, Body, Stored)
+    responses((status = 200, description = "The route as it is now.", body = Data<view::Route>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let mut found = (**catalog.route(caller.account, id).ok_or_else(not_found)?).clone();
+        if_match.check(&tag(&found))?;
         if let Some(to) = fields.text("destination_id")? {
             found.destination = known_destination(catalog, caller, &to)?;
         }
@@ -93,11 +109,17 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Route::of(&changed)))
+    let shown = view::Route::seen(&changed, &app.engine.catalog());
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields) -> Result<Route, ApiError> {
+pub(super) fn apply(
+    mut into: Route,
+    catalog: &Catalog,
+    caller: Caller,
+    fields: &mut Fields,
+) -> Result<Route, ApiError> {
     if fields.mentions("source_id") {
         let named = fields.text("source_id")?;
         into.source = named.map(|text| known_source(catalog, caller, &text)).transpose()?;
@@ -105,6 +127,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     if let Some(text) = fields.text("event_type_pattern")? {
         let parsed = EventPattern::parse(&text);
         into.pattern = parsed.map_err(|allowed| ApiError::field("event_type_pattern", allowed))?;
+    }
+    if fields.mentions("filter") {
+        into.filter = expression(fields, "filter", Wants::Bool)?;
+    }
+    if fields.mentions("transform") {
+        into.transform = expression(fields, "transform", Wants::Message)?;
     }
     let by_number = |number| Priority::from_number(number).ok_or("must be a whole number from 1 to 4");
     into.priority = fields.number("priority", by_number)?.unwrap_or(into.priority);
@@ -116,6 +144,12 @@ fn apply(mut into: Route, catalog: &Catalog, caller: Caller, fields: &mut Fields
     }
     into.active = fields.switch("active")?.unwrap_or(into.active);
     Ok(into)
+}
+
+fn expression(fields: &mut Fields, field: &'static str, wants: Wants) -> Result<Option<String>, ApiError> {
+    let Some(text) = fields.text(field)? else { return Ok(None) };
+    legal_expression(field, &text, wants)?;
+    Ok(Some(text))
 }
 
 fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
@@ -143,28 +177,42 @@ fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
 /// What it has led to already is still delivered.
 #[utoipa::path(
     delete, path = "/v1/routes/{id}", operation_id = "delete_route", tag = "routes",
-    params(("id" = String, Path, description = "The id of the route.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the route."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.route(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteRoute(id)).ok_or_else(not_found)).await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.route(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(found))?;
+        Ok(Change::DeleteRoute(id))
+    };
+    change(&app, decide).await
 }
 
-fn known_destination(catalog: &Catalog, caller: Caller, text: &str) -> Result<DestinationId, ApiError> {
+pub(super) fn known_destination(
+    catalog: &Catalog,
+    caller: Caller,
+    text: &str,
+) -> Result<DestinationId, ApiError> {
     let found =
         DestinationId::parse(text).ok().filter(|id| catalog.destination(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("destination_id", "must be the id of a destination, dst_…"))
 }
 
-fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
+pub(super) fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {
     let found = SourceId::parse(text).ok().filter(|id| catalog.source(caller.account, *id).is_some());
     found.ok_or_else(|| ApiError::field("source_id", "must be the id of a source, src_…"))
+}
+
+/// What the filter counts changes by itself and is not in the tag.
+fn tag(route: &Route) -> EntityTag {
+    EntityTag::of(&view::Route::of(route))
 }
 
 fn parse(id: &str) -> Result<RouteId, ApiError> {

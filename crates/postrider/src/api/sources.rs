@@ -2,15 +2,19 @@
 
 use super::access::Power;
 use super::auth::Caller;
+use super::cursor::List as Listed;
 use super::destinations::rate_limit;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{NewSource, SourceChange};
-use super::view::Data;
-use super::{App, Shared, change, verification, view};
+use super::view::{Data, List};
+use super::{App, Shared, change, paging, verification, view};
 use crate::serve::bootstrap::new_source;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::SourceId;
@@ -20,35 +24,41 @@ use postrider_store::{Change, Source};
 /// List sources
 #[utoipa::path(
     get, path = "/v1/sources", operation_id = "list_sources", tag = "sources",
-    responses((status = 200, description = "The sources of the account.", body = Data<Vec<view::Source>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The sources of the account.", body = List<view::Source>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let sources = app.engine.catalog().sources(caller.account);
-    let shown: Vec<_> = sources.iter().map(|source| shown_to(caller, &app, source)).collect();
-    view::data(StatusCode::OK, &shown)
+    let page = paging::page(&parameters, Listed::Sources, sources, |source| source.id.as_u64())?;
+    Ok(page.answer(|source| shown_to(caller, &app, source)))
 }
 
 /// Get a source
 #[utoipa::path(
     get, path = "/v1/sources/{id}", operation_id = "get_source", tag = "sources",
-    params(("id" = String, Path, description = "The id of the source.")),
-    responses((status = 200, description = "The source.", body = Data<view::Source>), Keyed)
+    params(("id" = String, Path, description = "The id of the source."), IfNoneMatch),
+    responses((status = 200, description = "The source.", body = Data<view::Source>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let source = app.engine.catalog().source(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &shown_to(caller, &app, &source)))
+    Ok(if_none_match.answer(&tag(&app, &source), &shown_to(caller, &app, &source)))
 }
 
 /// Make a source
 #[utoipa::path(
     post, path = "/v1/sources", operation_id = "create_source", tag = "sources",
     request_body = NewSource,
-    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>), Keyed, Body, Stored)
+    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -62,7 +72,7 @@ pub(crate) async fn create(
     let source = Source { rate_limit, ..source };
     let shown = view::Source::of(&source, &app.public_url);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &shown))
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a source
@@ -70,22 +80,24 @@ pub(crate) async fn create(
 /// What is not given stays. `verification_config` is replaced as a whole; its secrets stay when none is given.
 #[utoipa::path(
     patch, path = "/v1/sources/{id}", operation_id = "update_source", tag = "sources",
-    params(("id" = String, Path, description = "The id of the source.")),
+    params(("id" = String, Path, description = "The id of the source."), IfMatch),
     request_body = SourceChange,
-    responses((status = 200, description = "The source as it is now.", body = Data<view::Source>), Keyed, Body, Stored)
+    responses((status = 200, description = "The source as it is now.", body = Data<view::Source>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(&app, found))?;
         let mut source = Source::clone(found);
         source.name = fields.name("name")?.unwrap_or(source.name);
-        source.active = fields.switch("active")?.unwrap_or(source.active);
+        source.active = fields.word("status", is_active, STATUSES)?.unwrap_or(source.active);
         if fields.mentions("rate_limit") {
             source.rate_limit = rate_limit(&mut fields)?;
         }
@@ -95,7 +107,7 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutSource(source)], shown))
     };
     let shown = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &shown))
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Delete a source
@@ -103,17 +115,37 @@ pub(crate) async fn update(
 /// Its URL takes no more events; those that came in stay.
 #[utoipa::path(
     delete, path = "/v1/sources/{id}", operation_id = "delete_source", tag = "sources",
-    params(("id" = String, Path, description = "The id of the source.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the source."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.source(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteSource(id)).ok_or_else(not_found)).await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.source(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(&app, found))?;
+        Ok(Change::DeleteSource(id))
+    };
+    change(&app, decide).await
+}
+
+const STATUSES: &str = "must be active or inactive";
+
+fn is_active(status: &str) -> Option<bool> {
+    match status {
+        "active" => Some(true),
+        "inactive" => Some(false),
+        _ => None,
+    }
+}
+
+/// The same for all, whether they are shown the token or not.
+fn tag(app: &App, source: &Source) -> EntityTag {
+    EntityTag::of(&view::Source::of(source, &app.public_url))
 }
 
 /// Who has the token may send, so it is for those who may make sources themselves.

@@ -28,6 +28,12 @@ use values::{count, log_format, number, path, size, url};
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     pub(crate) data_dir: PathBuf,
+    /// The database that nodes share; without it the data directory is used.
+    pub(crate) database_url: Option<DatabaseUrl>,
+    /// What people know this node by, among those that share a database.
+    pub(crate) node_name: String,
+    /// A node that was not heard of for so long is taken for dead by the others.
+    pub(crate) lease: Duration,
     pub(crate) egress_allow: Vec<IpNet>,
     pub(crate) slots: u32,
     pub(crate) workers: usize,
@@ -61,6 +67,16 @@ pub(crate) struct Config {
 pub(crate) struct SecretText(pub(crate) String);
 
 impl fmt::Debug for SecretText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// A URL that may have a password in it, which no log must show.
+#[derive(Clone)]
+pub(crate) struct DatabaseUrl(pub(crate) String);
+
+impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
@@ -100,6 +116,9 @@ impl Config {
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
             data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
+            database_url: layers.one("database_url", values::database_url).map(DatabaseUrl),
+            node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
+            lease: Duration::from_secs(layers.one("lease_seconds", |v| number(v, 2, 300)).unwrap_or(10)),
             egress_allow: layers.many("egress_allow", values::range),
             slots,
             floors: layers.one("priority_floors", |v| values::floors(v, slots)),

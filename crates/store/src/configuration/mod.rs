@@ -1,9 +1,10 @@
-//! What an operator or tenant configures: accounts, keys, sources, destinations, routes.
+//! What an operator or tenant configures: accounts, keys, sources, destinations, routes, event types.
 
 mod account;
 mod api_key;
 mod brand;
 mod destination;
+mod event_type;
 mod route;
 mod scope;
 mod source;
@@ -12,12 +13,13 @@ pub use account::Account;
 pub use api_key::ApiKey;
 pub use brand::Brand;
 pub use destination::{Destination, DestinationAuth};
+pub use event_type::DescribedType;
 pub use route::Route;
 pub use scope::Scope;
 pub use source::{Source, Verification};
 
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
 
 /// One change. Putting what exists replaces it.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub enum Change {
     PutDestination(Box<Destination>),
     /// Makes or replaces.
     PutRoute(Route),
+    /// Makes or replaces.
+    PutEventType(Box<DescribedType>),
     /// Deletes it and nothing of what it has.
     DeleteAccount(AccountId),
     /// Deletes it.
@@ -42,6 +46,8 @@ pub enum Change {
     DeleteDestination(DestinationId),
     /// Deletes it.
     DeleteRoute(RouteId),
+    /// Deletes it.
+    DeleteEventType(EventTypeId),
 }
 
 /// All of it, and what a starting engine must know.
@@ -57,6 +63,8 @@ pub struct Configuration {
     pub destinations: Vec<Destination>,
     /// Routes.
     pub routes: Vec<Route>,
+    /// Event types with their schemas.
+    pub event_types: Vec<DescribedType>,
     /// Where circuits stand that are not closed.
     pub circuits: Vec<(DestinationId, CircuitRecord)>,
     /// This node's number, which is part of the ids it makes.

@@ -20,6 +20,10 @@ pub struct Route {
     pub destination: DestinationId,
     /// Which types.
     pub pattern: EventPattern,
+    /// Only events for which this CEL expression holds.
+    pub filter: Option<String>,
+    /// The CEL expression for what is sent in the place of the event.
+    pub transform: Option<String>,
     /// How urgent, unless a rule says otherwise.
     pub priority: Priority,
     /// The first that matches an event gives its priority.
@@ -41,6 +45,8 @@ impl Route {
             source: None,
             destination,
             pattern: EventPattern::everything(),
+            filter: None,
+            transform: None,
             priority: Priority::Normal,
             priority_rules: Vec::new(),
             retry_policy: None,

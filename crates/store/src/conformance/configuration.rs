@@ -4,20 +4,22 @@ use super::Harness;
 use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
 use crate::Store;
 use crate::{
-    Account, ApiKey, Brand, Change, Configuration, Destination, DestinationAuth, FieldPlace, Route, Scope,
-    Source, Verification,
+    Account, ApiKey, Brand, Change, Configuration, DescribedType, Destination, DestinationAuth, FieldPlace,
+    Route, Scope, Source, Verification,
 };
 use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
 use postrider_core::destination::{
     CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
 };
+use postrider_core::event::EventType;
 use postrider_core::final_status::{FinalStatus, FinalStatuses};
-use postrider_core::id::{AccountId, ApiKeyId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, EventTypeId, RouteId, SourceId};
 use postrider_core::limits::PENDING_LIMIT_MAX;
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
+use serde_json::json;
 use std::time::Duration;
 
 pub(super) fn account() -> Account {
@@ -67,6 +69,17 @@ pub(super) fn route(id: u64, from: Option<SourceId>, to: u64) -> Route {
     Route { source: from, ..Route::new(RouteId::from_u64(id), ACCOUNT, destination(to), START) }
 }
 
+fn described(id: u64) -> DescribedType {
+    DescribedType {
+        id: EventTypeId::from_u64(id),
+        account: ACCOUNT,
+        event_type: EventType::parse("payment.captured").unwrap(),
+        schema: json!({ "type": "object", "properties": { "größe": { "minimum": 0.5 } }, "enum": [null] }),
+        description: None,
+        created_at: START,
+    }
+}
+
 fn put(destination: Destination) -> Change {
     Change::PutDestination(Box::new(destination))
 }
@@ -79,6 +92,7 @@ pub(super) async fn configuration(store: &dyn Store) -> Configuration {
     all.sources.sort_by_key(|source| source.id);
     all.destinations.sort_by_key(|destination| destination.id);
     all.routes.sort_by_key(|route| route.id);
+    all.event_types.sort_by_key(|described| described.id);
     all
 }
 
@@ -161,6 +175,8 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
     let destinations = destinations();
     let narrow = Route {
         pattern: EventPattern::parse("payment.*").unwrap(),
+        filter: Some("payload.\"betrag\" > 5 // ü\n".into()),
+        transform: Some("{'body': payload, 'headers': {'x-ä': \"1\"}}".into()),
         priority: Priority::Critical,
         priority_rules: rules(),
         retry_policy: Some(RetryPolicy::default()),
@@ -168,11 +184,14 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         ..route(51, Some(SourceId::from_u64(30)), 41)
     };
     let routes = [route(50, None, 40), narrow];
+    let explained = DescribedType { description: Some("größer\nals 0,5".into()), ..described(61) };
+    let event_types = [described(60), explained];
     let mut changes: Vec<Change> = accounts.clone().map(Change::PutAccount).into();
     changes.extend(keys.clone().map(Change::PutApiKey));
     changes.extend(sources.clone().map(Change::PutSource));
     changes.extend(destinations.clone().map(put));
     changes.extend(routes.clone().map(Change::PutRoute));
+    changes.extend(event_types.clone().map(|described| Change::PutEventType(Box::new(described))));
     store.configure(changes).await.unwrap();
     let all = configuration(&*store).await;
     // Compared one by one: printed forms leave the secrets out.
@@ -180,6 +199,9 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
     assert!(all.sources == sources, "sources with their tokens and secrets");
     assert!(all.destinations == destinations, "destinations with their credentials");
     assert_eq!(all.routes, routes);
+    assert_eq!(all.event_types, event_types);
+    store.configure(vec![Change::DeleteEventType(EventTypeId::from_u64(60))]).await.unwrap();
+    assert_eq!(configuration(&*store).await.event_types, event_types[1..]);
 }
 
 pub async fn putting_what_exists_replaces_it(harness: &dyn Harness) {

@@ -1,9 +1,11 @@
 //! The configuration as the store in memory keeps it: one map for each noun.
 
-use crate::configuration::{Account, ApiKey, Change, Configuration, Destination, Route, Source};
+use crate::configuration::{
+    Account, ApiKey, Change, Configuration, DescribedType, Destination, Route, Source,
+};
 use crate::replay::Replay;
 use postrider_core::breaker::{Circuit, CircuitRecord};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, ReplayId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, ReplayId, RouteId, SourceId};
 use postrider_core::limits::REPLAYS_ENDED_MAX;
 use std::collections::BTreeMap;
 
@@ -14,6 +16,7 @@ pub(super) struct Settings {
     sources: BTreeMap<SourceId, Source>,
     destinations: BTreeMap<DestinationId, Destination>,
     routes: BTreeMap<RouteId, Route>,
+    event_types: BTreeMap<EventTypeId, DescribedType>,
     circuits: BTreeMap<DestinationId, CircuitRecord>,
     replays: BTreeMap<ReplayId, Replay>,
     greatest_id: u64,
@@ -41,6 +44,13 @@ impl Settings {
             Change::PutRoute(route) => {
                 self.note_id(route.id.as_u64());
                 self.routes.insert(route.id, route);
+            }
+            Change::PutEventType(described) => {
+                self.note_id(described.id.as_u64());
+                self.event_types.insert(described.id, *described);
+            }
+            Change::DeleteEventType(id) => {
+                self.event_types.remove(&id);
             }
             Change::DeleteAccount(id) => {
                 self.accounts.remove(&id);
@@ -71,6 +81,7 @@ impl Settings {
             sources: self.sources.values().cloned().collect(),
             destinations: self.destinations.values().cloned().collect(),
             routes: self.routes.values().cloned().collect(),
+            event_types: self.event_types.values().cloned().collect(),
             circuits: self.circuits.iter().map(|(id, record)| (*id, *record)).collect(),
             ..Configuration::default()
         }

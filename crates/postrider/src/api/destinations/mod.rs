@@ -7,13 +7,17 @@ use self::portal::check_reach;
 pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
 use super::auth::Caller;
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, only, required};
-use super::refusal::{Body, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{self, DestinationChange, NewDestination};
-use super::view::Data;
-use super::{App, Shared, change, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{App, Shared, change, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{HeaderName, HeaderValue, StatusCode};
 use postrider_core::breaker::CircuitOrder;
@@ -30,40 +34,44 @@ use serde_json::Value;
 /// List destinations
 #[utoipa::path(
     get, path = "/v1/destinations", operation_id = "list_destinations", tag = "destinations",
-    responses((status = 200, description = "The destinations of the account.", body = Data<Vec<view::Destination>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The destinations of the account.", body = List<view::Destination>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let activity = app.engine.activity().await;
     let found = app.engine.catalog().destinations(caller.account);
-    let shown: Vec<_> = found
-        .iter()
-        .map(|found| view::Destination::of(found, activity.destinations.get(&found.id)))
-        .collect();
-    view::data(StatusCode::OK, &shown)
+    let page = paging::page(&parameters, Listed::Destinations, found, |found| found.id.as_u64())?;
+    Ok(page.answer(|found| view::Destination::of(found, activity.destinations.get(&found.id))))
 }
 
 /// Get a destination
 #[utoipa::path(
     get, path = "/v1/destinations/{id}", operation_id = "get_destination", tag = "destinations",
-    params(("id" = String, Path, description = "The id of the destination.")),
-    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>), Keyed)
+    params(("id" = String, Path, description = "The id of the destination."), IfNoneMatch),
+    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::Destination::of(&found, activity.destinations.get(&id))))
+    let shown = view::Destination::of(&found, activity.destinations.get(&id));
+    Ok(if_none_match.answer(&tag(&found), &shown))
 }
 
 /// Make a destination
 #[utoipa::path(
     post, path = "/v1/destinations", operation_id = "create_destination", tag = "destinations",
     request_body = NewDestination,
-    responses((status = 201, description = "The destination, with its signing secret this once.", body = Data<view::Destination>), Keyed, Body, Stored)
+    responses((status = 201, description = "The destination, with its signing secret this once.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -80,24 +88,27 @@ pub(crate) async fn create(
     let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
     shown.signing_secret = Some(made.signing_secret.clone());
+    let tag = tag(&made);
     app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(made))], ()))).await?;
-    Ok(view::data(StatusCode::CREATED, &shown))
+    Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a destination
 #[utoipa::path(
     patch, path = "/v1/destinations/{id}", operation_id = "update_destination", tag = "destinations",
-    params(("id" = String, Path, description = "The id of the destination.")),
+    params(("id" = String, Path, description = "The id of the destination."), IfMatch),
     request_body = DestinationChange,
-    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Body, Stored)
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let update = |mut found: Destination| {
+        if_match.check(&tag(&found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
         found.url = url(&app, &mut fields)?.unwrap_or(found.url);
         let before = found.max_concurrency;
@@ -114,18 +125,22 @@ pub(crate) async fn update(
 /// What it was owed becomes dead letters.
 #[utoipa::path(
     delete, path = "/v1/destinations/{id}", operation_id = "delete_destination", tag = "destinations",
-    params(("id" = String, Path, description = "The id of the destination.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the destination."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.destination(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteDestination(id)).ok_or_else(not_found))
-        .await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(found))?;
+        Ok(Change::DeleteDestination(id))
+    };
+    change(&app, decide).await
 }
 
 /// Pause a destination
@@ -134,7 +149,7 @@ pub(crate) async fn delete(
 #[utoipa::path(
     post, path = "/v1/destinations/{id}/pause", operation_id = "pause_destination", tag = "destinations",
     params(("id" = String, Path, description = "The id of the destination.")),
-    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Stored)
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Stored)
 )]
 pub(crate) async fn pause(
     State(app): Shared,
@@ -151,7 +166,7 @@ pub(crate) async fn pause(
 #[utoipa::path(
     post, path = "/v1/destinations/{id}/resume", operation_id = "resume_destination", tag = "destinations",
     params(("id" = String, Path, description = "The id of the destination.")),
-    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Stored)
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Stored)
 )]
 pub(crate) async fn resume(
     State(app): Shared,
@@ -176,7 +191,8 @@ async fn change_one(
     };
     let changed = app.engine.change(decide).await?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.destinations.get(&id))))
+    let shown = view::Destination::of(&changed, activity.destinations.get(&id));
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Rotate a signing secret
@@ -208,7 +224,7 @@ pub(crate) async fn rotate_secret(
     post, path = "/v1/destinations/{id}/circuit", operation_id = "order_circuit", tag = "destinations",
     params(("id" = String, Path, description = "The id of the destination.")),
     request_body = request::CircuitOrder,
-    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>), Keyed, Body, Stored)
+    responses((status = 200, description = "The destination as it is now.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn circuit(
     State(app): Shared,
@@ -224,7 +240,13 @@ pub(crate) async fn circuit(
     fields.finish()?;
     app.engine.order_circuit(id, order).await?;
     let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::Destination::of(&found, activity.destinations.get(&id))))
+    let shown = view::Destination::of(&found, activity.destinations.get(&id));
+    Ok(tag(&found).on(view::data(StatusCode::OK, &shown)))
+}
+
+/// Of its settings alone: what it is doing changes by itself.
+fn tag(destination: &Destination) -> EntityTag {
+    EntityTag::of(&view::Destination::of(destination, None))
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.

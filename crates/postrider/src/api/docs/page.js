@@ -68,7 +68,7 @@ function keyNeeded(document_, call) {
 
 function parameterTable(document_, parameters) {
   const rows = parameters.map((parameter) => row(parameter.name, 0, parameter.required,
-    [parameter.in, kind(document_, parameter.schema)].join(', '), explained(document_, parameter.schema, parameter.description)));
+    [parameter.in, kind(document_, parameter.schema).replace(' or null', '')].join(', '), explained(document_, parameter.schema, parameter.description)));
   return element('table', {}, element('tbody', {}, ...rows));
 }
 
@@ -133,20 +133,31 @@ function admitsNull(schema) {
 function answers(document_, call) {
   return element('div', {}, ...Object.entries(call.responses).map(([status, answer]) => {
     const head = element('summary', {}, element('span', { class: 'status s' + status[0] }, status), ...prose(answer.description));
-    const details = element('details', {}, head);
-    details.addEventListener('toggle', () => {
-      if (details.open && details.children.length === 1) details.append(element('div', { class: 'body' }, ...answerBody(document_, answer)));
-    });
-    return details;
+    const inside = () => element('div', { class: 'body' }, ...answerBody(document_, answer));
+    const isShown = status[0] === '2' && Boolean(answer.content);
+    return isShown ? element('details', { open: '' }, head, inside()) : unfolding(head, inside);
   }));
+}
+
+// What is inside is drawn when it is opened: most of a long page never is.
+function unfolding(head, inside) {
+  const details = element('details', {}, head);
+  details.addEventListener('toggle', () => {
+    if (details.open && details.children.length === 1) details.append(inside());
+  });
+  return details;
 }
 
 function answerBody(document_, answer) {
   const content = Object.entries(answer.content || {})[0];
-  if (!content) return [element('p', {}, 'No body.')];
+  const headers = Object.keys(answer.headers || {});
+  const parts = headers.length ? [element('p', { class: 'words' }, 'With the header ' + headers.join(', ') + '.')] : [];
+  if (!content) return [...parts, element('p', {}, 'No body.')];
   const [media, { schema }] = content;
-  if (media !== 'application/json') return [element('p', {}, media)];
-  return [sample(JSON.stringify(example(document_, schema, 0), null, 2)), fieldTable(document_, schema)];
+  if (media !== 'application/json') return [...parts, element('p', {}, media)];
+  const fields = unfolding(element('summary', {}, 'Fields'), () => fieldTable(document_, schema));
+  fields.classList.add('fields');
+  return [...parts, sample(JSON.stringify(example(document_, schema, 0), null, 2)), fields];
 }
 
 // A line that a developer can paste: the path with shell variables for ids, the key, and a body with what is required.
@@ -165,7 +176,7 @@ function curl(document_, { path, method, call }) {
 function smallest(document_, schema) {
   const shown = plain(document_, schema);
   const names = shown.required || Object.keys(shown.properties || {}).slice(0, 1);
-  return Object.fromEntries(names.map((name) => [name, example(document_, shown.properties[name], 0)]));
+  return Object.fromEntries(names.map((name) => [name, named(name, document_, shown.properties[name], 0)]));
 }
 
 function example(document_, schema, depth) {

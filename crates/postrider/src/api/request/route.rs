@@ -13,6 +13,12 @@ pub(crate) struct NewRoute {
     /// Types of events that it takes; every one when absent.
     #[schema(example = "payment.*")]
     event_type_pattern: Option<String>,
+    /// A CEL expression; only events for which it is true are taken.
+    #[schema(max_length = 4096, example = "payload.amount > 1000")]
+    filter: Option<String>,
+    /// A CEL expression for another body, or for a map of `body` and `headers`.
+    #[schema(max_length = 4096, example = "{'body': payload.data, 'headers': {'x-kind': event.type}}")]
+    transform: Option<String>,
     /// From 1 critical to 4 bulk.
     #[schema(minimum = 1, maximum = 4, default = 3)]
     priority: Option<u32>,
@@ -30,6 +36,10 @@ pub(crate) struct RouteChange {
     destination_id: Option<String>,
     source_id: Option<String>,
     event_type_pattern: Option<String>,
+    #[schema(max_length = 4096)]
+    filter: Option<String>,
+    #[schema(max_length = 4096)]
+    transform: Option<String>,
     #[schema(minimum = 1, maximum = 4)]
     priority: Option<u32>,
     priority_rules: Option<Vec<PriorityRule>>,

@@ -1,7 +1,7 @@
 //! What making and changing a source takes.
 
 use super::RateLimit;
-use crate::api::view::word::AuthMode;
+use crate::api::view::word::{AuthMode, SourceStatus};
 use utoipa::ToSchema;
 
 /// A new source.
@@ -27,7 +27,9 @@ pub(crate) struct NewSource {
 pub(crate) struct SourceChange {
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
-    active: Option<bool>,
+    /// An inactive one answers as if it did not exist.
+    #[schema(value_type = Option<SourceStatus>)]
+    status: Option<String>,
     #[schema(value_type = Option<AuthMode>)]
     auth_mode: Option<String>,
     verification_config: Option<VerificationConfig>,

@@ -50,15 +50,6 @@ pub(crate) struct DeadLetter {
     pub(crate) attempts: Option<Vec<Attempt>>,
 }
 
-/// Dead letters, newest first.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct DeadLetterPage {
-    pub(crate) items: Vec<DeadLetter>,
-    /// The `cursor` of the next page.
-    #[schema(required = true)]
-    pub(crate) next_cursor: Option<String>,
-}
-
 /// A dead letter that is owed again.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Requeued {

@@ -9,6 +9,7 @@ mod content;
 mod dead_letter;
 mod destination;
 mod event;
+mod event_type;
 mod health;
 mod job;
 mod page;
@@ -16,6 +17,7 @@ mod portal;
 mod provider_preset;
 mod replay;
 mod route;
+mod route_test;
 mod source;
 pub(crate) mod word;
 
@@ -23,9 +25,10 @@ pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
 pub(crate) use attempt::Attempt;
 pub(crate) use content::header_map;
-pub(crate) use dead_letter::{DeadLetter, DeadLetterPage, Discarded, Requeued};
+pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use destination::{Destination, NewSecret};
 pub(crate) use event::{Event, EventDetail, EventReplay, Ingested};
+pub(crate) use event_type::EventType;
 pub(crate) use health::Health;
 pub(crate) use job::Job;
 pub(crate) use page::Page;
@@ -33,6 +36,7 @@ pub(crate) use portal::{Brand, PortalSession};
 pub(crate) use provider_preset::ProviderPreset;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;
+pub(crate) use route_test::{RouteJudgement, RouteTest, SchemaError};
 pub(crate) use source::Source;
 
 use axum::response::Response;
@@ -45,6 +49,16 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Data<T> {
     data: T,
+}
+
+/// The envelope of a list, with the place where its next page begins.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct List<T> {
+    pub(crate) data: Vec<T>,
+    /// The `cursor` of the next page, when a page was asked for that is not the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
 }
 
 /// A success: the value in its envelope.

@@ -1,6 +1,7 @@
 //! A route.
 
 use crate::api::request::{PriorityRule, RetryPolicy};
+use postrider_engine::Catalog;
 use postrider_store::codec::{policy_to_json, rules_to_json};
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +17,19 @@ pub(crate) struct Route {
     /// Types of events that it takes, `*` for every one.
     #[schema(example = "payment.*")]
     event_type_pattern: String,
+    /// A CEL expression; only events for which it is true are taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    filter: Option<String>,
+    /// Events that were not taken because the filter failed for them, since the route was changed or the gateway
+    /// started. There with a filter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    filter_errors: Option<u64>,
+    /// A CEL expression for another body, or for a map of `body` and `headers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    transform: Option<String>,
     /// From 1 critical to 4 bulk.
     #[schema(minimum = 1, maximum = 4)]
     priority: u64,
@@ -36,6 +50,11 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// With what its filter has counted.
+    pub(crate) fn seen(route: &postrider_store::Route, catalog: &Catalog) -> Self {
+        Route { filter_errors: catalog.filter_errors(route.id), ..Route::of(route) }
+    }
+
     pub(crate) fn of(route: &postrider_store::Route) -> Self {
         let ruled = !route.priority_rules.is_empty();
         Route {
@@ -43,6 +62,9 @@ impl Route {
             account_id: route.account.to_string(),
             destination_id: route.destination.to_string(),
             event_type_pattern: route.pattern.as_str().to_owned(),
+            filter: route.filter.clone(),
+            filter_errors: None,
+            transform: route.transform.clone(),
             priority: route.priority.number().into(),
             active: route.active,
             created_at: route.created_at.to_string(),

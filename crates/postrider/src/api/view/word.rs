@@ -41,12 +41,15 @@ words! {
     EventStatus = ["accepted", "queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     DeliveryStatus = ["queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     FinalState = ["delivered", "dead_letter"];
-    DeathReason = ["attempts", "age", "final_answer", "destination_deleted", "expired"];
+    DeathReason = [
+        "attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed",
+    ];
     Outcome = ["success", "timeout", "network_error", "http_4xx", "http_5xx", "cancelled"];
     ErrorKind = [
         "address_refused", "dns", "connect", "tls", "disconnected", "bad_response", "status", "timeout",
-        "bad_request", "internal",
+        "bad_request", "transform", "internal",
     ];
+    RouteRefusal = ["inactive", "other_source", "other_type", "filter_false", "filter_error", "already_owed"];
     ReplayState = ["running", "paused", "done", "cancelled"];
     ReplayOrder = ["running", "paused", "cancelled"];
     Jitter = ["full", "none"];

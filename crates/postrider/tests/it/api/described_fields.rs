@@ -31,8 +31,13 @@ impl World {
             ("url", json!(url)),
             ("destination_id", json!(destination)),
             ("state", json!("closed")),
+            ("event_type", json!("order.created")),
+            ("schema", json!({ "type": "object" })),
         ];
+        let described = json!({ "event_type": "order.paid", "schema": {} });
+        let event_type = api.make("/v1/event-types", &described);
         let ids = [
+            ("/v1/event-types/", event_type),
             ("/v1/accounts/", account),
             ("/v1/sources/", source),
             ("/v1/destinations/", destination),

@@ -163,7 +163,7 @@ fn a_new_secret_is_shown_once_and_signs_from_then_on() {
 }
 
 /// By Standard Webhooks: `v1,` and the base64 of HMAC-SHA256 under the bytes after `whsec_`.
-fn standard_signature(secret: &str, signed: &[u8]) -> String {
+pub(super) fn standard_signature(secret: &str, signed: &[u8]) -> String {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     use sha2::{Digest, Sha256};
     let key = STANDARD.decode(secret.trim_start_matches("whsec_")).expect("the secret is base64");

@@ -5,11 +5,15 @@ mod dead_letters;
 mod described_fields;
 mod destinations;
 mod document;
+mod entity_tags;
+mod event_types;
 mod events;
 mod export;
+mod filters;
 mod health;
 mod key_settings;
 mod keys;
+mod paging;
 mod portal;
 mod priorities;
 mod replays;
@@ -19,6 +23,7 @@ mod secrets;
 mod settings;
 mod sources;
 mod tenants;
+mod transforms;
 
 use serde_json::Value;
 

@@ -73,12 +73,17 @@ fn each_field_of_a_route_can_be_changed_alone() {
         ("destination_id", json!(second)),
         ("source_id", json!(source)),
         ("event_type_pattern", json!("payment.*")),
+        ("filter", json!("payload.a == 1")),
+        ("transform", json!("payload.a")),
         ("priority", json!(1)),
         ("priority_rules", json!([{ "when": "payload.a == 1", "priority": 2 }, { "header": "x-p" }])),
         ("retry_policy", json!({ "delays_seconds": [1], "max_attempts": 2, "jitter": "none" })),
         ("active", json!(false)),
     ] {
         expected[field] = value.clone();
+        if field == "filter" {
+            expected["filter_errors"] = json!(0);
+        }
         assert_eq!(api.patch(&path, &json!({ field: value })).data(200), expected, "{field}");
     }
     assert_eq!(api.patch(&path, &json!({})).data(200), expected, "nothing asked, nothing changed");
@@ -86,7 +91,8 @@ fn each_field_of_a_route_can_be_changed_alone() {
     api.patch(&path, &json!({ "priority": 2, "id": "rte_0" })).refusal(422);
     assert_eq!(api.get(&path).data(200), expected, "a refused change changes nothing");
     let back = json!({
-        "destination_id": first, "source_id": null, "event_type_pattern": "**", "priority": 3,
+        "destination_id": first, "source_id": null, "event_type_pattern": "**", "filter": null, "transform": null,
+        "priority": 3,
         "priority_rules": null, "retry_policy": null, "active": true,
     });
     assert_eq!(api.patch(&path, &back).data(200), plain, "null takes an optional field away");

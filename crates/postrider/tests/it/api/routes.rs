@@ -4,7 +4,7 @@ use super::{check_fields, check_time};
 use crate::rig::{Sink, Site, api::text};
 use serde_json::json;
 
-const FIELDS: &str = "id account_id source_id? destination_id event_type_pattern? retry_policy? priority priority_rules? active created_at";
+const FIELDS: &str = "id account_id source_id? destination_id event_type_pattern? filter? filter_errors? transform? retry_policy? priority priority_rules? active created_at";
 
 #[test]
 fn a_route_is_made_shown_listed_and_deleted() {

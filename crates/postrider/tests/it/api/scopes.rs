@@ -36,6 +36,9 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/destinations/{id}",
             "GET /v1/routes",
             "GET /v1/routes/{id}",
+            "POST /v1/routes/test",
+            "GET /v1/event-types",
+            "GET /v1/event-types/{id}",
             "GET /v1/events",
             "GET /v1/events/{id}",
             "GET /v1/outbound-events",
@@ -55,6 +58,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/accounts",
             "GET /v1/accounts/{id}",
             "GET /v1/api-keys",
+            "GET /v1/api-keys/{id}",
             "GET /v1/dead-letters/export",
             "GET /v1/replays",
             "GET /v1/replays/{id}",
@@ -95,6 +99,9 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/event-types/{id}",
             "DELETE /v1/event-types/{id}",
             "POST /v1/destinations/{id}/circuit",
+            "POST /v1/event-types",
+            "PATCH /v1/event-types/{id}",
+            "DELETE /v1/event-types/{id}",
             "DELETE /v1/dead-letters/{id}",
             "POST /v1/dead-letters/discard",
             "POST /v1/replays",
@@ -131,6 +138,7 @@ fn nobodys(path: &str) -> String {
         ("/v1/sources/", "src_"),
         ("/v1/destinations/", "dst_"),
         ("/v1/routes/", "rte_"),
+        ("/v1/event-types/", "ety_"),
         ("/v1/events/", "evt_"),
         ("/v1/outbound-events/", "evt_"),
         ("/v1/deliveries/", "dlv_"),
@@ -213,7 +221,9 @@ fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
     let destination = theirs.destination(&sink.url("/theirs"), &json!({}));
     let event = theirs.send(&path, &[], b"{}");
     let delivered = theirs.event_once(&event, "delivered");
+    let described = json!({ "event_type": "order.paid", "schema": {} });
     let ids = BTreeMap::from([
+        ("/v1/event-types/", theirs.make("/v1/event-types", &described)),
         ("/v1/accounts/", account),
         ("/v1/api-keys/", text(&theirs.get("/v1/api-keys").data(200)[0]["id"])),
         ("/v1/sources/", source),

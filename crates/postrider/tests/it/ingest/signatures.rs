@@ -199,7 +199,7 @@ fn secrets_are_rotated_and_never_shown() {
     assert_eq!(status("planted-new"), 202, "a refused change changes nothing");
     assert_eq!(change(json!({ "verification_config": null })).data(200)["auth_mode"], "none");
     assert_eq!(status("anything"), 202);
-    change(json!({ "active": false })).data(200);
+    change(json!({ "status": "inactive" })).data(200);
     assert_eq!(status("anything"), 404);
     let seen = format!("{} {}", api.get("/v1/sources").data(200), gateway.err());
     assert!(!seen.contains("planted"), "{seen}");

@@ -33,6 +33,7 @@ struct Call {
 struct Described {
     /// Media types with their schemas; empty for an answer without a body.
     content: BTreeMap<String, Value>,
+    headers: Vec<String>,
     validator: OnceLock<Validator>,
 }
 
@@ -69,6 +70,9 @@ fn refusal(answer: &Answer, status: u16) -> Result<(), String> {
 
 impl Described {
     fn check(&self, answer: &Answer) -> Result<(), String> {
+        if let Some(missing) = self.headers.iter().find(|name| answer.headers.get(name).is_none()) {
+            return Err(format!("the header {missing} is described and not there"));
+        }
         let content_type = answer.headers.get("content-type").unwrap_or_default();
         let media = content_type.split(';').next().unwrap_or_default();
         match self.content.get(media) {
@@ -136,7 +140,9 @@ fn answers(call: &Value) -> BTreeMap<String, Described> {
     let described = |(status, answer): (&String, &Value)| {
         let content = answer["content"].as_object().into_iter().flatten();
         let content = content.map(|(media, body)| (media.clone(), body["schema"].clone())).collect();
-        (status.clone(), Described { content, validator: OnceLock::new() })
+        let headers = answer["headers"].as_object().into_iter().flatten();
+        let headers = headers.map(|(name, _)| name.to_ascii_lowercase()).collect();
+        (status.clone(), Described { content, headers, validator: OnceLock::new() })
     };
     call["responses"].as_object().into_iter().flatten().map(described).collect()
 }
@@ -152,7 +158,7 @@ fn an_answer_outside_of_the_description_is_found() {
         let found = fault(method, path, &answer(status, body)).err().unwrap_or_default();
         assert!(found.contains(wrong) && found.is_empty() == wrong.is_empty(), "{method} {path}: {found:?}");
     };
-    let refused = r#"{ "error": "No.", "code": "not_found" }"#;
+    let refused = r##"{ "error": "No.", "code": "not_found", "docs": "https://example.com/#not_found" }"##;
     check("GET", "/healthz", 200, r#"{ "status": "ok" }"#, "");
     check("GET", "/healthz", 201, r#"{ "status": "ok" }"#, "201 is not described");
     check("GET", "/healthz", 200, r#"{ "status": 1 }"#, "not of type");
@@ -164,5 +170,6 @@ fn an_answer_outside_of_the_description_is_found() {
     check("GET", "/nowhere", 404, refused, "");
     check("GET", "/nowhere", 200, refused, "no such call");
     check("DELETE", "/v1/sources/src_1", 204, "{}", "content of type");
+    check("GET", "/v1/sources/src_1", 200, "{}", "the header etag");
     check("POST", "/v1/dead-letters/discard", 200, r#"{ "data": { "discarded": 1 } }"#, "");
 }

@@ -4,6 +4,7 @@
 //! repository and with one that plants what it must find, so that no check can pass by looking away.
 
 mod code;
+mod codes;
 mod docs;
 mod head;
 mod layers;

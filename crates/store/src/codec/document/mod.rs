@@ -4,6 +4,7 @@
 mod account;
 mod api_key;
 mod destination;
+mod event_type;
 mod fields;
 mod route;
 mod source;
@@ -26,11 +27,14 @@ pub enum Kind {
     Destination,
     /// Which events go where.
     Route,
+    /// What events of a type must look like.
+    EventType,
 }
 
 impl Kind {
     /// All of them, each after those that it refers to.
-    pub const ALL: [Kind; 5] = [Kind::Account, Kind::ApiKey, Kind::Source, Kind::Destination, Kind::Route];
+    pub const ALL: [Kind; 6] =
+        [Kind::Account, Kind::ApiKey, Kind::Source, Kind::Destination, Kind::Route, Kind::EventType];
 
     /// Its word.
     pub const fn as_str(self) -> &'static str {
@@ -40,6 +44,7 @@ impl Kind {
             Kind::Source => "source",
             Kind::Destination => "destination",
             Kind::Route => "route",
+            Kind::EventType => "event_type",
         }
     }
 
@@ -88,6 +93,10 @@ pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
             put(Kind::Destination, put_in.id.as_u64(), &|into| destination::write(put_in, into))
         }
         Change::PutRoute(put_in) => put(Kind::Route, put_in.id.as_u64(), &|into| route::write(put_in, into)),
+        Change::PutEventType(put_in) => {
+            put(Kind::EventType, put_in.id.as_u64(), &|into| event_type::write(put_in, into))
+        }
+        Change::DeleteEventType(id) => vec![Edit::Delete(Kind::EventType, id.as_u64())],
         Change::DeleteAccount(id) => vec![Edit::Delete(Kind::Account, id.as_u64())],
         Change::DeleteApiKey(id) => vec![Edit::Delete(Kind::ApiKey, id.as_u64())],
         Change::DeleteSource(id) => {
@@ -142,6 +151,7 @@ impl Change {
             Kind::Source => Change::PutSource(source::read(&from)?),
             Kind::Destination => Change::PutDestination(Box::new(destination::read(&from)?)),
             Kind::Route => Change::PutRoute(route::read(&from)?),
+            Kind::EventType => Change::PutEventType(Box::new(event_type::read(&from)?)),
         })
     }
 }
@@ -155,6 +165,7 @@ impl Configuration {
             Change::PutSource(source) => self.sources.push(source),
             Change::PutDestination(destination) => self.destinations.push(*destination),
             Change::PutRoute(route) => self.routes.push(route),
+            Change::PutEventType(event_type) => self.event_types.push(*event_type),
             _ => unreachable!("a document is of something that is put"),
         }
         Ok(())

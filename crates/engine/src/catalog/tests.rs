@@ -1,0 +1,86 @@
+//! Which routes take an event: by activity, source, pattern and filter, each destination once.
+
+use super::Catalog;
+use crate::expression::Facts;
+use crate::routing::owed;
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
+use postrider_core::pattern::EventPattern;
+use postrider_core::time::Timestamp;
+use postrider_store::{Change, Headers, Route, Source};
+
+const ACCOUNT: AccountId = AccountId::from_u64(1);
+
+fn source(id: u64) -> Source {
+    Source::new(SourceId::from_u64(id), ACCOUNT, "shop".into(), String::new(), Timestamp::ZERO)
+}
+
+fn route(id: u64, destination: u64) -> Route {
+    Route::new(RouteId::from_u64(id), ACCOUNT, DestinationId::from_u64(destination), Timestamp::ZERO)
+}
+
+fn filtered(id: u64, destination: u64, filter: &str) -> Route {
+    Route { filter: Some(filter.into()), ..route(id, destination) }
+}
+
+fn catalog(routes: &[Route]) -> Catalog {
+    let mut catalog = Catalog::default();
+    routes.iter().for_each(|route| catalog.apply(Change::PutRoute(route.clone())));
+    catalog
+}
+
+/// The routes by which an event of source 1 and type `a.b` is owed.
+fn taking(catalog: &Catalog, body: &[u8]) -> Vec<u64> {
+    let (event_type, source, headers) = (EventType::parse("a.b").unwrap(), source(1), Headers::default());
+    let matching = catalog.matching(source.account, Some(source.id), Some(&event_type));
+    let facts = Facts::new(Some(&event_type), &source.name, &headers, body);
+    owed(&matching, &facts).iter().map(|owed| owed.route.as_u64()).collect()
+}
+
+#[test]
+fn a_destination_is_owed_an_event_by_the_first_route_that_takes_it() {
+    let pattern = |text| EventPattern::parse(text).unwrap();
+    for (name, routes, expected) in [
+        ("all", vec![route(1, 1), route(2, 2)], vec![1, 2]),
+        ("two to one", vec![route(1, 1), route(2, 1)], vec![1]),
+        ("inactive", vec![Route { active: false, ..route(1, 1) }, route(2, 1)], vec![2]),
+        ("source", vec![Route { source: Some(SourceId::from_u64(2)), ..route(1, 1) }, route(2, 1)], vec![2]),
+        ("pattern", vec![Route { pattern: pattern("b.**"), ..route(1, 1) }, route(2, 1)], vec![2]),
+        ("holds", vec![filtered(1, 1, "payload.n == 5"), route(2, 1)], vec![1]),
+        ("does not hold", vec![filtered(1, 1, "payload.n == 6"), route(2, 1)], vec![2]),
+        ("none holds", vec![filtered(1, 1, "payload.n == 6"), filtered(2, 1, "payload.n > 6")], vec![]),
+        ("second holds", vec![filtered(1, 1, "payload.n == 6"), filtered(2, 1, "payload.n > 1")], vec![2]),
+        ("both hold", vec![filtered(1, 1, "payload.n == 5"), filtered(2, 1, "payload.n > 1")], vec![1]),
+        ("after plain", vec![route(1, 1), filtered(2, 1, "true"), filtered(3, 2, "true")], vec![1, 3]),
+        ("fails", vec![filtered(1, 1, "payload.missing == 6"), route(2, 1)], vec![2]),
+        ("other type", vec![filtered(1, 1, "payload.n"), route(2, 1)], vec![2]),
+        ("not legal", vec![filtered(1, 1, "tomorrow("), route(2, 1)], vec![2]),
+        ("type", vec![filtered(1, 1, "event.type == 'a.b' && event.source == 'shop'")], vec![1]),
+        ("filter and pattern", vec![Route { pattern: pattern("b.**"), ..filtered(1, 1, "true") }], vec![]),
+    ] {
+        assert_eq!(taking(&catalog(&routes), br#"{"n": 5}"#), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_filter_that_fails_is_counted_and_one_that_does_not_hold_is_not() {
+    let catalog = catalog(&[filtered(1, 1, "payload.n > 5"), filtered(2, 2, "payload.n == 5"), route(3, 3)]);
+    for body in [&br#"{"n": 5}"#[..], b"{}", b"no JSON", br#"{"n": "text"}"#] {
+        taking(&catalog, body);
+    }
+    let failures = |id| catalog.filter_errors(RouteId::from_u64(id));
+    assert_eq!([failures(1), failures(2), failures(3)], [Some(3), Some(2), None]);
+}
+
+#[test]
+fn a_transform_is_found_by_its_route_as_long_as_the_route_has_it() {
+    let transforming = Route { transform: Some("payload.n".into()), ..route(1, 1) };
+    let mut catalog = catalog(&[transforming.clone(), route(2, 2)]);
+    let found = |catalog: &Catalog| catalog.transforming.keys().map(|id| id.as_u64()).collect::<Vec<_>>();
+    assert_eq!(found(&catalog), [1]);
+    catalog.apply(Change::PutRoute(route(1, 1)));
+    assert_eq!(found(&catalog), [0_u64; 0]);
+    catalog.apply(Change::PutRoute(transforming));
+    catalog.apply(Change::DeleteRoute(RouteId::from_u64(1)));
+    assert_eq!(found(&catalog), [0_u64; 0]);
+}

@@ -1,0 +1,131 @@
+//! Which schemas are taken, what they refuse of events, and that none of them can run away.
+
+use super::{Mismatch, SCHEMA_BYTES_MAX, Schema};
+use serde_json::{Value, json};
+
+fn compile(schema: &Value) -> Schema {
+    Schema::compile(schema).unwrap_or_else(|bad| panic!("{schema} {bad}"))
+}
+
+fn refused(schema: &Value) -> String {
+    Schema::compile(schema).map(drop).expect_err("it must be refused").to_string()
+}
+
+#[test]
+fn a_body_is_what_its_schema_asks_for_or_refused_with_the_place() {
+    let schema = compile(&json!({
+        "type": "object",
+        "required": ["id"],
+        "properties": {
+            "id": { "$ref": "#/$defs/id" },
+            "lines": { "type": "array", "items": { "required": ["a/b"], "properties": { "a/b": { "minimum": 1 } } } },
+            "mail": { "type": "string", "pattern": "^[a-z]+@" },
+        },
+        "$defs": { "id": { "type": "string", "minLength": 2 } },
+    }));
+    for (body, pointer, reason) in [
+        (r#"{"id": "ab"}"#, "", ""),
+        (r#"{"id": "ab", "lines": [{"a/b": 1}], "mail": "x@y", "more": null}"#, "", ""),
+        ("no JSON", "", "it is not JSON: expected"),
+        ("", "", "it is not JSON: EOF"),
+        ("[]", "", "value is not of type \"object\""),
+        ("{}", "", "\"id\" is a required property"),
+        (r#"{"id": 5}"#, "/id", "value is not of type \"string\""),
+        (r#"{"id": "a"}"#, "/id", "value is shorter than 2 characters"),
+        (
+            r#"{"id": "ab", "lines": [{"a/b": 1}, {"a/b": 0}]}"#,
+            "/lines/1/a~1b",
+            "value is less than the minimum of 1",
+        ),
+        (r#"{"id": "ab", "mail": "5"}"#, "/mail", "value does not match \"^[a-z]+@\""),
+    ] {
+        let found = schema.check(body.as_bytes());
+        match reason {
+            "" => assert_eq!(found, Ok(serde_json::from_str(body).unwrap()), "{body}"),
+            _ => {
+                let Mismatch { pointer: at, reason: why } = found.expect_err(body);
+                assert_eq!(at, pointer, "{body}: {why}");
+                assert!(why.starts_with(reason), "{body}: {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_schema_here_is_refused_with_what_is() {
+    for (schema, expected) in [
+        (json!("text"), "must be a JSON Schema, which is an object"),
+        (json!({ "type": "strin" }), "is not a legal JSON Schema at \"/type\""),
+        (json!({ "pattern": "(" }), "is not a legal JSON Schema"),
+        (json!({ "pattern": "(?=a)b" }), "is not a legal JSON Schema"),
+        (json!({ "pattern": "((a{100}){100}){100}" }), "is not a legal JSON Schema"),
+        (
+            json!({ "$ref": "https://example.com/schema.json" }),
+            "must refer by $ref only to places of its own",
+        ),
+        (json!({ "$ref": "file:///etc/passwd" }), "must refer by $ref only to places of its own"),
+        (json!({ "items": [{ "$ref": "other.json" }] }), "must refer by $ref only to places of its own"),
+        (json!({ "$ref": "#name" }), "must refer by $ref only to places of its own"),
+        (json!({ "$ref": "#/$defs/none" }), "has nothing at \"#/$defs/none\", to which a $ref leads"),
+        (json!({ "$ref": "#" }), "must not refer back to itself"),
+        (json!({ "properties": { "a": { "$ref": "#/properties/a" } } }), "must not refer back to itself"),
+        (
+            json!({ "allOf": [{ "$ref": "#/$defs/a" }], "$defs": { "a": { "not": { "$ref": "#/$defs/b" } }, "b": { "$ref": "#/$defs/a" } } }),
+            "must not refer back to itself",
+        ),
+        (json!({ "$dynamicRef": "#a" }), "must not use $dynamicRef"),
+        (
+            json!({ "properties": { "a": { "$id": "https://example.com/" } } }),
+            "must have $id at its top alone",
+        ),
+        (json!({ "const": "x".repeat(SCHEMA_BYTES_MAX) }), "must be at most 65536 bytes long"),
+        (
+            json!({ "$schema": "https://example.com/meta.json", "type": "string" }),
+            "is not a legal JSON Schema",
+        ),
+    ] {
+        let sentence = refused(&schema);
+        assert!(sentence.starts_with(expected), "{schema}: {sentence}");
+    }
+    // Names that look like keywords are names.
+    compile(
+        &json!({ "$id": "https://example.com/order.json", "properties": { "$ref": { "type": "string" }, "id": { "type": "string" } } }),
+    );
+}
+
+#[test]
+fn references_that_branch_again_and_again_are_refused() {
+    let mut defs = serde_json::Map::new();
+    for level in 0..20 {
+        let next = json!({ "$ref": format!("#/$defs/{}", level + 1) });
+        defs.insert(level.to_string(), json!({ "anyOf": [next, next] }));
+    }
+    defs.insert("20".into(), json!({ "const": 1 }));
+    let sentence = refused(&json!({ "$ref": "#/$defs/0", "$defs": defs }));
+    assert_eq!(sentence, "must have at most 10000 parts, with every $ref followed");
+}
+
+#[test]
+fn depth_and_patterns_are_bounded_with_references_followed() {
+    let chain = (0..2000).map(|link| (link.to_string(), json!({ "$ref": format!("#/$defs/{}", link + 1) })));
+    let mut defs: serde_json::Map<String, Value> = chain.collect();
+    defs.insert("2000".into(), json!({}));
+    let deep = refused(&json!({ "$ref": "#/$defs/0", "$defs": defs }));
+    assert_eq!(deep, "must be at most 64 levels deep, with every $ref followed");
+    let patterns =
+        |count: usize| json!({ "allOf": vec![json!({ "pattern": "^[\\w.+-]+@[\\w-]+\\.[\\w.]+$" }); count] });
+    compile(&patterns(32));
+    assert_eq!(refused(&patterns(33)), "must have at most 32 patterns, with every $ref followed");
+}
+
+#[test]
+fn a_body_too_large_for_what_is_looked_at_for_each_element_is_refused() {
+    let each: Vec<Value> = (0..500).map(|number| json!({ "const": number })).collect();
+    let schema = compile(&json!({ "items": { "anyOf": each } }));
+    assert!(schema.check(b"[1, 2, 3]").is_ok());
+    let large = format!("[{}1]", "1,".repeat(200_000));
+    let found = schema.check(large.as_bytes()).unwrap_err();
+    assert!(found.reason.ends_with("is too large for this schema"), "{}", found.reason);
+    let once = compile(&json!({ "anyOf": [{ "type": "array" }, { "const": 5 }] }));
+    assert!(once.check(large.as_bytes()).is_ok(), "what looks at the whole costs the same for any body");
+}

@@ -1,0 +1,194 @@
+//! How much work a schema can make, found by walking it with every `$ref` followed.
+//!
+//! A schema whose references lead back to themselves, or branch again and again, takes exponential time on a small
+//! body. So cycles are refused, and what the references unfold to is bounded.
+
+use super::BadSchema;
+use serde_json::{Map, Value};
+
+/// Most parts of a schema with its references unfolded.
+const PARTS_MAX: usize = 10_000;
+/// Deepest nesting with references unfolded, so that checking a body fits into any thread's stack.
+const DEPTH_MAX: usize = 64;
+/// Most patterns with references unfolded: each may take a while to compile, and its program is kept.
+const PATTERNS_MAX: usize = 32;
+
+/// Keywords that hold one schema.
+const SINGLE: [&str; 14] = [
+    "items",
+    "additionalItems",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentSchema",
+    "not",
+    "if",
+    "then",
+    "else",
+    "extends",
+    "disallow",
+];
+/// Keywords that hold a list of schemas.
+const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+/// Keywords that hold schemas by name.
+const NAMED: [&str; 4] = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+/// Keywords whose schema looks at each element of a value.
+const FOR_EACH: [&str; 8] = [
+    "items",
+    "additionalItems",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "patternProperties",
+];
+/// Keywords that would lead out of what is walked here.
+const REFUSED: [&str; 4] = ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor"];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Weight {
+    pub(super) parts: usize,
+    /// Those of the parts that are looked at for each element of a list or a map.
+    pub(super) for_each_element: usize,
+}
+
+impl Weight {
+    pub(super) fn of(schema: &Value) -> Result<Self, BadSchema> {
+        let mut walk = Walk {
+            root: schema,
+            weight: Weight::default(),
+            following: Vec::new(),
+            depth: 0,
+            loops: 0,
+            patterns: 0,
+        };
+        walk.schema(schema)?;
+        Ok(walk.weight)
+    }
+}
+
+struct Walk<'s> {
+    root: &'s Value,
+    weight: Weight,
+    /// References that are being followed, to find those that lead back.
+    following: Vec<&'s str>,
+    /// Schemas around this part.
+    depth: usize,
+    /// Keywords around this part that look at each element.
+    loops: usize,
+    patterns: usize,
+}
+
+impl<'s> Walk<'s> {
+    fn schema(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
+        if self.depth == DEPTH_MAX {
+            return Err(BadSchema(format!(
+                "must be at most {DEPTH_MAX} levels deep, with every $ref followed"
+            )));
+        }
+        self.depth += 1;
+        let walked = self.parts_of(schema);
+        self.depth -= 1;
+        walked
+    }
+
+    fn parts_of(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
+        let Value::Object(keywords) = schema else { return self.count(1) };
+        let own =
+            keywords.iter().filter(|(keyword, _)| !holds_schemas(keyword)).map(|(_, value)| size(value));
+        self.count(1 + own.sum::<usize>())?;
+        self.refuse_what_leads_out(keywords, std::ptr::eq(schema, self.root))?;
+        keywords.iter().try_for_each(|(keyword, value)| self.keyword(keyword, value))
+    }
+
+    fn count(&mut self, parts: usize) -> Result<(), BadSchema> {
+        self.weight.parts += parts;
+        self.weight.for_each_element += if self.loops > 0 { parts } else { 0 };
+        if self.weight.parts <= PARTS_MAX {
+            return Ok(());
+        }
+        Err(BadSchema(format!("must have at most {PARTS_MAX} parts, with every $ref followed")))
+    }
+
+    fn refuse_what_leads_out(&self, keywords: &Map<String, Value>, is_root: bool) -> Result<(), BadSchema> {
+        if let Some(found) = REFUSED.iter().find(|keyword| keywords.contains_key(**keyword)) {
+            return Err(BadSchema(format!(
+                "must not use {found}; refer by $ref to a place such as #/$defs/name"
+            )));
+        }
+        if !is_root && ["$id", "id"].iter().any(|id| keywords.get(*id).is_some_and(Value::is_string)) {
+            return Err(BadSchema("must have $id at its top alone".into()));
+        }
+        Ok(())
+    }
+
+    fn keyword(&mut self, keyword: &'s str, value: &'s Value) -> Result<(), BadSchema> {
+        let for_each = FOR_EACH.contains(&keyword);
+        self.loops += usize::from(for_each);
+        self.count_patterns(keyword, value)?;
+        match value {
+            Value::String(reference) if keyword == "$ref" => self.follow(reference)?,
+            Value::Array(schemas) if LISTS.contains(&keyword) => {
+                schemas.iter().try_for_each(|schema| self.schema(schema))?;
+            }
+            Value::Object(schemas) if NAMED.contains(&keyword) => {
+                schemas.values().try_for_each(|schema| self.schema(schema))?;
+            }
+            Value::Object(_) | Value::Bool(_) if SINGLE.contains(&keyword) => self.schema(value)?,
+            _ => {}
+        }
+        self.loops -= usize::from(for_each);
+        Ok(())
+    }
+
+    fn count_patterns(&mut self, keyword: &str, value: &Value) -> Result<(), BadSchema> {
+        self.patterns += match (keyword, value) {
+            ("pattern", Value::String(_)) => 1,
+            ("patternProperties", Value::Object(schemas)) => schemas.len(),
+            _ => 0,
+        };
+        if self.patterns <= PATTERNS_MAX {
+            return Ok(());
+        }
+        Err(BadSchema(format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed")))
+    }
+
+    fn follow(&mut self, reference: &'s str) -> Result<(), BadSchema> {
+        let pointer = reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        let Some(pointer) = pointer else {
+            return Err(BadSchema(
+                "must refer by $ref only to places of its own, such as #/$defs/name; nothing is fetched"
+                    .into(),
+            ));
+        };
+        if self.following.contains(&reference) || pointer.is_empty() {
+            return Err(BadSchema(format!("must not refer back to itself, as $ref {reference:?} does")));
+        }
+        let Some(target) = self.root.pointer(pointer) else {
+            return Err(BadSchema(format!("has nothing at {reference:?}, to which a $ref leads")));
+        };
+        self.following.push(reference);
+        self.schema(target)?;
+        self.following.pop();
+        Ok(())
+    }
+}
+
+fn holds_schemas(keyword: &str) -> bool {
+    matches!(keyword, "$defs" | "definitions")
+        || SINGLE.contains(&keyword)
+        || LISTS.contains(&keyword)
+        || NAMED.contains(&keyword)
+}
+
+/// Values in a value: an `enum` of a thousand is a thousand comparisons.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(values) => 1 + values.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}

@@ -1,0 +1,46 @@
+//! What would be sent to a destination, for whoever wants to look before anything is.
+
+use super::request::{build, shown};
+use super::target::Target;
+use bytes::Bytes;
+use http::header::HeaderValue;
+use postrider_core::id::EventId;
+use postrider_core::time::Timestamp;
+use postrider_store::{EventContent, Headers};
+
+/// A request that is not sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// The URL that would be posted to.
+    pub url: String,
+    /// Secrets redacted.
+    pub headers: Headers,
+    /// The bytes.
+    pub body: Bytes,
+}
+
+/// The first attempt as it would be. It is not signed for the caller to see: a key to the API must not be a way to
+/// sign what it likes.
+pub(crate) fn preview(
+    target: &Target,
+    content: &EventContent,
+    event: EventId,
+    wall: Timestamp,
+) -> Result<Preview, String> {
+    let unusable = |why: &String| format!("the destination's settings cannot be used: {why}");
+    let ready = target.ready.as_ref().map_err(unusable)?;
+    let mut request = build(ready, content, event, 1, wall);
+    for (name, value) in request.headers_mut() {
+        if name.as_str().contains("signature") {
+            *value = redacted();
+        }
+    }
+    let headers = shown(request.headers(), usize::MAX);
+    Ok(Preview { url: ready.url.whole.to_string(), headers, body: content.body.clone() })
+}
+
+fn redacted() -> HeaderValue {
+    let mut value = HeaderValue::from_static("");
+    value.set_sensitive(true);
+    value
+}

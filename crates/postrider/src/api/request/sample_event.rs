@@ -1,0 +1,20 @@
+//! What trying an event on the routes takes.
+
+use super::NewRoute;
+use std::collections::HashMap;
+use utoipa::ToSchema;
+
+/// An event to try. Nothing of it is stored or sent.
+#[derive(ToSchema)]
+pub(crate) struct SampleEvent {
+    /// As if it came by this source; by none when absent.
+    source_id: Option<String>,
+    #[schema(example = "payment.failed")]
+    event_type: Option<String>,
+    headers: Option<HashMap<String, String>>,
+    /// A text is the body as it is; anything else is written as JSON.
+    #[schema(value_type = Option<serde_json::Value>)]
+    payload: Option<()>,
+    /// A route that is not made. It is judged alone, as if there were no other.
+    route: Option<NewRoute>,
+}
