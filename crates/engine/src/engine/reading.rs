@@ -6,8 +6,11 @@ use crate::replay::Replays;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::time::Timestamp;
 use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError};
 use std::sync::Arc;
+
+const MS_PER_DAY: u64 = 24 * 3600 * 1000;
 
 impl Engine {
     /// What was given up on.
@@ -21,8 +24,9 @@ impl Engine {
     }
 
     /// Events of an account, newest first.
-    pub async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
+    pub async fn events(&self, mut query: EventQuery) -> Result<EventPage, StoreError> {
         let activity = self.activity().await;
+        query.filter.since = query.filter.since.max(self.shown_since(query.account));
         let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
         let delivering = wanted.status == Some(EventStatus::Of(DeliveryStatus::Delivering));
@@ -62,10 +66,19 @@ impl Engine {
         Ok(page)
     }
 
+    /// An account may have its events shown for less time than they are kept.
+    fn shown_since(&self, account: AccountId) -> Option<Timestamp> {
+        let days = self.catalog().account(account)?.retention_days?;
+        let ms = u64::from(days) * MS_PER_DAY;
+        Some(Timestamp::from_unix_ms(self.clock.now().unix_ms().saturating_sub(ms)))
+    }
+
     /// One event with all that became of it.
     pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         let activity = self.activity().await;
+        let since = self.shown_since(account);
         let mut found = self.store.event(account, event).await?;
+        found = found.filter(|event| since.is_none_or(|since| event.content.received_at >= since));
         if let Some(event) = &mut found {
             overlay(event, &activity);
         }

@@ -7,6 +7,7 @@ mod switched_store;
 mod tls_receiver;
 mod wait;
 
+mod account_retention;
 mod addresses;
 mod answers;
 mod changes;

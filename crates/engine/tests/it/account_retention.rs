@@ -1,0 +1,44 @@
+//! An account whose events are shown for less time than they are kept.
+
+use crate::gateway::{Setup, change};
+use postrider_core::id::EventId;
+use postrider_core::time::Timestamp;
+use postrider_store::{
+    Account, Batch, Change, EventContent, EventFilter, EventQuery, MemoryStore, NewEvent, Store,
+};
+use std::sync::Arc;
+
+const DAY_MS: u64 = 24 * 3600 * 1000;
+
+#[tokio::test]
+async fn events_older_than_an_accounts_retention_are_not_shown() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let gateway = Setup { store: Arc::clone(&store), ..Setup::default() }.start().await;
+    let (engine, id) = (&gateway.engine, gateway.source.account);
+    let new = gateway.accept("new").await;
+    let received_at = Timestamp::from_unix_ms(engine.clock().now().unix_ms() - 2 * DAY_MS);
+    let content = Arc::new(EventContent { received_at, ..gateway.detail(new).await.content });
+    let old = EventId::from_u64(1);
+    let event = NewEvent {
+        id: old,
+        external_id: None,
+        content,
+        replay_of: None,
+        idempotency: None,
+        deliveries: Vec::new(),
+    };
+    store.commit(Arc::new(Batch { events: vec![event], ..Batch::default() })).await.unwrap();
+    let shown = async || {
+        let query =
+            EventQuery { account: id, filter: EventFilter::default(), after: None, limit: 10, offset: 0 };
+        let page = engine.events(query).await.unwrap();
+        let read = engine.event(id, old).await.unwrap().is_some();
+        (page.items.iter().map(|event| event.id).collect::<Vec<_>>(), page.total, read)
+    };
+    assert_eq!(shown().await, (vec![new, old], 2, true));
+    for (days, expected) in [(3, (vec![new, old], 2, true)), (1, (vec![new], 1, false))] {
+        let account = engine.catalog().account(id).cloned().unwrap();
+        change(engine, vec![Change::PutAccount(Account { retention_days: Some(days), ..account })]).await;
+        assert_eq!(shown().await, expected, "{days} days");
+    }
+}
