@@ -139,6 +139,12 @@ pub const STATS_DAYS_MAX: u64 = 90;
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.
 pub const COMMIT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Events in one batch: they go into one commit.
+pub const BATCH_LINES_MAX: usize = COMMIT_EVENTS_MAX;
+/// Greatest body of a batch.
+pub const BATCH_BYTES_MAX: usize = COMMIT_BYTES_MAX;
+/// Batches waiting for a commit before further ones are refused.
+pub const BATCHES_WAITING_MAX: usize = 8;
 /// Events waiting for a commit before ingest is refused.
 pub const INGEST_WAITING_MAX: usize = 8192;
 

@@ -22,6 +22,8 @@ pub struct Arrival {
     pub event_type: Option<EventType>,
     /// The sender's own id of it, by which a repetition is recognised.
     pub external_id: Option<String>,
+    /// What that id is unique within, if that is less than all that comes by the same way.
+    pub external_scope: Option<String>,
     /// Headers as they came, by [`storable_headers`].
     pub headers: Headers,
     /// The bytes as they came.
@@ -134,7 +136,11 @@ pub(crate) fn idempotency(arrival: &Arrival) -> Option<Idempotency> {
     let key = arrival.external_id.as_ref()?;
     let event_type = arrival.event_type.as_ref().map_or("", |known| known.as_str());
     Some(Idempotency {
-        key_hash: short_hash(&[key.as_bytes()]),
+        key_hash: match &arrival.external_scope {
+            None => short_hash(&[key.as_bytes()]),
+            // No scope has a line break in it, so no two pairs are the same text.
+            Some(scope) => short_hash(&[scope.as_bytes(), b"\n", key.as_bytes()]),
+        },
         body_hash: short_hash(&[event_type.as_bytes(), b"\n", &arrival.body]),
     })
 }
@@ -200,6 +206,7 @@ mod tests {
         let arrival = |body: &'static str, event_type: Option<&str>| Arrival {
             event_type: event_type.map(|text| EventType::parse(text).unwrap()),
             external_id: Some("k".into()),
+            external_scope: None,
             headers: Headers::default(),
             body: Bytes::from_static(body.as_bytes()),
             window: SendWindow::default(),
@@ -209,5 +216,23 @@ mod tests {
         assert_eq!(bound("a", None), bound("a", None));
         assert_ne!(bound("a", None).body_hash, bound("b", None).body_hash);
         assert_ne!(bound("a", None).body_hash, bound("a", Some("t")).body_hash);
+    }
+
+    #[test]
+    fn a_key_is_known_within_its_scope() {
+        let arrival = |scope: Option<&str>, id: &str| Arrival {
+            event_type: None,
+            external_id: Some(id.into()),
+            external_scope: scope.map(Into::into),
+            headers: Headers::default(),
+            body: Bytes::new(),
+            window: SendWindow::default(),
+            priority: None,
+        };
+        let hash = |scope, id| idempotency(&arrival(scope, id)).unwrap().key_hash;
+        assert_eq!(hash(Some("/shop"), "1"), hash(Some("/shop"), "1"));
+        assert_ne!(hash(Some("/shop"), "1"), hash(Some("/store"), "1"));
+        assert_ne!(hash(Some("/shop"), "1"), hash(None, "1"));
+        assert_ne!(hash(Some("/sho"), "p1"), hash(Some("/shop"), "1"));
     }
 }

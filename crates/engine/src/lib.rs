@@ -32,7 +32,10 @@ pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
-pub use engine::{Activity, ChangeError, Engine, EngineOptions, Fault, StopReport};
+pub use engine::{
+    Activity, ChangeError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions, Fault, Standing,
+    StopReport,
+};
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};

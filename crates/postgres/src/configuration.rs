@@ -10,8 +10,14 @@ use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteI
 use postrider_store::codec::{Document, Edit, Kind, edits};
 use postrider_store::{Change, Configuration, News, Shards, StoreError};
 
-/// Stands for a version before the engine has read the configuration.
-pub(crate) const NOT_READ: i64 = -1;
+/// What of the configuration is known here.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The version that the engine knows or is told; `None` before it has read the configuration.
+    version: Option<i64>,
+    /// The last one that was in the news.
+    told: u64,
+}
 
 /// Held from the beginning of a change to its end, by whichever node makes it.
 const CHANGE_LOCK: i64 = 0x706f_7374_636f_6e66;
@@ -20,16 +26,16 @@ const CHANGE_LOCK: i64 = 0x706f_7374_636f_6e66;
 pub(crate) async fn begin(database: &Database) -> Result<u64, QueryError> {
     let client = database.client().await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&CHANGE_LOCK]).await?;
-    let version = tell_newer(database, &client).await;
+    let told = tell_newer(database, &client).await;
     // A change that was begun before and never made gives its lock back here.
     let mut changing = database.changing.lock().await;
     if let Some(forgotten) = changing.take() {
         end(forgotten).await;
     }
-    match version {
-        Ok(version) => {
+    match told {
+        Ok(told) => {
             *changing = Some(client);
-            Ok(uint(version))
+            Ok(told)
         }
         Err(error) => {
             end(client).await;
@@ -72,7 +78,7 @@ async fn write_all(database: &Database, client: &mut Object, changes: &[Change])
     }
     change.commit().await?;
     // Its own change is no news to this node: with the lock held, it has heard of all before it.
-    *database.configuration_version.lock().await = version;
+    database.known.lock().await.version = Some(version);
     Ok(())
 }
 
@@ -103,7 +109,7 @@ pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, St
     let client = database.client().await?;
     // Before the rows: what is changed in between is read again as news.
     let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
-    *database.configuration_version.lock().await = column(&version, 0)?;
+    database.known.lock().await.version = Some(column(&version, 0)?);
     let mut configuration = Configuration {
         circuits: circuits(&client).await?,
         id_floor: id_floor(&client).await?,
@@ -122,18 +128,19 @@ pub(crate) async fn read(database: &Database) -> Result<Result<Configuration, St
     Ok(Ok(configuration))
 }
 
-/// Tells what other nodes have changed since this one looked last; gives the version that is told.
-pub(crate) async fn tell_newer(database: &Database, client: &impl GenericClient) -> Result<i64, QueryError> {
+/// Tells what other nodes have changed since this one looked last; gives the version that was told last.
+pub(crate) async fn tell_newer(database: &Database, client: &impl GenericClient) -> Result<u64, QueryError> {
     // Held until it is told, so that news of changes are in their order.
-    let mut known = database.configuration_version.lock().await;
+    let mut known = database.known.lock().await;
+    let Some(since) = known.version else { return Ok(known.told) };
     let version = client.query_one("SELECT configuration_version FROM cluster", &[]).await?;
     let version: i64 = column(&version, 0)?;
-    if version == *known || *known == NOT_READ {
-        return Ok(*known);
+    if version == since {
+        return Ok(known.told);
     }
     let rows = "SELECT kind, id, document FROM configuration WHERE version > $1 AND version <= $2 ORDER BY version, id";
     let mut changes = Vec::new();
-    for row in client.query(rows, &[&*known, &version]).await? {
+    for row in client.query(rows, &[&since, &version]).await? {
         let kind = Kind::from_word(column(&row, 0)?).ok_or(QueryError::Corrupt("a kind of configuration"))?;
         let id = uint(column(&row, 1)?);
         changes.push(match column::<Option<String>>(&row, 2)? {
@@ -142,10 +149,10 @@ pub(crate) async fn tell_newer(database: &Database, client: &impl GenericClient)
                 .map_err(|_| QueryError::Corrupt("a document"))?,
         });
     }
-    *known = version;
+    *known = Known { version: Some(version), told: uint(version) };
     // An engine that is gone needs to hear nothing.
-    let _ = database.news.send(News::Configured(uint(version), changes)).await;
-    Ok(version)
+    let _ = database.news.send(News::Configured(known.told, changes)).await;
+    Ok(known.told)
 }
 
 fn deletion(kind: Kind, id: u64) -> Change {

@@ -1,5 +1,6 @@
 //! Connections, and the thread that speaks to the server: whoever calls the store waits, whatever runtime it has.
 
+use crate::configuration::Known;
 use crate::error::QueryError;
 use crate::members::Membership;
 use crate::notice::Notice;
@@ -23,8 +24,7 @@ pub(crate) struct Database {
     pub(crate) notice: Notice,
     /// The shards that are told to the engine to be its own, a bit each.
     pub(crate) own: AtomicU64,
-    /// Of the configuration that the engine knows; below zero before it has read it.
-    pub(crate) configuration_version: Mutex<i64>,
+    pub(crate) known: Mutex<Known>,
     /// What the engine is to hear.
     pub(crate) news: mpsc::Sender<News>,
     /// The connection that holds the lock of a change that was begun.

@@ -57,6 +57,9 @@ async fn filtered(client: &impl GenericClient, query: &EventQuery) -> Result<Eve
         let rows = newest(client, query, least..=most, STEP, 0).await?;
         let last_rows = rows.len() < STEP;
         for facts in rows {
+            if scan.is_full() {
+                return Ok(scan.page());
+            }
             if scan.is_spent() {
                 return Ok(scan.cut());
             }

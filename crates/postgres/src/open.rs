@@ -7,7 +7,7 @@ use crate::news::Tending;
 use crate::notice::{self, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
-use crate::{PostgresOptions, PostgresStore, configuration, keys, partitions, tls};
+use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
@@ -68,7 +68,6 @@ async fn join(
     drop(client);
     let membership = Membership::new(identity);
     let (notice, own) = (Notice::default(), AtomicU64::new(0));
-    let configuration_version = Mutex::new(configuration::NOT_READ);
     let (sender, news) = mpsc::channel(NEWS_MAX);
     let database = Arc::new(Database {
         pool,
@@ -78,7 +77,7 @@ async fn join(
         tls,
         notice,
         own,
-        configuration_version,
+        known: Mutex::default(),
         news: sender,
         changing: Mutex::new(None),
     });

@@ -84,16 +84,18 @@ fn filtered(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPa
             continue;
         }
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        if look_through(segment, query, ids, &mut scan)? == Looked::BrokeOff {
-            return Ok(scan.cut());
+        match look_through(segment, query, ids, &mut scan)? {
+            Looked::AtAll => {}
+            Looked::AtEnough => break,
+            Looked::BrokeOff => return Ok(scan.cut()),
         }
     }
     Ok(scan.page())
 }
 
-#[derive(PartialEq, Eq)]
 enum Looked {
     AtAll,
+    AtEnough,
     BrokeOff,
 }
 
@@ -107,6 +109,9 @@ fn look_through(
         let rows = newest(segment, query, (least, most), STEP, 0)?;
         let last_rows = rows.len() < STEP;
         for facts in rows {
+            if scan.is_full() {
+                return Ok(Looked::AtEnough);
+            }
             if scan.is_spent() {
                 return Ok(Looked::BrokeOff);
             }

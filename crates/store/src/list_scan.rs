@@ -34,10 +34,15 @@ impl<'q> ListScan<'q> {
         ListScan { query, page: EventPage::default(), more: false, last: None, bytes_left: SCAN_BYTES_MAX }
     }
 
-    /// Whether enough was looked at. A search for a text ends with its page, since it reads bodies.
+    /// Whether the page has all it needs. A search for a text ends with its page, since it reads bodies; so does one
+    /// that goes on from a cursor, since nobody asks it for a total.
+    pub fn is_full(&self) -> bool {
+        self.more && (self.query.filter.text.is_some() || self.query.after.is_some())
+    }
+
+    /// Whether no more may be looked at.
     pub fn is_spent(&self) -> bool {
-        let searched = self.query.filter.text.is_some() && (self.more || self.bytes_left == 0);
-        searched || self.page.scanned >= SCAN_EVENTS_MAX as u64
+        self.bytes_left == 0 || self.page.scanned >= SCAN_EVENTS_MAX as u64
     }
 
     /// A body of so many bytes was searched.

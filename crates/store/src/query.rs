@@ -34,7 +34,7 @@ pub enum EventStatus {
 pub struct EventPage {
     /// The events.
     pub items: Vec<EventDetail>,
-    /// How many match: in all; with a filter, of what was looked through, which begins behind `after`.
+    /// How many match: in all; with a filter, of what was looked through. A look from `after` on ends with its page.
     pub total: u64,
     /// Where the next page begins; `None` when there is none.
     pub next: Option<EventId>,

@@ -92,6 +92,7 @@ enum Turn {
 
 pub(crate) struct Inboxes {
     pub(crate) drafts: mpsc::Receiver<Draft>,
+    pub(crate) batches: mpsc::Receiver<Vec<Draft>>,
     pub(crate) reports: mpsc::Receiver<AttemptReport>,
     pub(crate) control: mpsc::Receiver<Control>,
 }
@@ -187,6 +188,10 @@ impl Dispatcher {
                 }
                 taken = inboxes.drafts.recv_many(&mut drafts, COMMIT_EVENTS_MAX), if self.commits.has_room() => {
                     Turn::Taken(taken)
+                }
+                Some(batch) = inboxes.batches.recv(), if self.commits.has_room() => {
+                    drafts.extend(batch);
+                    Turn::Taken(1)
                 }
                 Some(done) = self.work.next(), if !self.work.is_empty() => Turn::Done(done),
                 taken = inboxes.control.recv_many(&mut told, CONTROL_MAX) => Turn::Taken(taken),

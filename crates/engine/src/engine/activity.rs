@@ -1,5 +1,6 @@
 //! What is going on right now, as the scheduler sees it.
 
+use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::{Counters, Depth, DestinationView, Scheduler};
@@ -11,6 +12,8 @@ use std::time::Duration;
 pub struct Activity {
     /// Deliveries in flight.
     pub in_flight: IdSet<DeliveryId>,
+    /// The same as the scheduler has them.
+    pub in_flight_tickets: Vec<Ticket>,
     /// Their events.
     pub in_flight_events: IdSet<EventId>,
     /// Owed in all.
@@ -27,6 +30,7 @@ impl Activity {
     pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
         Activity {
             in_flight: scheduler.in_flight().map(|ticket| ticket.delivery).collect(),
+            in_flight_tickets: scheduler.in_flight().copied().collect(),
             in_flight_events: scheduler.in_flight().map(|ticket| ticket.event).collect(),
             pending: scheduler.pending(),
             longest_wait: scheduler.longest_wait(now),

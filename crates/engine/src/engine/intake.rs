@@ -9,6 +9,9 @@ use postrider_store::{Origin, SendWindow, Source};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
+/// Events of a batch that are matched with routes before others on the thread have their turn.
+const ROUTED_AT_ONCE: usize = 32;
+
 impl Engine {
     /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
@@ -45,6 +48,47 @@ impl Engine {
         let (reply, answer) = Reply::channel();
         let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
         self.submit(draft, answer).await
+    }
+
+    /// Takes many such events in with one commit, and gives what became of each in their order. An error is of all:
+    /// then none of them is on disk.
+    pub async fn send_all(
+        &self,
+        account: AccountId,
+        key: Option<ApiKeyId>,
+        arrivals: Vec<Arrival>,
+    ) -> Result<Vec<Result<Accepted, IngestError>>, IngestError> {
+        if arrivals.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.admit(account)?;
+        let now = self.clock.now();
+        let (mut drafts, mut replies) = (Vec::with_capacity(arrivals.len()), Vec::new());
+        for (index, arrival) in arrivals.into_iter().enumerate() {
+            // The thread has others to serve.
+            if index % ROUTED_AT_ONCE == ROUTED_AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
+            replies.push(self.owed(account, None, &arrival).map(|owed| {
+                let (reply, answer) = Reply::channel();
+                drafts.push(ingest::draft(account, Origin::Api(key), arrival, owed, now, reply));
+                answer
+            }));
+        }
+        if !drafts.is_empty() {
+            self.batches.try_send(drafts).map_err(|refused| not_taken(&refused))?;
+        }
+        let mut answers = Vec::with_capacity(replies.len());
+        for reply in replies {
+            answers.push(match reply {
+                Err(of_this) => Err(of_this),
+                Ok(answer) => match answer.await.unwrap_or(Err(IngestError::Unavailable)) {
+                    answer @ (Ok(_) | Err(IngestError::Conflict(_))) => answer,
+                    Err(of_all) => return Err(of_all),
+                },
+            });
+        }
+        Ok(answers)
     }
 
     /// Takes an event of the past in again, for the routes of today and to be sent at once. `None` when there is no
@@ -111,10 +155,14 @@ impl Engine {
 
     async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
         self.admit(draft.content.account)?;
-        self.drafts.try_send(draft).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
-            mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
-        })?;
+        self.drafts.try_send(draft).map_err(|refused| not_taken(&refused))?;
         answer.await.unwrap_or(Err(IngestError::Unavailable))
+    }
+}
+
+fn not_taken<T>(refused: &mpsc::error::TrySendError<T>) -> IngestError {
+    match refused {
+        mpsc::error::TrySendError::Full(_) => IngestError::Overloaded,
+        mpsc::error::TrySendError::Closed(_) => IngestError::Stopping,
     }
 }

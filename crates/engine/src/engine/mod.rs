@@ -2,10 +2,12 @@
 
 mod activity;
 mod changes;
+mod deliveries;
 mod fault;
 mod intake;
 mod ownership;
 mod reading;
+mod standing;
 mod start;
 
 use crate::admission::{Admission, BacklogLimits};
@@ -18,6 +20,7 @@ use crate::replay::Replays;
 use crate::send::Connector;
 pub use activity::Activity;
 use changes::told;
+pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
 use postrider_core::id::{AccountId, IdGenerator};
@@ -25,6 +28,7 @@ use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
+pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
@@ -97,6 +101,8 @@ pub struct Engine {
     clock: Clock,
     ids: Ids,
     drafts: mpsc::Sender<Draft>,
+    /// Those of a batch come together and go into one commit.
+    batches: mpsc::Sender<Vec<Draft>>,
     control: mpsc::Sender<Control>,
     disk_full: Arc<AtomicBool>,
     stopping: AtomicBool,

@@ -4,7 +4,7 @@ use super::{Activity, Engine};
 use crate::dead_letters::DeadLetters;
 use crate::replay::Replays;
 use postrider_core::delivery::DeliveryStatus;
-use postrider_core::id::{AccountId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError};
@@ -39,7 +39,11 @@ impl Engine {
         Ok(page)
     }
 
-    async fn delivering(&self, query: EventQuery, activity: &Activity) -> Result<EventPage, StoreError> {
+    pub(super) async fn delivering(
+        &self,
+        query: EventQuery,
+        activity: &Activity,
+    ) -> Result<EventPage, StoreError> {
         let mut events: Vec<EventId> = activity.in_flight_events.iter().copied().collect();
         events.sort_unstable_by(|a, b| b.cmp(a));
         let mut page = EventPage::default();
@@ -84,9 +88,23 @@ impl Engine {
         }
         Ok(found)
     }
+
+    /// The event of a delivery with all that became of it.
+    pub async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError> {
+        let activity = self.activity().await;
+        let mut found = self.store.event_of(account, delivery).await?;
+        if let Some(event) = &mut found {
+            overlay(event, &activity);
+        }
+        Ok(found)
+    }
 }
 
-fn overlay(event: &mut EventDetail, activity: &Activity) {
+pub(super) fn overlay(event: &mut EventDetail, activity: &Activity) {
     for delivery in &mut event.deliveries {
         if activity.in_flight.contains(&delivery.id) {
             delivery.status = DeliveryStatus::Delivering;

@@ -8,11 +8,12 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
+use crate::ingest::Draft;
 use crate::maintenance;
 use crate::replay::Replays;
-use crate::send::{Connector, SendWorker};
+use crate::send::{AttemptReport, Connector, SendWorker};
 use postrider_core::id::IdGenerator;
-use postrider_core::limits::INGEST_WAITING_MAX;
+use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -37,9 +38,7 @@ impl Engine {
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
         let slots = options.slots as usize;
-        let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
-        let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
-        let (reports, reports_inbox) = mpsc::channel(slots);
+        let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let admission = Arc::new(Admission::new(options.backlog));
@@ -56,7 +55,6 @@ impl Engine {
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let inboxes = Inboxes { drafts: drafts_inbox, reports: reports_inbox, control: control_inbox };
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -74,6 +72,7 @@ impl Engine {
             clock,
             ids,
             drafts,
+            batches,
             control,
             disk_full,
             stopping: AtomicBool::new(false),
@@ -115,6 +114,28 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
     let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
     let circuits = configuration.circuits.clone();
     Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
+}
+
+/// The ways in to the dispatcher.
+struct Ways {
+    drafts: mpsc::Sender<Draft>,
+    batches: mpsc::Sender<Vec<Draft>>,
+    control: mpsc::Sender<Control>,
+    reports: mpsc::Sender<AttemptReport>,
+}
+
+fn ways(slots: usize) -> (Ways, Inboxes) {
+    let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
+    let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
+    let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
+    let (reports, reports_inbox) = mpsc::channel(slots);
+    let inboxes = Inboxes {
+        drafts: drafts_inbox,
+        batches: batches_inbox,
+        reports: reports_inbox,
+        control: control_inbox,
+    };
+    (Ways { drafts, batches, control, reports }, inboxes)
 }
 
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {

@@ -85,6 +85,7 @@ pub(crate) fn arrival(body: impl Into<Bytes>) -> Arrival {
     Arrival {
         event_type: None,
         external_id: None,
+        external_scope: None,
         headers: Default::default(),
         body: body.into(),
         window: Default::default(),

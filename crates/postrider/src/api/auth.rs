@@ -7,7 +7,7 @@ use crate::serve::admin_key::hash;
 use axum::extract::{FromRequestParts, MatchedPath};
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use postrider_core::id::AccountId;
+use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_store::Scope;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -17,6 +17,8 @@ use subtle::ConstantTimeEq;
 pub(crate) struct Caller {
     pub(crate) account: AccountId,
     pub(crate) scope: Scope,
+    /// Which key it showed; `None` for the gateway's own.
+    pub(crate) key: Option<ApiKeyId>,
 }
 
 impl Caller {
@@ -74,14 +76,14 @@ fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
 /// A key that is unknown, revoked or expired is told the same.
 fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
     if bool::from(hash.ct_eq(&app.admin_hash)) {
-        return Ok(Caller { account: app.first.account, scope: Scope::Admin });
+        return Ok(Caller { account: app.first.account, scope: Scope::Admin, key: None });
     }
     let now = app.engine.clock().now();
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
     let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
     known.note_use(now);
     app.rates.pass(known.key.id.as_u64(), known.key.rate_limit, now)?;
-    Ok(Caller { account: known.key.account, scope: known.key.scope })
+    Ok(Caller { account: known.key.account, scope: known.key.scope, key: Some(known.key.id) })
 }
 
 fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiError> {

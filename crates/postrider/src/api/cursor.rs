@@ -16,6 +16,7 @@ pub(crate) enum List {
     Events,
     DeadLetters,
     Replays,
+    Deliveries,
 }
 
 impl List {

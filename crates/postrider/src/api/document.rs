@@ -29,6 +29,9 @@ use utoipa::{Modify, OpenApi};
         (name = "routes", description = "Which events of which source go to which destination."),
         (name = "event types", description = "What events of a type must look like."),
         (name = "events", description = "What came in, and what became of it."),
+        (name = "outbound events", description = "What the account itself sends."),
+        (name = "deliveries", description = "Events owed to destinations, one by one."),
+        (name = "stats", description = "What was counted."),
         (name = "dead letters", description = "What was given up on."),
         (name = "replays", description = "Jobs that send dead letters again."),
         (name = "gateway", description = "The gateway itself."),
@@ -79,7 +82,8 @@ fn refer(schema: &mut Value, objects: &Map<String, Value>) {
 }
 
 fn put(schema: &mut Value, objects: &Map<String, Value>) {
-    match objects.iter().find(|(_, known)| known["properties"].is_object() && *known == schema) {
+    let named = |known: &Value| known["properties"].is_object() || known["oneOf"].is_array();
+    match objects.iter().find(|(_, known)| named(known) && *known == schema) {
         Some((name, _)) => *schema = json!({ "$ref": format!("#/components/schemas/{name}") }),
         None => refer(schema, objects),
     }

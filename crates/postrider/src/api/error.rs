@@ -195,22 +195,24 @@ const fn setting(limit: Limit) -> &'static str {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = Refusal {
-            error: self.sentence,
-            code: self.code,
-            docs: format!("{CODES_EXPLAINED}#{}", self.code),
-            field: self.field,
-            limit: self.limit.map(setting),
-        };
-        let mut response = view::json(self.status, &body);
+        let (status, retry_after_seconds) = (self.status, self.retry_after_seconds);
+        let mut response = view::json(status, &Refusal::from(self));
         let headers = response.headers_mut();
-        if let Some(seconds) = self.retry_after_seconds {
+        if let Some(seconds) = retry_after_seconds {
             headers.insert(RETRY_AFTER, seconds.into());
         }
-        if self.status == StatusCode::UNAUTHORIZED {
+        if status == StatusCode::UNAUTHORIZED {
             headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+impl From<ApiError> for Refusal {
+    fn from(refused: ApiError) -> Self {
+        let ApiError { sentence, code, field, limit, .. } = refused;
+        let docs = format!("{CODES_EXPLAINED}#{code}");
+        Refusal { error: sentence, code, docs, field, limit: limit.map(setting) }
     }
 }
 

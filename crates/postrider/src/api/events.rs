@@ -3,16 +3,17 @@
 use super::auth::Caller;
 use super::cursor::{self, List};
 use super::error::ApiError;
+use super::event_filter;
 use super::fields::Segment;
 use super::refusal::{Conflict, Keyed, Overloaded, Queried, Stored};
 use super::view::Data;
-use super::view::word::{Direction, EventStatus as EventStatusWord};
-use super::{Shared, view};
+use super::view::word::{Direction as DirectionWord, EventStatus as EventStatusWord};
+use super::{App, Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use postrider_core::id::{EventId, SourceId};
-use postrider_store::{EventFilter, EventQuery, EventStatus};
+use postrider_core::id::EventId;
+use postrider_store::{Direction, EventDetail, EventFilter, EventQuery, EventStatus};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -21,35 +22,43 @@ const OFFSET_MAX: usize = 1_000_000;
 
 pub(crate) type Parameters = Query<HashMap<String, String>>;
 
+/// Which events a list is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// All of them.
+    Any,
+    /// Those that were sent through the API.
+    Outbound,
+}
+
 /// List events
 ///
-/// Newest first. A list with a filter looks at the newest 20,000 events.
+/// Newest first. With a filter, so many events are looked through at a time; `truncated` says when there are older
+/// ones, and `next_cursor` goes on with them.
 #[utoipa::path(
     get, path = "/v1/events", operation_id = "list_events", tag = "events",
     params(
-        ("source_id" = Option<String>, Query, description = "Of this source."),
         ("status" = Option<EventStatusWord>, Query, description = "With this status."),
-        ("direction" = Option<Direction>, Query, description = "Which way they go."),
+        ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
+        ("source_id" = Option<String>, Query, description = "Of this source."),
+        ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
+        ("direction" = Option<DirectionWord>, Query, description = "Which way they go."),
+        ("external_event_id" = Option<String>, Query, description = "Named so by the sender."),
+        ("text" = Option<String>, Query, description = "With this text in the body."),
+        ("since" = Option<String>, Query, description = "Received then or later."),
+        ("until" = Option<String>, Query, description = "Received before that."),
         ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
         ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000),
         ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before, in place of `offset`.")
     ),
-    responses((status = 200, description = "A page of events.", body = Data<view::Page<view::Event>>), Keyed, Queried, Stored)
+    responses((status = 200, description = "A page of events.", body = Data<view::EventPage>), Keyed, Queried, Stored)
 )]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let query = query(caller, &parameters)?;
-    let is_counted = query.after.is_none();
-    let page = app.engine.events(query).await?;
-    let shown = view::Page::<view::Event> {
-        items: page.items.iter().map(view::Event::of).collect(),
-        total: is_counted.then_some(page.total),
-        next_cursor: page.next.map(|last| cursor::text(List::Events, [last.as_u64()])),
-    };
-    Ok(view::data(StatusCode::OK, &shown))
+    answer_list(&app, caller, &parameters, Door::Any).await
 }
 
 /// Get an event with its attempts
@@ -63,9 +72,7 @@ pub(crate) async fn get(
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
-    let event = app.engine.event(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
-    let attempts = event.attempts.iter().map(view::Attempt::of).collect();
-    Ok(view::data(StatusCode::OK, &view::EventDetail { event: view::Event::of(&event), attempts }))
+    Ok(answer_one(&app.engine.event(caller.account, parse(&id)?).await?.ok_or_else(not_found)?))
 }
 
 /// Replay an event
@@ -81,7 +88,34 @@ pub(crate) async fn replay(
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
-    let id = parse(&id)?;
+    answer_replay(&app, caller, parse(&id)?).await
+}
+
+pub(crate) async fn answer_list(
+    app: &App,
+    caller: Caller,
+    parameters: &HashMap<String, String>,
+    door: Door,
+) -> Result<Response, ApiError> {
+    let query = query(caller, parameters, door)?;
+    let (filtered, counted) = (!query.filter.is_empty(), query.after.is_none());
+    let page = app.engine.events(query).await?;
+    let shown = view::EventPage {
+        items: page.items.iter().map(view::Event::of).collect(),
+        total: counted.then_some(page.total),
+        next_cursor: page.next.map(|last| cursor::text(List::Events, [last.as_u64()])),
+        scanned: filtered.then_some(page.scanned),
+        truncated: filtered.then_some(page.cut),
+    };
+    Ok(view::data(StatusCode::OK, &shown))
+}
+
+pub(crate) fn answer_one(event: &EventDetail) -> Response {
+    let attempts = event.attempts.iter().map(view::Attempt::of).collect();
+    view::data(StatusCode::OK, &view::EventDetail { event: view::Event::of(event), attempts })
+}
+
+pub(crate) async fn answer_replay(app: &App, caller: Caller, id: EventId) -> Result<Response, ApiError> {
     let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;
     let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
     let answer = view::EventReplay {
@@ -92,19 +126,13 @@ pub(crate) async fn replay(
     Ok(view::data(StatusCode::ACCEPTED, &answer))
 }
 
-const PARAMETERS: [&str; 6] = ["source_id", "status", "direction", "limit", "offset", "cursor"];
-
-fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQuery, ApiError> {
-    only_parameters(parameters, &PARAMETERS)?;
-    // Events outlive their source, so one that is deleted may still be asked for.
-    let source = parameters.get("source_id").map(|text| SourceId::parse(text)).transpose();
-    let source = source.map_err(|_| ApiError::field("source_id", "must be the id of a source, src_…"))?;
-    let status = parameters.get("status").map(|text| status(text)).transpose()?.flatten();
-    let direction = parameters.get("direction").map(|text| {
-        let way = postrider_store::Direction::from_word(text);
-        way.ok_or_else(|| ApiError::field("direction", "must be inbound or outbound"))
-    });
-    let direction = direction.transpose()?;
+fn query(caller: Caller, parameters: &HashMap<String, String>, door: Door) -> Result<EventQuery, ApiError> {
+    only_parameters(parameters, &allowed(door))?;
+    let status = parameters.get("status").map(|text| status(text)).transpose()?;
+    let mut filter = EventFilter { status, ..event_filter::of_query(parameters)? };
+    if door == Door::Outbound {
+        filter.direction = Some(Direction::Outbound);
+    }
     let limit = number(parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let offset = number(parameters, "offset", 0, OFFSET_MAX, 0)?;
     let after = parameters.get("cursor").map(|text| cursor::parse(List::Events, text)).transpose()?;
@@ -112,13 +140,18 @@ fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<EventQu
         return Err(ApiError::field("offset", "does not go with cursor, which has its own place"));
     }
     let after = after.map(|[last]| EventId::from_u64(last));
-    let filter = EventFilter { source, status, direction, ..EventFilter::default() };
     Ok(EventQuery { account: caller.account, filter, after, limit, offset })
 }
 
-fn status(text: &str) -> Result<Option<EventStatus>, ApiError> {
+fn allowed(door: Door) -> Vec<&'static str> {
+    let fixed = |name: &&str| door == Door::Any || !matches!(*name, "source_id" | "direction");
+    let filters = event_filter::PARAMETERS.into_iter().filter(|name| fixed(name));
+    ["status"].into_iter().chain(filters).chain(["limit", "offset", "cursor"]).collect()
+}
+
+fn status(text: &str) -> Result<EventStatus, ApiError> {
     let allowed = "must be accepted, queued, delivering, delivered, retry_scheduled or dead_letter";
-    EventStatus::from_word(text).map(Some).ok_or_else(|| ApiError::field("status", allowed))
+    EventStatus::from_word(text).ok_or_else(|| ApiError::field("status", allowed))
 }
 
 /// Refuses what nobody asked for: a misspelt parameter must not be silently ignored.
@@ -143,10 +176,10 @@ pub(crate) fn number(
     number.ok_or_else(|| ApiError::field(name, format!("must be a whole number from {least} to {most}")))
 }
 
-fn parse(id: &str) -> Result<EventId, ApiError> {
+pub(crate) fn parse(id: &str) -> Result<EventId, ApiError> {
     EventId::parse(id).map_err(|_| not_found())
 }
 
-fn not_found() -> ApiError {
+pub(crate) fn not_found() -> ApiError {
     ApiError::not_found("event")
 }

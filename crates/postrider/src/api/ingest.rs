@@ -5,7 +5,7 @@ use super::event_fields::Came;
 use super::fields::Segment;
 use super::refusal::Ingest;
 use super::view::Data;
-use super::{App, Shared, body, view};
+use super::{App, Shared, body, cloud_event, send_window, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -81,6 +81,8 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
         return Ok(view::json_text(StatusCode::OK, reply));
     }
     let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
+    let window = send_window::of_headers(&head.headers, app.engine.clock().now())?;
+    let arrival = cloud_event::named(Arrival { window, ..arrival }, &head.headers)?;
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))
 }
@@ -122,7 +124,7 @@ fn arrival(
     let own = head.headers.iter().filter(|(name, _)| !is_secret(name));
     let headers = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
     let window = SendWindow::default();
-    Ok(Arrival { event_type, external_id, headers, body, window, priority: None })
+    Ok(Arrival { event_type, external_id, external_scope: None, headers, body, window, priority: None })
 }
 
 /// Written out by hand: it is the one answer that is given tens of thousands of times a second.

@@ -6,20 +6,24 @@ mod api_keys;
 mod auth;
 mod body;
 mod brand_settings;
+mod cloud_event;
 mod cursor;
 mod dead_letters;
+mod deliveries;
 mod destinations;
 mod docs;
 pub(crate) mod document;
 mod entity_tag;
 mod error;
 mod event_fields;
+mod event_filter;
 mod event_types;
 mod events;
 mod export;
 mod fields;
 mod health;
 mod ingest;
+mod outbound;
 mod paging;
 mod portal_sessions;
 mod provider_presets;
@@ -29,7 +33,9 @@ mod replays;
 mod request;
 mod route_test;
 mod routes;
+mod send_window;
 mod sources;
+mod stats;
 mod verification;
 mod view;
 mod webhooks;
@@ -127,6 +133,14 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))
+        .routes(routes!(outbound::list, outbound::create))
+        .routes(routes!(outbound::get))
+        .routes(routes!(outbound::replay))
+        .routes(routes!(outbound::batch::create))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::get))
+        .routes(routes!(stats::account))
+        .routes(routes!(stats::platform))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))

@@ -63,7 +63,9 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let event_type = EventType::parse(&event_type(destination)).ok();
     let body = Bytes::from(order.payload);
     let window = postrider_store::SendWindow::default();
-    let arrival = Arrival { event_type, external_id: None, headers, body, window, priority: None };
+    let external_id = None;
+    let external_scope = None;
+    let arrival = Arrival { event_type, external_id, external_scope, headers, body, window, priority: None };
     Ok(answer(app.engine.ingest_to(&source, destination, arrival).await?))
 }
 

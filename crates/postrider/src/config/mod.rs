@@ -141,7 +141,7 @@ impl Config {
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
-            log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
+            log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
         };

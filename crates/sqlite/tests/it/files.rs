@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const START: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const START: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 3600);
 const LINE: Line =
     Line { destination: DestinationId::from_u64(9), priority: Priority::Normal, lane: Lane::Fresh };
 
-fn open(directory: &Path) -> SqliteStore {
+pub(crate) fn open(directory: &Path) -> SqliteStore {
     try_open(directory).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn try_open(directory: &Path) -> Result<SqliteStore, OpenError> {
     SqliteStore::open(DataDirectory::take(directory)?, vault, SqliteOptions::default())
 }
 
-fn event(id: u64, received_at: Timestamp) -> NewEvent {
+pub(crate) fn event(id: u64, received_at: Timestamp) -> NewEvent {
     NewEvent {
         id: EventId::from_u64(id),
         external_id: None,
@@ -54,12 +54,12 @@ fn event(id: u64, received_at: Timestamp) -> NewEvent {
     }
 }
 
-async fn accept(store: &SqliteStore, event: NewEvent) -> Acceptance {
+pub(crate) async fn accept(store: &SqliteStore, event: NewEvent) -> Acceptance {
     let batch = Arc::new(Batch { events: vec![event], ..Batch::default() });
     store.commit(batch).await.unwrap().events[0]
 }
 
-async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
+pub(crate) async fn deliver(store: &SqliteStore, id: u64, at: Timestamp) {
     end(store, id, at, Next::Delivered).await;
 }
 

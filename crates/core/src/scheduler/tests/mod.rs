@@ -1,6 +1,7 @@
 //! The scheduler, seen through its actions.
 
 mod circuit;
+mod delayed;
 mod limits;
 mod ordered;
 mod overtaken;

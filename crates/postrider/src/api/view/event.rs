@@ -106,6 +106,28 @@ pub(crate) struct EventDetail {
     pub(crate) attempts: Vec<Attempt>,
 }
 
+/// Events, newest first.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct EventPage {
+    pub(crate) items: Vec<Event>,
+    /// How many there are; with a filter, of those looked through. Absent on a page that a cursor was given for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) total: Option<u64>,
+    /// The `cursor` of the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
+    /// With a filter: how many events were looked through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) scanned: Option<u64>,
+    /// With a filter: there are older events that were not looked through; `next_cursor` goes on with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) truncated: Option<bool>,
+}
+
 /// An event that was taken in again.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EventReplay {

@@ -33,6 +33,7 @@ impl World {
             ("state", json!("closed")),
             ("event_type", json!("order.created")),
             ("schema", json!({ "type": "object" })),
+            ("payload", json!("x")),
         ];
         let described = json!({ "event_type": "order.paid", "schema": {} });
         let event_type = api.make("/v1/event-types", &described);

@@ -13,6 +13,8 @@ mod filters;
 mod health;
 mod key_settings;
 mod keys;
+mod looking;
+mod outbound;
 mod paging;
 mod portal;
 mod priorities;

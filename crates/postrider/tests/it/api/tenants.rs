@@ -99,7 +99,7 @@ fn lists_hold_only_what_is_the_tenants_own() {
         assert!(!all.contains(other.as_str()), "{other} is in {all}");
     }
     let by_their_source = ours.api.get(&format!("/v1/events?source_id={}", theirs.source)).data(200);
-    assert_eq!(by_their_source, json!({ "items": [], "total": 0 }));
+    assert_eq!((&by_their_source["items"], &by_their_source["total"]), (&json!([]), &json!(0)));
     assert_eq!(sink.arrivals_at("/ours").len(), 1);
     assert_eq!(sink.arrivals_at("/ours")[0].body, b"ours");
     assert_eq!(sink.arrivals_at("/theirs")[0].body, b"theirs");

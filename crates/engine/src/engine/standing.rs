@@ -1,0 +1,43 @@
+//! What was counted, with what is in flight beside it.
+
+use super::Engine;
+use postrider_core::id::AccountId;
+use postrider_store::{Stats, StoreError};
+
+/// Where an account stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// What was counted.
+    pub stats: Stats,
+    /// Of those that count as queued, how many are in flight.
+    pub delivering_first: i64,
+    /// Of those that count as due again, how many are in flight.
+    pub delivering_again: i64,
+}
+
+impl Engine {
+    /// What an account came to, or all of them together.
+    pub async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
+        self.store.stats(account).await
+    }
+
+    /// Where an account stands.
+    pub async fn standing(&self, account: AccountId) -> Result<Standing, StoreError> {
+        let activity = self.activity().await;
+        let mut standing = Standing {
+            stats: self.store.stats(Some(account)).await?,
+            delivering_first: 0,
+            delivering_again: 0,
+        };
+        let catalog = self.catalog();
+        for ticket in &activity.in_flight_tickets {
+            if catalog.destination(account, ticket.line.destination).is_some() {
+                match ticket.attempts {
+                    0 => standing.delivering_first += 1,
+                    _ => standing.delivering_again += 1,
+                }
+            }
+        }
+        Ok(standing)
+    }
+}

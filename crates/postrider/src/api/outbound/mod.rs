@@ -1,0 +1,127 @@
+//! `/v1/outbound-events`: what the account itself sends, and what became of it.
+
+pub(super) mod batch;
+mod form;
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::events::{self, Parameters};
+use super::fields::Segment;
+use super::refusal::{Body, Conflict, Keyed, Overloaded, Queried, Stored};
+use super::request::NewOutboundEvent;
+use super::view::Data;
+use super::view::word::EventStatus as EventStatusWord;
+use super::{Shared, body, view};
+use axum::extract::{Query, Request, State};
+use axum::response::Response;
+use http::StatusCode;
+use postrider_core::limits::BODY_BYTES_MAX;
+use postrider_engine::Accepted;
+use postrider_store::Direction;
+
+/// A payload grows when it is written as a text in JSON, most often by little.
+const REQUEST_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
+
+/// Send an event
+///
+/// To every destination whose routes take it. Answered only when the event and all that is owed for it are on disk.
+/// A CloudEvent may be sent as it is, structured or binary.
+#[utoipa::path(
+    post, path = "/v1/outbound-events", operation_id = "create_outbound_event", tag = "outbound events",
+    params(
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "Names the event, and a repetition of it, when it has no `external_event_id`.")
+    ),
+    request_body = NewOutboundEvent,
+    responses(
+        (status = 201, description = "It is on disk.", body = Data<view::Ingested>),
+        (status = 200, description = "It was there already.", body = Data<view::Ingested>),
+        Keyed, Body, Conflict, Overloaded, Stored
+    )
+)]
+pub(crate) async fn create(
+    State(app): Shared,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, ApiError> {
+    app.engine.admit(caller.account)?;
+    let (head, incoming) = request.into_parts();
+    let body = body::read(&head.headers, incoming, REQUEST_BYTES_MAX).await?;
+    let arrival = form::of_request(&head.headers, body, app.engine.clock().now())?;
+    let accepted = app.engine.send(caller.account, caller.key, arrival).await?;
+    let status = if accepted.duplicate { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(view::data(status, &shown(accepted)))
+}
+
+fn shown(accepted: Accepted) -> view::Ingested {
+    let waits = !accepted.duplicate && accepted.deliveries > 0;
+    view::Ingested {
+        id: accepted.id.to_string(),
+        status: if waits { "queued" } else { "accepted" },
+        note: accepted.duplicate.then_some("duplicate"),
+    }
+}
+
+/// List outbound events
+///
+/// As the list of events, of those that were sent through the API.
+#[utoipa::path(
+    get, path = "/v1/outbound-events", operation_id = "list_outbound_events", tag = "outbound events",
+    params(
+        ("status" = Option<EventStatusWord>, Query, description = "With this status."),
+        ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
+        ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
+        ("external_event_id" = Option<String>, Query, description = "Named so by the sender."),
+        ("text" = Option<String>, Query, description = "With this text in the body."),
+        ("since" = Option<String>, Query, description = "Received then or later."),
+        ("until" = Option<String>, Query, description = "Received before that."),
+        ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
+        ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before, in place of `offset`.")
+    ),
+    responses((status = 200, description = "A page of events.", body = Data<view::EventPage>), Keyed, Queried, Stored)
+)]
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
+    events::answer_list(&app, caller, &parameters, events::Door::Outbound).await
+}
+
+/// Get an outbound event with its attempts
+#[utoipa::path(
+    get, path = "/v1/outbound-events/{id}", operation_id = "get_outbound_event", tag = "outbound events",
+    params(("id" = String, Path, description = "The id of the event.")),
+    responses((status = 200, description = "The event.", body = Data<view::EventDetail>), Keyed, Stored)
+)]
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+) -> Result<Response, ApiError> {
+    let event = app.engine.event(caller.account, events::parse(&id)?).await?;
+    let event = event.filter(|event| event.content.origin.direction() == Direction::Outbound);
+    Ok(events::answer_one(&event.ok_or_else(events::not_found)?))
+}
+
+/// Replay an outbound event
+///
+/// Takes it in again, for the routes of today.
+#[utoipa::path(
+    post, path = "/v1/outbound-events/{id}/replay", operation_id = "replay_outbound_event", tag = "outbound events",
+    params(("id" = String, Path, description = "The id of the event.")),
+    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Conflict, Overloaded, Stored)
+)]
+pub(crate) async fn replay(
+    State(app): Shared,
+    caller: Caller,
+    Segment(id): Segment,
+) -> Result<Response, ApiError> {
+    let id = events::parse(&id)?;
+    let event = app.engine.event(caller.account, id).await?;
+    event
+        .filter(|event| event.content.origin.direction() == Direction::Outbound)
+        .ok_or_else(events::not_found)?;
+    events::answer_replay(&app, caller, id).await
+}

@@ -1,0 +1,36 @@
+//! `/v1/stats` and `/v1/platform-stats`: what was counted. Nothing is walked for it.
+
+use super::auth::Caller;
+use super::error::ApiError;
+use super::refusal::{Keyed, Stored};
+use super::view::Data;
+use super::{Shared, view};
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+/// Get the account's figures
+///
+/// How many deliveries stand where, and what happened on each of the last 30 days, today last, by UTC.
+#[utoipa::path(
+    get, path = "/v1/stats", operation_id = "get_stats", tag = "stats",
+    responses((status = 200, description = "The figures.", body = Data<view::Stats>), Keyed, Stored)
+)]
+pub(crate) async fn account(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+    let standing = app.engine.standing(caller.account).await?;
+    let today = app.engine.clock().now().day();
+    Ok(view::data(StatusCode::OK, &view::Stats::of(&standing, today)))
+}
+
+/// Get the gateway's figures
+///
+/// Of all accounts with the admin key, else of the caller's account alone.
+#[utoipa::path(
+    get, path = "/v1/platform-stats", operation_id = "get_platform_stats", tag = "stats",
+    responses((status = 200, description = "The figures.", body = Data<view::PlatformStats>), Keyed, Stored)
+)]
+pub(crate) async fn platform(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+    let whose = if caller.is_admin() { None } else { Some(caller.account) };
+    let stats = app.engine.stats(whose).await?;
+    Ok(view::data(StatusCode::OK, &view::PlatformStats::of(&stats.total)))
+}
