@@ -62,7 +62,6 @@ async fn join(
     check_server(&client).await?;
     migrate(&mut client).await?;
     let vault = keys::vault(&client, vault).await?;
-    partitions::make_ahead(&client, wall_clock()).await?;
     let identity = members::join(&mut client, &options.node_name, options.lease).await?;
     let unclean_stop = members::left_unclean(&client).await?;
     drop(client);
@@ -129,8 +128,9 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
     client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
     let migrations = schema::migrations::runner().set_grouped(true).set_abort_missing(true);
     let done = migrations.run_async(&mut ***client).await;
+    let made = if done.is_ok() { partitions::make_ahead(client, wall_clock()).await } else { Ok(()) };
     client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
-    let Err(error) = done else { return Ok(()) };
+    let Err(error) = done else { return Ok(made?) };
     Err(match error.kind() {
         refinery::error::Kind::MissingVersion(_) | refinery::error::Kind::DivergentVersion(..) => {
             OpenError::SchemaNewer

@@ -54,11 +54,16 @@ impl Server {
 
     /// Ends the leases of all nodes of a database now, as time would.
     pub fn end_leases(&self, url: &str) {
-        let socket = self.directory.path().to_str().unwrap();
-        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
         let end = "DO $$ BEGIN IF to_regclass('members') IS NOT NULL THEN
              UPDATE members SET lease_until = '-infinity'; END IF; END $$";
-        self.run("psql", &["-q", "-h", socket, "-U", "postrider", "-d", name, "-c", end]);
+        self.ask(url, end);
+    }
+
+    /// Runs SQL in a database; gives what it answers.
+    pub fn ask(&self, url: &str, sql: &str) -> String {
+        let socket = self.directory.path().to_str().unwrap();
+        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        self.run("psql", &["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sql])
     }
 
     /// PostgreSQL refuses to run as root.
@@ -70,10 +75,11 @@ impl Server {
         }
     }
 
-    fn run(&self, program: &str, arguments: &[&str]) {
+    fn run(&self, program: &str, arguments: &[&str]) -> String {
         let output = self.command(program).args(arguments).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{program}: {said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
     fn command(&self, program: &str) -> Command {

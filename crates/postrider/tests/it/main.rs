@@ -6,6 +6,7 @@ mod rig;
 mod api;
 mod bad_input;
 mod bench;
+mod cluster;
 mod faults;
 mod ingest;
 mod scheduling;
