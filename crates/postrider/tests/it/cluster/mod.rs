@@ -50,6 +50,15 @@ impl Cluster {
     }
 }
 
+/// What one node was told is known to the others within moments; waits until it is.
+fn wait_for_routes(nodes: &[Gateway], count: usize) {
+    for node in nodes {
+        wait_until("all nodes know all routes", || {
+            (api(node).get("/v1/routes").data(200).as_array().map(Vec::len) == Some(count)).then_some(())
+        });
+    }
+}
+
 fn api(node: &Gateway) -> Api {
     Api { address: node.address(), key: ADMIN_KEY.to_owned() }
 }

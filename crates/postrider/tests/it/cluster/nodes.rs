@@ -1,10 +1,10 @@
 //! What holds over all nodes while none of them dies.
 
-use super::{Cluster, api};
+use super::{Cluster, api, wait_for_routes};
 use crate::rig::audit::audit;
 use crate::rig::load::Load;
 use crate::rig::wait::let_pass;
-use crate::rig::{Reply, Sink, wait_until, wait_within};
+use crate::rig::{Reply, Sink, wait_within};
 use serde_json::json;
 use std::time::Duration;
 
@@ -17,12 +17,7 @@ fn an_event_taken_by_any_node_reaches_every_destination_once() {
     for (number, at) in paths.iter().enumerate() {
         api(&nodes[number % 3]).destination(&sink.url(at), &json!({}));
     }
-    // What one node was told is known to the others within moments.
-    for node in &nodes {
-        wait_until("all nodes know all routes", || {
-            (api(node).get("/v1/routes").data(200).as_array().map(Vec::len) == Some(9)).then_some(())
-        });
-    }
+    wait_for_routes(&nodes, 9);
     for (number, node) in nodes.iter().enumerate() {
         api(node).send(&path, &[], format!("event {number}").as_bytes());
     }
@@ -40,6 +35,7 @@ fn a_destination_has_no_more_requests_than_its_concurrency_over_all_nodes() {
     let (_, path) = api(&nodes[0]).source();
     sink.always("/slow", Reply::status(200).after(Duration::from_millis(10)));
     api(&nodes[1]).destination(&sink.url("/slow"), &json!({ "max_concurrency": 3, "adaptive": false }));
+    wait_for_routes(&nodes, 1);
     let loads: Vec<Load> = nodes
         .iter()
         .enumerate()
@@ -65,6 +61,7 @@ fn a_node_that_stops_in_order_hands_over_at_once_and_nothing_is_sent_twice() {
     for at in paths {
         api(&nodes[0]).destination(&sink.url(at), &json!({ "max_concurrency": 4 }));
     }
+    wait_for_routes(&nodes, paths.len());
     let load = Load::start_as(nodes[1].address(), &path, 0..2);
     let_pass(Duration::from_millis(500));
     assert_eq!(nodes.remove(0).stop().code, Some(0));

@@ -1,6 +1,6 @@
 //! Nodes that die or freeze: others take over, nothing is lost, and who was taken for dead changes nothing.
 
-use super::{Cluster, api};
+use super::{Cluster, api, wait_for_routes};
 use crate::rig::audit::{Audit, audit};
 use crate::rig::load::{Entry, Load};
 use crate::rig::wait::let_pass;
@@ -21,6 +21,7 @@ fn check_first_node(happens: impl FnOnce(&Cluster, Gateway) -> (Vec<Instant>, Op
         let settings = json!({ "max_concurrency": 8, "retry_policy": policy });
         api(&nodes[0]).destination(&sink.url(at), &settings);
     }
+    wait_for_routes(&nodes, PATHS.len());
     let first = nodes.remove(0);
     let loads: Vec<Load> = nodes
         .iter()
