@@ -129,7 +129,7 @@ impl Engine {
         let target = candidate.target.as_ref().ok_or("there is no such destination")?;
         let rewritten = candidate.plan.rewritten(content, source);
         let rewritten = rewritten.map_err(|failure| format!("the transform fails: {failure}"))?;
-        preview(target, &rewritten, EventId::from_u64(0), self.clock().wall())
+        preview(target, &rewritten, EventId::from_u64(0), self.clock())
     }
 }
 

@@ -15,6 +15,8 @@ mod engine;
 mod event_types;
 mod expression;
 mod filter;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod ingest;
 mod known_key;
 mod maintenance;
@@ -33,8 +35,8 @@ pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
-    Activity, ChangeError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions, Fault, Standing,
-    StopReport,
+    Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
+    Fault, Standing, StopReport, Trial, TrialError, TrialReport,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};

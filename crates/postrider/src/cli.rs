@@ -1,5 +1,6 @@
 //! The command line. Values are taken as text here and checked with those of the environment and the file.
 
+use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
 use clap::{Args, Parser, Subcommand};
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
@@ -24,6 +25,19 @@ pub(crate) enum Command {
         after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
     )]
     Bench(Box<postrider_bench::BenchArgs>),
+    /// Say what apply would change at a gateway; exit 0 for nothing, 2 for something, 1 for an error.
+    #[command(
+        after_help = "Examples:\n  postrider plan -f gateway.yaml\n  postrider plan -f gateway.yaml --prune --json\n  postrider export | postrider plan -f -"
+    )]
+    Plan(Box<PlanArgs>),
+    /// Bring a gateway in line with a file.
+    #[command(
+        after_help = "Examples:\n  postrider apply -f gateway.yaml\n  postrider apply -f gateway.toml --yes --url https://hooks.example.com --account acc_…"
+    )]
+    Apply(Box<ApplyArgs>),
+    /// Write the file that declares what a gateway has, without its secrets.
+    #[command(after_help = "Example:\n  postrider export --format toml > gateway.toml")]
+    Export(Box<ExportArgs>),
     /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
     #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
     Openapi,
@@ -53,6 +67,12 @@ pub(crate) struct ServeArgs {
     /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable)
     #[arg(long, value_name = "CIDR")]
     pub(crate) egress_allow: Vec<String>,
+    /// Send to https URLs alone [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) https_only: Option<String>,
+    /// How the gateway calls itself when it asks a receiver for its consent [default: the host of the public URL]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) handshake_origin: Option<String>,
     /// Attempts in flight at once [default: 512]
     #[arg(long, value_name = "N")]
     pub(crate) slots: Option<String>,

@@ -3,6 +3,7 @@
 mod api;
 mod cli;
 mod config;
+mod configuration;
 mod serve;
 
 use clap::Parser;
@@ -16,19 +17,26 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
     let done = match cli.command {
-        None => serve::run(&cli.serve),
-        Some(cli::Command::Serve(args)) => serve::run(&args),
-        Some(cli::Command::Bench(args)) => postrider_bench::run(*args),
+        None => serve::run(&cli.serve).map(success),
+        Some(cli::Command::Serve(args)) => serve::run(&args).map(success),
+        Some(cli::Command::Bench(args)) => postrider_bench::run(*args).map(success),
         Some(cli::Command::Openapi) => {
-            std::io::stdout().write_all(&api::document::text()).map_err(Into::into)
+            std::io::stdout().write_all(&api::document::text()).map(success).map_err(Into::into)
         }
+        Some(cli::Command::Plan(args)) => configuration::run_plan(&args),
+        Some(cli::Command::Apply(args)) => configuration::run_apply(&args),
+        Some(cli::Command::Export(args)) => configuration::run_export(&args),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             // One sentence for a person, never a stack trace.
             eprintln!("postrider: {error:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn success((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }

@@ -26,8 +26,9 @@ pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use configuration::{
-    Account, ApiKey, Brand, Change, Configuration, DescribedType, Destination, DestinationAuth, Route, Scope,
-    Source, Verification,
+    Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
+    DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
+    SignatureVersions, Signing, Source, Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,

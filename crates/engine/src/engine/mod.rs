@@ -2,13 +2,16 @@
 
 mod activity;
 mod changes;
+mod consent;
 mod deliveries;
 mod fault;
 mod intake;
+mod old_keys;
 mod ownership;
 mod reading;
 mod standing;
 mod start;
+mod trials;
 
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
@@ -20,6 +23,7 @@ use crate::replay::Replays;
 use crate::send::Connector;
 pub use activity::Activity;
 use changes::told;
+pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
@@ -33,6 +37,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
+use trials::Trials;
+pub use trials::{Trial, TrialError, TrialReport};
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -117,6 +123,7 @@ pub struct Engine {
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
+    trials: Trials,
 }
 
 impl Engine {

@@ -1,7 +1,9 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
 use super::changes::disable_gone;
+use super::old_keys::forget_old_keys;
 use super::ownership::follow;
+use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
@@ -84,9 +86,11 @@ impl Engine {
             changing: Arc::clone(&replays.letters().changing),
             runtime,
             replays,
+            trials: Trials::default(),
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
+        engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
         engine.resume(left).await?;
         engine.runtime.spawn(follow(Arc::downgrade(&engine)));
         engine.replays.resume_all();

@@ -1,7 +1,8 @@
 //! Which schemas are taken, what they refuse of events, and that none of them can run away.
 
 use super::{Mismatch, SCHEMA_BYTES_MAX, Schema};
-use serde_json::{Value, json};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
 
 fn compile(schema: &Value) -> Schema {
     Schema::compile(schema).unwrap_or_else(|bad| panic!("{schema} {bad}"))
@@ -128,4 +129,59 @@ fn a_body_too_large_for_what_is_looked_at_for_each_element_is_refused() {
     assert!(found.reason.ends_with("is too large for this schema"), "{}", found.reason);
     let once = compile(&json!({ "anyOf": [{ "type": "array" }, { "const": 5 }] }));
     assert!(once.check(large.as_bytes()).is_ok(), "what looks at the whole costs the same for any body");
+}
+
+/// Keywords, so that what is made up is a schema more often than not.
+const KEYWORDS: [&str; 16] = [
+    "type",
+    "properties",
+    "items",
+    "anyOf",
+    "not",
+    "$ref",
+    "$defs",
+    "pattern",
+    "required",
+    "minimum",
+    "const",
+    "enum",
+    "if",
+    "then",
+    "format",
+    "x",
+];
+
+fn made_up() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::sample::select(
+            &["object", "array", "string", "#", "#/$defs/x", "(a+)+$", "[", "date-time"][..]
+        )
+        .prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((prop::sample::select(&KEYWORDS[..]), inner), 0..5).prop_map(|fields| {
+                fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn anything_is_a_schema_or_refused_and_checks_anything(
+        schema in made_up(),
+        value in made_up(),
+        bytes in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        if let Ok(schema) = Schema::compile(&schema) {
+            let _ = (schema.check(value.to_string().as_bytes()), schema.check(&bytes));
+        }
+    }
 }

@@ -1,15 +1,58 @@
-//! Which addresses may be dialled: global unicast, and what the operator has opened.
+//! Which addresses may be dialled: global unicast, and what the operator has opened. Never the gateway itself.
 //!
 //! The check stands in the connector, on the very address that is dialled, so that a name that resolves
 //! differently a moment later (rebinding) gains nothing.
 
+use super::target::DestinationUrl;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// The rule of one gateway.
 #[derive(Clone, Debug, Default)]
 pub struct AddressGuard {
     allowed: Vec<IpNet>,
+    /// Where the gateway listens: an event that it sends there comes back for ever.
+    own: Vec<SocketAddr>,
+    schemes: Schemes,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Schemes {
+    #[default]
+    Any,
+    HttpsOnly,
+}
+
+/// Why something is not dialled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Plain http, where the operator wants https.
+    Plain,
+    /// Not a global address, and not opened.
+    Closed(IpAddr),
+    /// The gateway itself.
+    Own(SocketAddr),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Plain => {
+                f.write_str("must begin with https://: this gateway sends to nothing else (--https-only)")
+            }
+            Refusal::Closed(address) => write!(
+                f,
+                "points to {address}, which is not open to deliveries; an operator can open its range with --egress-allow"
+            ),
+            Refusal::Own(address) => {
+                write!(
+                    f,
+                    "points to {address}, which is this gateway itself: its events would come back for ever"
+                )
+            }
+        }
+    }
 }
 
 const fn v4(a: u8, b: u8, c: u8, prefix: u8) -> Ipv4Net {
@@ -61,13 +104,63 @@ const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
 impl AddressGuard {
     /// Opens these ranges beside the global ones.
     pub fn new(allowed: Vec<IpNet>) -> Self {
-        AddressGuard { allowed }
+        AddressGuard { allowed, ..AddressGuard::default() }
+    }
+
+    /// Closes the address that the gateway listens on, whatever ranges are open.
+    pub fn listening_on(mut self, own: SocketAddr) -> Self {
+        self.own.push(own);
+        self
+    }
+
+    /// Closes plain http.
+    pub fn https_only(self) -> Self {
+        AddressGuard { schemes: Schemes::HttpsOnly, ..self }
+    }
+
+    /// What can be said of a URL before its name is looked up.
+    pub fn check_url(&self, url: &DestinationUrl) -> Result<(), Refusal> {
+        self.check_scheme(url)?;
+        url.literal_address().map_or(Ok(()), |address| self.check(SocketAddr::new(address, url.port)))
+    }
+
+    pub(crate) fn check_scheme(&self, url: &DestinationUrl) -> Result<(), Refusal> {
+        match self.schemes {
+            Schemes::HttpsOnly if !url.tls => Err(Refusal::Plain),
+            Schemes::HttpsOnly | Schemes::Any => Ok(()),
+        }
     }
 
     /// Whether an address may be dialled.
-    pub fn allows(&self, address: IpAddr) -> bool {
-        self.allowed.iter().any(|range| range.contains(&address)) || !is_closed(address)
+    pub fn check(&self, address: SocketAddr) -> Result<(), Refusal> {
+        let ip = address.ip();
+        let opened = self.allowed.iter().any(|range| range.contains(&ip));
+        if !opened && is_closed(ip) {
+            return Err(Refusal::Closed(ip));
+        }
+        let is_own = |own: &SocketAddr| own.port() == address.port() && reaches(own.ip(), ip);
+        if self.own.iter().any(is_own) { Err(Refusal::Own(address)) } else { Ok(()) }
     }
+}
+
+/// Whether dialling an address reaches a socket that listens on `own`.
+fn reaches(own: IpAddr, dialled: IpAddr) -> bool {
+    // Linux takes a dial of "any address" for one of loopback.
+    let dialled = match dialled.to_canonical() {
+        IpAddr::V4(address) if address.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(address) if address.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        other => other,
+    };
+    match own.to_canonical() {
+        IpAddr::V4(own) if own.is_unspecified() => dialled.is_ipv4() && is_local(dialled),
+        IpAddr::V6(own) if own.is_unspecified() => is_local(dialled),
+        own => own == dialled,
+    }
+}
+
+/// An address is this machine's when a socket can be bound to it.
+fn is_local(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 fn is_closed(address: IpAddr) -> bool {
@@ -84,6 +177,12 @@ fn is_closed(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl AddressGuard {
+        fn allows(&self, address: IpAddr) -> bool {
+            self.check(SocketAddr::new(address, 80)).is_ok()
+        }
+    }
 
     #[test]
     fn only_global_addresses_are_open() {
@@ -143,5 +242,84 @@ mod tests {
         assert!(guard.allows("fd12::1".parse().unwrap()));
         assert!(!guard.allows("10.0.0.1".parse().unwrap()));
         assert!(!guard.allows("::1".parse().unwrap()));
+    }
+
+    #[test]
+    fn the_gateway_itself_is_closed_however_it_is_spelt() {
+        let everything = vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
+        let refused = |own: &str, dialled: &str| {
+            let guard = AddressGuard::new(everything.clone()).listening_on(own.parse().unwrap());
+            let dialled = dialled.parse().unwrap();
+            guard.check(dialled).is_err_and(|refusal| refusal == Refusal::Own(dialled))
+        };
+        for (own, dialled) in [
+            ("127.0.0.1:8080", "127.0.0.1:8080"),
+            ("127.0.0.1:8080", "0.0.0.0:8080"),
+            ("127.0.0.1:8080", "[::ffff:127.0.0.1]:8080"),
+            ("[::1]:8080", "[::]:8080"),
+            ("0.0.0.0:8080", "127.0.0.1:8080"),
+            ("0.0.0.0:8080", "127.9.9.9:8080"),
+            ("[::]:8080", "127.0.0.1:8080"),
+            ("[::]:8080", "[::1]:8080"),
+        ] {
+            assert!(refused(own, dialled), "{dialled} is {own}");
+        }
+        for (own, dialled) in [
+            ("127.0.0.1:8080", "127.0.0.1:8081"),
+            ("127.0.0.1:8080", "127.0.0.2:8080"),
+            ("0.0.0.0:8080", "8.8.8.8:8080"),
+            ("[::]:8080", "[2606:4700::1111]:8080"),
+        ] {
+            assert!(!refused(own, dialled), "{dialled} is not {own}");
+        }
+    }
+
+    #[test]
+    fn the_whole_of_every_closed_range_is_closed_and_nothing_beside_it() {
+        let guard = AddressGuard::default();
+        for range in CLOSED_V4 {
+            assert!(
+                !guard.allows(range.network().into()) && !guard.allows(range.broadcast().into()),
+                "{range}"
+            );
+        }
+        for range in CLOSED_V6 {
+            let (first, last) = (range.network(), range.broadcast());
+            assert!(!guard.allows(first.into()) && !guard.allows(last.into()), "{range}");
+        }
+        for beside in [
+            "9.255.255.255",
+            "11.0.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "126.255.255.255",
+            "128.0.0.0",
+            "169.253.255.255",
+            "169.255.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "191.255.255.255",
+            "192.0.1.0",
+            "192.0.3.0",
+            "192.88.98.255",
+            "192.88.100.0",
+            "192.167.255.255",
+            "192.169.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "198.51.99.255",
+            "198.51.101.0",
+            "203.0.112.255",
+            "203.0.114.0",
+            "223.255.255.255",
+            "2001:200::",
+            "2001:db7:ffff::",
+            "2001:db9::",
+            "2003::",
+            "3ffe:ffff::",
+            "2000::1",
+        ] {
+            assert!(guard.allows(beside.parse().unwrap()), "{beside} is global");
+        }
     }
 }

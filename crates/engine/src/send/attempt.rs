@@ -4,10 +4,13 @@ use super::connect::{Connector, problem};
 use super::exchange::{Trace, exchange};
 use super::pool::Pool;
 use super::request::{build, shown};
-use super::target::Target;
+use super::target::{Ready, Target};
 use crate::clock::Clock;
 use crate::routing::Plan;
+use bytes::Bytes;
 use futures_util::FutureExt;
+use http::Request;
+use http_body_util::Full;
 use postrider_core::delivery::Ticket;
 use postrider_core::outcome::Outcome;
 use postrider_core::retry_after;
@@ -53,19 +56,29 @@ pub(crate) struct Sender {
     pub(crate) clock: Clock,
 }
 
+/// One exchange and how it is judged, whatever it was for.
+pub(crate) struct Made {
+    pub(crate) started_at: Timestamp,
+    pub(crate) outcome: Outcome,
+    pub(crate) problem: Option<Problem>,
+    pub(crate) request_headers: Headers,
+    pub(crate) trace: Trace,
+}
+
 impl Sender {
     pub(crate) async fn attempt(&self, job: Job) -> AttemptReport {
-        let (started, started_at) = (Instant::now(), self.clock.now());
-        let (mut trace, mut request_headers) = (Trace::default(), Headers::default());
-        let run = self.run(&job, &mut trace, &mut request_headers);
-        let caught = AssertUnwindSafe(tokio::time::timeout(job.target.timeout, run)).catch_unwind().await;
-        trace.timing.total = started.elapsed();
-        let (outcome, problem) = match caught {
-            Ok(Ok(Ok(()))) => judge(trace.status),
-            Ok(Ok(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
-            Ok(Err(_elapsed)) => (Outcome::Timeout, Some(timed_out(&job.target, &trace))),
-            Err(_panic) => (Outcome::Cancelled, Some(internal())),
+        let number = job.ticket.attempts + 1;
+        let prepare = || {
+            #[cfg(test)]
+            assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
+            job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()
         };
+        let request = |ready: &Ready, rewritten: &Option<EventContent>| {
+            let content = rewritten.as_ref().unwrap_or(&job.content);
+            build(ready, content, job.ticket.event, number, self.clock)
+        };
+        let Made { started_at, outcome, problem, request_headers, trace } =
+            self.make(&job.target, prepare, request).await;
         let asked = trace.retry_after.as_deref();
         let retry_after = asked.and_then(|value| retry_after::parse(value, self.clock.wall()));
         let Job { worker, ticket, content, .. } = job;
@@ -82,23 +95,46 @@ impl Sender {
         }
     }
 
-    async fn run(&self, job: &Job, trace: &mut Trace, request_headers: &mut Headers) -> Result<(), Problem> {
+    /// Makes one exchange under the target's deadline: prepares once, and builds a request for each try of it.
+    pub(crate) async fn make<T>(
+        &self,
+        target: &Target,
+        prepare: impl FnOnce() -> Result<T, Problem>,
+        request: impl Fn(&Ready, &T) -> Request<Full<Bytes>>,
+    ) -> Made {
+        let (started, started_at) = (Instant::now(), self.clock.now());
+        let (mut trace, mut request_headers) = (Trace::default(), Headers::default());
+        let run = self.run(target, prepare, request, &mut trace, &mut request_headers);
+        let caught = AssertUnwindSafe(tokio::time::timeout(target.timeout, run)).catch_unwind().await;
+        trace.timing.total = started.elapsed();
+        let (outcome, problem) = match caught {
+            Ok(Ok(Ok(()))) => judge(trace.status),
+            Ok(Ok(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
+            Ok(Err(_elapsed)) => (Outcome::Timeout, Some(timed_out(target, &trace))),
+            Err(_panic) => (Outcome::Cancelled, Some(internal())),
+        };
+        Made { started_at, outcome, problem, request_headers, trace }
+    }
+
+    async fn run<T>(
+        &self,
+        target: &Target,
+        prepare: impl FnOnce() -> Result<T, Problem>,
+        request: impl Fn(&Ready, &T) -> Request<Full<Bytes>>,
+        trace: &mut Trace,
+        request_headers: &mut Headers,
+    ) -> Result<(), Problem> {
         let unusable = |why: &String| {
             problem(ErrorKind::BadRequest, format!("The destination's settings cannot be used: {why}."))
         };
-        let ready = job.target.ready.as_ref().map_err(unusable)?;
-        let number = job.ticket.attempts + 1;
-        let wall = self.clock.wall();
-        let rewritten = job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()?;
-        let content = rewritten.as_ref().unwrap_or(&job.content);
+        let ready = target.ready.as_ref().map_err(unusable)?;
+        let prepared = prepare()?;
         let request = || {
-            let request = build(ready, content, job.ticket.event, number, wall);
+            let request = request(ready, &prepared);
             *request_headers = shown(request.headers(), usize::MAX);
             request
         };
-        #[cfg(test)]
-        assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
-        exchange(&self.connector, &self.pool, &job.target, ready, request, trace).await
+        exchange(&self.connector, &self.pool, target, ready, request, trace).await
     }
 }
 

@@ -1,9 +1,10 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
-use super::address_guard::AddressGuard;
+use super::address_guard::{AddressGuard, Refusal};
 use super::bounded_stream::BoundedStream;
 use super::pool::{Connection, Sender};
-use super::target::DestinationUrl;
+use super::resolve::{Names, Resolve, SystemResolver};
+use super::target::{DestinationUrl, Ready};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use postrider_store::{ErrorKind, Problem, Timing};
 use rustls::pki_types::ServerName;
@@ -16,19 +17,22 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::Host;
 
-/// A name with more addresses than this is tried at the first of them only.
-const ADDRESSES_MAX: usize = 8;
-
 /// Shared by all workers.
 pub struct Connector {
     guard: AddressGuard,
+    names: Names,
     tls: Arc<ClientConfig>,
 }
 
 impl Connector {
-    /// With the operator's address rule and these roots of trust.
+    /// With the operator's address rule and these roots of trust. Names are the system's.
     pub fn new(guard: AddressGuard, tls: Arc<ClientConfig>) -> Self {
-        Connector { guard, tls }
+        Connector { guard, names: Names::new(Arc::new(SystemResolver)), tls }
+    }
+
+    /// Has names looked up by somebody else.
+    pub fn resolving_by(self, resolver: Arc<dyn Resolve>) -> Self {
+        Connector { names: Names::new(resolver), ..self }
     }
 
     /// The operator's address rule.
@@ -36,13 +40,11 @@ impl Connector {
         &self.guard
     }
 
-    pub(crate) async fn connect(
-        &self,
-        url: &DestinationUrl,
-        timing: &mut Timing,
-    ) -> Result<Connection, Problem> {
+    pub(crate) async fn connect(&self, ready: &Ready, timing: &mut Timing) -> Result<Connection, Problem> {
+        let url = &ready.url;
+        self.guard.check_scheme(url).map_err(|refusal| refused(url, refusal))?;
         let started = Instant::now();
-        let addresses = resolve(url).await?;
+        let addresses = self.resolve(url).await?;
         if url.literal_address().is_none() {
             timing.dns = Some(started.elapsed());
         }
@@ -53,7 +55,7 @@ impl Connector {
             return http1(stream).await;
         }
         let started = Instant::now();
-        let stream = self.secure(url, stream).await?;
+        let stream = self.secure(ready, stream).await?;
         timing.tls = Some(started.elapsed());
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             http2(stream).await
@@ -62,11 +64,19 @@ impl Connector {
         }
     }
 
-    async fn dial(&self, url: &DestinationUrl, addresses: &[SocketAddr]) -> Result<TcpStream, Problem> {
+    async fn resolve(&self, url: &DestinationUrl) -> Result<Arc<[IpAddr]>, Problem> {
+        match &url.host {
+            Host::Ipv4(address) => Ok([IpAddr::from(*address)].into()),
+            Host::Ipv6(address) => Ok([IpAddr::from(*address)].into()),
+            Host::Domain(name) => self.names.find(name).await,
+        }
+    }
+
+    async fn dial(&self, url: &DestinationUrl, addresses: &[IpAddr]) -> Result<TcpStream, Problem> {
         let mut last = None;
-        for address in addresses {
-            if !self.guard.allows(address.ip()) {
-                last.get_or_insert(refused(url, address.ip()));
+        for address in addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
+            if let Err(refusal) = self.guard.check(address) {
+                last.get_or_insert(refused(url, refusal));
                 continue;
             }
             match TcpStream::connect(address).await {
@@ -80,21 +90,26 @@ impl Connector {
                 }
             }
         }
+        if let Host::Domain(name) = &url.host {
+            self.names.forget(name);
+        }
         Err(last.unwrap_or_else(|| problem(ErrorKind::Dns, format!("The host {} has no address.", url.host))))
     }
 
     async fn secure(
         &self,
-        url: &DestinationUrl,
+        ready: &Ready,
         stream: TcpStream,
     ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Problem> {
+        let url = &ready.url;
         let name = match &url.host {
             Host::Domain(name) => ServerName::try_from(name.clone())
                 .map_err(|_| problem(ErrorKind::Tls, format!("{name} cannot be a TLS server's name.")))?,
             Host::Ipv4(address) => ServerName::from(IpAddr::from(*address)),
             Host::Ipv6(address) => ServerName::from(IpAddr::from(*address)),
         };
-        let connected = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await;
+        let tls = ready.tls.as_ref().map_or_else(|| Arc::clone(&self.tls), |own| own.config(&self.tls));
+        let connected = TlsConnector::from(tls).connect(name, stream).await;
         connected.map_err(|error| problem(ErrorKind::Tls, format!("TLS with {} failed: {error}.", url.host)))
     }
 }
@@ -114,17 +129,6 @@ pub fn tls_config() -> Arc<ClientConfig> {
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Arc::new(config)
-}
-
-async fn resolve(url: &DestinationUrl) -> Result<Vec<SocketAddr>, Problem> {
-    if let Some(address) = url.literal_address() {
-        return Ok(vec![SocketAddr::new(address, url.port)]);
-    }
-    let host = url.host.to_string();
-    let found = tokio::net::lookup_host((host.as_str(), url.port)).await;
-    let found =
-        found.map_err(|error| problem(ErrorKind::Dns, format!("The host {host} was not found: {error}.")))?;
-    Ok(found.take(ADDRESSES_MAX).collect())
 }
 
 async fn http1<S>(stream: S) -> Result<Connection, Problem>
@@ -150,11 +154,22 @@ where
     Ok(Connection::new(Sender::Http2(sender), task.abort_handle()))
 }
 
-fn refused(url: &DestinationUrl, address: IpAddr) -> Problem {
-    let sentence = format!(
-        "The address {address} of {} is not open to deliveries; an operator can open its range with --egress-allow.",
-        url.host
-    );
+fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {
+    let sentence = match refusal {
+        Refusal::Plain => {
+            "The URL is plain http, and this gateway sends to https alone (--https-only).".to_owned()
+        }
+        Refusal::Closed(address) => format!(
+            "The address {address} of {} is not open to deliveries; an operator can open its range with --egress-allow.",
+            url.host
+        ),
+        Refusal::Own(address) => {
+            format!(
+                "The address {address} of {} is this gateway itself; nothing is sent in a circle.",
+                url.host
+            )
+        }
+    };
     problem(ErrorKind::AddressRefused, sentence)
 }
 

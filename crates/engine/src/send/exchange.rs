@@ -65,7 +65,7 @@ async fn send(
         }
     }
     // In a box, since it is rarely needed and large: every attempt would carry its room around.
-    let mut connection = Box::pin(connector.connect(&ready.url, &mut trace.timing)).await?;
+    let mut connection = Box::pin(connector.connect(ready, &mut trace.timing)).await?;
     match try_send(&mut connection, ready, request()).await {
         Ok(response) => Ok((response, connection)),
         Err(error) => Err(broken(error.error())),

@@ -3,24 +3,35 @@
 pub mod address_guard;
 mod attempt;
 mod bounded_stream;
+mod client_tls;
 mod connect;
 mod exchange;
+mod hops;
 mod passed_on;
 mod pool;
 mod preview;
+mod private_key;
 mod request;
+mod resolve;
 mod signature;
+mod signer;
 mod target;
 mod worker;
 
-pub use address_guard::AddressGuard;
+pub use address_guard::{AddressGuard, Refusal};
+pub use client_tls::{BadTls, ClientTls};
 pub use connect::{Connector, tls_config};
+pub use hops::{HOPS_HEADER, HOPS_MAX, hops};
 pub use preview::Preview;
+pub use private_key::{BadPrivateKey, PrivateKey};
+pub use resolve::{Resolve, SystemResolver};
 pub use signature::{BadSecret, SigningSecret};
 pub use target::{BadUrl, DestinationUrl, Target};
 pub use worker::SendWorker;
 
-pub(crate) use attempt::{AttemptReport, Job, Rewrite};
+pub(crate) use attempt::{AttemptReport, Job, Made, Rewrite, Sender};
 pub(crate) use passed_on::passed_on;
+pub(crate) use pool::Pool;
 pub(crate) use preview::preview;
+pub(crate) use request::{ask_consent, build};
 pub(crate) use worker::{WorkerHandle, here};

@@ -6,6 +6,7 @@ use http_body_util::Full;
 use hyper::client::conn::{http1, http2};
 use postrider_core::id::DestinationId;
 use postrider_core::map::IdMap;
+use postrider_store::DestinationTls;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -54,7 +55,8 @@ impl Connection {
     }
 }
 
-/// Whose connection it is, and to where: a destination whose URL changed does not find its old ones.
+/// Whose connection it is, to where, and by which certificate: a destination whose URL or certificates changed
+/// does not find its old ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PoolKey {
     destination: DestinationId,
@@ -62,9 +64,9 @@ pub(crate) struct PoolKey {
 }
 
 impl PoolKey {
-    pub(crate) fn new(destination: DestinationId, url: &DestinationUrl) -> Self {
+    pub(crate) fn new(destination: DestinationId, url: &DestinationUrl, tls: &DestinationTls) -> Self {
         let mut hasher = DefaultHasher::new();
-        url.origin().hash(&mut hasher);
+        (url.origin(), tls).hash(&mut hasher);
         PoolKey { destination, origin: hasher.finish() }
     }
 }

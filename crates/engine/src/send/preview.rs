@@ -2,10 +2,10 @@
 
 use super::request::{build, shown};
 use super::target::Target;
+use crate::clock::Clock;
 use bytes::Bytes;
 use http::header::HeaderValue;
 use postrider_core::id::EventId;
-use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers};
 
 /// A request that is not sent.
@@ -25,11 +25,11 @@ pub(crate) fn preview(
     target: &Target,
     content: &EventContent,
     event: EventId,
-    wall: Timestamp,
+    clock: Clock,
 ) -> Result<Preview, String> {
     let unusable = |why: &String| format!("the destination's settings cannot be used: {why}");
     let ready = target.ready.as_ref().map_err(unusable)?;
-    let mut request = build(ready, content, event, 1, wall);
+    let mut request = build(ready, content, event, 1, clock);
     for (name, value) in request.headers_mut() {
         if name.as_str().contains("signature") {
             *value = redacted();

@@ -1,19 +1,22 @@
 //! The request of an attempt, and the copy of its headers that may be shown.
 
+use super::hops;
 use super::passed_on::is_passed_on;
 use super::target::Ready;
+use crate::clock::Clock;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use http_body_util::Full;
 use postrider_core::id::EventId;
-use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers};
 
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
+const HOPS: HeaderName = HeaderName::from_static(hops::HOPS_HEADER);
+const REQUEST_ORIGIN: HeaderName = HeaderName::from_static("webhook-request-origin");
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("Postrider/", env!("CARGO_PKG_VERSION")));
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
@@ -23,7 +26,7 @@ pub(crate) fn build(
     content: &EventContent,
     event: EventId,
     attempt: u32,
-    wall: Timestamp,
+    clock: Clock,
 ) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(content.body.clone()));
     *request.method_mut() = Method::POST;
@@ -32,12 +35,29 @@ pub(crate) fn build(
     headers.insert(HOST, ready.url.authority.clone());
     headers.insert(CONTENT_LENGTH, content.body.len().into());
     pass_on(&content.headers, headers);
-    let (id, seconds) = (event.to_string(), wall.unix_seconds());
-    let signature = ready.secret.sign(&id, seconds, &content.body);
+    let (id, seconds) = (event.to_string(), clock.wall().unix_seconds());
+    let signature = ready.signer.sign(&id, seconds, &content.body, clock.now());
     headers.insert(WEBHOOK_ID, ascii(&id));
     headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
     headers.insert(WEBHOOK_SIGNATURE, ascii(&signature));
     headers.insert(ATTEMPT, attempt.into());
+    headers.insert(HOPS, (hops::of(&content.headers).saturating_add(1)).into());
+    headers.insert(USER_AGENT, AGENT);
+    headers.insert(ACCEPT_ENCODING, IDENTITY);
+    for (name, value) in &ready.headers {
+        headers.insert(name.clone(), value.clone());
+    }
+    request
+}
+
+/// The question whether a receiver agrees to be sent events from this origin (CloudEvents HTTP web hooks, 4.1).
+/// Signed it is not: there is nothing in it, and nobody has agreed yet.
+pub(crate) fn ask_consent(ready: &Ready, origin: &HeaderValue) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::default());
+    *request.method_mut() = Method::OPTIONS;
+    let headers = request.headers_mut();
+    headers.insert(HOST, ready.url.authority.clone());
+    headers.insert(REQUEST_ORIGIN, origin.clone());
     headers.insert(USER_AGENT, AGENT);
     headers.insert(ACCEPT_ENCODING, IDENTITY);
     for (name, value) in &ready.headers {

@@ -6,9 +6,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 
-/// A `whsec_…` secret.
+/// A `whsec_…` secret, with its key already taken in.
 #[derive(Clone)]
-pub struct SigningSecret(Vec<u8>);
+pub struct SigningSecret(Hmac<Sha256>);
 
 /// Why a text is no signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,10 @@ impl SigningSecret {
     pub fn parse(text: &str) -> Result<Self, BadSecret> {
         let encoded = text.strip_prefix(PREFIX).ok_or(BadSecret)?;
         let bytes = STANDARD.decode(encoded).map_err(|_| BadSecret)?;
-        if (24..=64).contains(&bytes.len()) { Ok(SigningSecret(bytes)) } else { Err(BadSecret) }
+        if !(24..=64).contains(&bytes.len()) {
+            return Err(BadSecret);
+        }
+        Ok(SigningSecret(Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length")))
     }
 
     /// Writes a secret of these random bytes.
@@ -37,10 +40,10 @@ impl SigningSecret {
         format!("{PREFIX}{}", STANDARD.encode(bytes))
     }
 
-    /// The value of `webhook-signature`.
-    pub fn sign(&self, id: &str, timestamp_seconds: u64, body: &[u8]) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
-        mac.update(format!("{id}.{timestamp_seconds}.").as_bytes());
+    /// Signs `id.timestamp.` and the body.
+    pub(crate) fn sign(&self, head: &str, body: &[u8]) -> String {
+        let mut mac = self.0.clone();
+        mac.update(head.as_bytes());
         mac.update(body);
         format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
     }
@@ -68,7 +71,8 @@ mod tests {
                 "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=",
             ),
         ] {
-            assert_eq!(SigningSecret::parse(secret).unwrap().sign(id, timestamp, body.as_bytes()), expected);
+            let head = format!("{id}.{timestamp}.");
+            assert_eq!(SigningSecret::parse(secret).unwrap().sign(&head, body.as_bytes()), expected);
         }
     }
 

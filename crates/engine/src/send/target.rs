@@ -1,7 +1,10 @@
 //! A destination made ready for sending: its URL taken apart, its headers checked, once and not per attempt.
 
+use super::client_tls::ClientTls;
 use super::pool::PoolKey;
-use super::signature::SigningSecret;
+use super::signer::Signer;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use postrider_core::limits::URL_BYTES_MAX;
 use postrider_store::{Destination, DestinationAuth};
@@ -118,7 +121,9 @@ pub(crate) struct Ready {
     pub(crate) pool_key: PoolKey,
     /// Custom headers and credentials. Their values are secrets.
     pub(crate) headers: HeaderMap,
-    pub(crate) secret: SigningSecret,
+    pub(crate) signer: Signer,
+    /// Where it is not as usual.
+    pub(crate) tls: Option<ClientTls>,
 }
 
 impl Target {
@@ -134,8 +139,8 @@ impl Target {
 
 fn make_ready(destination: &Destination) -> Result<Ready, String> {
     let url = DestinationUrl::parse(&destination.url).map_err(|error| format!("url {error}"))?;
-    let secret = SigningSecret::parse(&destination.signing_secret);
-    let secret = secret.map_err(|error| format!("signing_secret {error}"))?;
+    let signer = Signer::new(destination)?;
+    let tls = ClientTls::parse(&destination.tls).map_err(|error| error.to_string())?;
     let mut headers = HeaderMap::new();
     let mut put = |name: &str, value: &str| -> Result<(), String> {
         let bad = || format!("the header {name:?} cannot be sent");
@@ -152,8 +157,13 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
         None => {}
         Some(DestinationAuth::Bearer { token }) => put("authorization", &format!("Bearer {token}"))?,
         Some(DestinationAuth::Header { header, value }) => put(header, value)?,
+        Some(DestinationAuth::Basic { username, password }) => {
+            let pair = STANDARD.encode(format!("{username}:{password}"));
+            put("authorization", &format!("Basic {pair}"))?;
+        }
     }
-    Ok(Ready { pool_key: PoolKey::new(destination.id, &url), url, headers, secret })
+    let pool_key = PoolKey::new(destination.id, &url, &destination.tls);
+    Ok(Ready { pool_key, url, headers, signer, tls })
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use postrider_core::id::{AccountId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
 use postrider_core::time::Timestamp;
-use postrider_engine::send::{AddressGuard, Connector};
-use postrider_engine::{Accepted, Activity, Arrival, Engine, EngineOptions, IngestError};
+use postrider_engine::send::{AddressGuard, Connector, Resolve, SystemResolver};
+use postrider_engine::{Accepted, Activity, Arrival, Engine, EngineOptions, IngestError, Trial, TrialReport};
 use postrider_store::{
     Account, Attempt, Change, DeliveryState, Destination, EventDetail, MemoryStore, Route, Source, Store,
 };
@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) guard: AddressGuard,
     pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) options: EngineOptions,
 }
 
@@ -37,6 +38,7 @@ impl Default for Setup {
             store: Arc::new(MemoryStore::new()),
             guard: AddressGuard::new(loopback.to_vec()),
             tls: crate::tls_receiver::trusting(&[]),
+            resolver: Arc::new(SystemResolver),
             options: EngineOptions::default(),
         }
     }
@@ -51,7 +53,7 @@ pub(crate) struct Gateway {
 impl Setup {
     /// Starts a gateway, with the tenant that an earlier one left in the store or a new one.
     pub(crate) async fn start(self) -> Gateway {
-        let connector = Arc::new(Connector::new(self.guard, self.tls));
+        let connector = Arc::new(Connector::new(self.guard, self.tls).resolving_by(self.resolver));
         let (engine, workers) = Engine::start(self.store, connector, self.options).await.unwrap();
         for worker in workers {
             tokio::spawn(worker.run());
@@ -197,6 +199,13 @@ impl Gateway {
             let problems: Vec<_> = detail.attempts.iter().map(|attempt| &attempt.problem).collect();
             assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Delivered, 1), "{problems:?}");
         }
+    }
+
+    /// One event for this destination alone, sent at once.
+    pub(crate) async fn try_out(&self, destination: &Destination) -> TrialReport {
+        let event_type = EventType::parse("test").unwrap();
+        let trial = Trial { event_type, body: Bytes::from_static(b"{}"), content_type: "application/json" };
+        self.engine.try_out(self.source.account, destination.id, trial).await.unwrap()
     }
 
     pub(crate) async fn activity(&self) -> Activity {

@@ -165,9 +165,13 @@ async fn headers_that_the_sender_s_connection_header_names_are_not_passed_on() {
 async fn what_the_receiver_wants_shown_is_sent_and_redacted_in_the_record() {
     let bearer = DestinationAuth::Bearer { token: "of-the-bearer".into() };
     let header = DestinationAuth::Header { header: "X-Api-Key".into(), value: "of-the-header".into() };
-    for (auth, name, value) in
-        [(bearer, "authorization", "Bearer of-the-bearer"), (header, "x-api-key", "of-the-header")]
-    {
+    // RFC 7617, 2.1: a pair in UTF-8, the name ends at the first colon.
+    let basic = DestinationAuth::Basic { username: "Aladdin".into(), password: "open:sesame".into() };
+    for (auth, name, value) in [
+        (bearer, "authorization", "Bearer of-the-bearer"),
+        (header, "x-api-key", "of-the-header"),
+        (basic, "authorization", "Basic QWxhZGRpbjpvcGVuOnNlc2FtZQ=="),
+    ] {
         // The sender's own of the same names do not stand beside ours.
         let sent = headers(&[("Authorization", "of-the-sender"), ("X-Team", "of-the-sender")]);
         let (request, attempt) = deliver(&Arrival { headers: sent, ..arrival("{}") }, |to| {
@@ -181,7 +185,7 @@ async fn what_the_receiver_wants_shown_is_sent_and_redacted_in_the_record() {
         let mut names: Vec<&str> = shown.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         assert_eq!(names, [name, "x-team"]);
-        for secret in ["of-the-bearer", "of-the-header", "of-the-team", SECRET] {
+        for secret in ["of-the-bearer", "of-the-header", "QWxhZGRpbjpv", "of-the-team", SECRET] {
             assert!(!format!("{attempt:?}").contains(secret), "{secret} is in the record");
         }
     }

@@ -1,5 +1,7 @@
 //! A receiver behind TLS, with certificates made for the test.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, Response, Uri, Version};
 use http_body_util::{BodyExt, Full};
@@ -8,6 +10,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{BasicConstraints, Certificate, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -38,6 +42,11 @@ impl Authority {
         Authority { certificate, issuer: Issuer::new(params, key) }
     }
 
+    /// Its certificate as people hand it around.
+    pub(crate) fn pem(&self) -> String {
+        pem("CERTIFICATE", self.certificate.der())
+    }
+
     pub(crate) fn root(&self) -> CertificateDer<'static> {
         self.certificate.der().clone()
     }
@@ -53,12 +62,23 @@ impl Authority {
 }
 
 impl Identity {
+    /// Certificate and key as people hand them around.
+    pub(crate) fn pem(&self) -> (String, String) {
+        (pem("CERTIFICATE", &self.certificate), pem("PRIVATE KEY", &self.key.serialize_der()))
+    }
+
     /// A certificate for this host that nobody has signed.
     pub(crate) fn self_signed(host: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new([host.to_owned()]).unwrap().self_signed(&key).unwrap();
         Identity { certificate: certificate.der().clone(), key }
     }
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
+    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
 /// What a gateway trusts, with both protocols offered as in production.
@@ -98,12 +118,29 @@ pub(crate) struct TlsReceiver {
 impl TlsReceiver {
     /// Answers every request with 200, over the first protocol of these that the gateway speaks.
     pub(crate) async fn start(identity: Identity, protocols: &[&str]) -> Self {
+        Self::start_checking(identity, protocols, WebPkiClientVerifier::no_client_auth()).await
+    }
+
+    /// The same, for clients alone that show a certificate of this authority.
+    pub(crate) async fn start_demanding(identity: Identity, authority: &Authority) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.root()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let demand = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        Self::start_checking(identity, &["h2", "http/1.1"], demand.unwrap()).await
+    }
+
+    async fn start_checking(
+        identity: Identity,
+        protocols: &[&str],
+        clients: Arc<dyn ClientCertVerifier>,
+    ) -> Self {
         let key = PrivatePkcs8KeyDer::from(identity.key.serialize_der());
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(vec![identity.certificate], key.into())
             .unwrap();
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();

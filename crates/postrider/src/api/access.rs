@@ -60,6 +60,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Open, "POST", &["/v1/accounts"]),
     (Power::Send, "POST", &["/v1/outbound-events", "/v1/outbound-events/batch", "/v1/events/batch"]),
     (Power::Look, "GET", &["/v1/destinations", "/v1/destinations/{id}", "/v1/routes", "/v1/routes/{id}"]),
+    (Power::Look, "GET", &["/v1/destinations/{id}/public-key"]),
     (Power::Look, "GET", &["/v1/sources", "/v1/sources/{id}", "/v1/brand-settings"]),
     (
         Power::Look,
@@ -78,6 +79,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Tend, "DELETE", &["/v1/destinations/{id}", "/v1/routes/{id}"]),
     (Power::Tend, "POST", &["/v1/destinations/{id}/pause", "/v1/destinations/{id}/resume"]),
     (Power::Tend, "POST", &["/v1/destinations/{id}/rotate-secret", "/v1/destinations/{id}/test"]),
+    (Power::Tend, "POST", &["/v1/destinations/{id}/handshake"]),
     (Power::Tend, "POST", &["/v1/events/{id}/replay", "/v1/outbound-events/{id}/replay"]),
     (Power::Tend, "POST", &["/v1/dead-letters/{id}/replay"]),
     (Power::Manage, "PATCH", &["/v1/accounts/{id}", "/v1/api-keys/{id}", "/v1/replays/{id}"]),

@@ -194,7 +194,7 @@ fn apply(mut into: ApiKey, fields: &mut Fields, now: Timestamp) -> Result<ApiKey
     Ok(into)
 }
 
-fn scope(fields: &mut Fields) -> Result<Scope, ApiError> {
+pub(super) fn scope(fields: &mut Fields) -> Result<Scope, ApiError> {
     let made_by_hand = |word: &str| Scope::from_word(word).filter(|scope| *scope != Scope::Portal);
     let scope = fields.word("scope", made_by_hand, "must be admin, account, read or ingest")?;
     Ok(scope.unwrap_or_default())

@@ -52,6 +52,7 @@ fn place<const N: usize>(list: List, text: &str) -> Option<[u64; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_cursor_leads_back_to_its_place() {
@@ -79,5 +80,16 @@ mod tests {
         assert_eq!(place::<1>(List::Events, &text(List::Events, [u64::MAX])), None);
         assert_eq!(place::<1>(List::Sources, &cursor), None);
         assert_eq!(place::<2>(List::Events, &cursor), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_place_or_none_and_a_place_has_one_text(given in any::<String>(), numbers in any::<[u64; 2]>()) {
+            let _ = place::<1>(List::Events, &given);
+            let numbers = numbers.map(|number| number >> 1);
+            let cursor = text(List::DeadLetters, numbers);
+            prop_assert_eq!(place(List::DeadLetters, &cursor), Some(numbers));
+            prop_assert_eq!(place::<2>(List::Events, &cursor), None);
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! What a caller is told when something is refused: one sentence, a stable code, and the field.
 
+use super::declared::Refused;
 use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
+use postrider_engine::send::HOPS_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
@@ -96,6 +98,11 @@ impl ApiError {
         }
     }
 
+    /// For who reads a file and answers nobody.
+    pub(crate) fn into_refused(self) -> Refused {
+        Refused { field: self.field, sentence: self.sentence }
+    }
+
     /// 400 for a field, where another system's wire says so.
     pub(crate) fn bad_request(field: &str, allowed: impl std::fmt::Display) -> Self {
         ApiError { status: StatusCode::BAD_REQUEST, ..ApiError::field(field, allowed) }
@@ -148,6 +155,18 @@ impl ApiError {
     /// 409: what is asked for cannot be done with this as it stands.
     pub(crate) fn conflict(code: &'static str, sentence: impl Into<String>) -> Self {
         ApiError::new(StatusCode::CONFLICT, code, sentence)
+    }
+
+    /// 508: the event goes in a circle of gateways.
+    pub(crate) fn loop_detected(passed: u32) -> Self {
+        let sentence = format!(
+            "This event has been through {passed} gateways (postrider-hops), more than the {HOPS_MAX} allowed: a destination leads back to a source."
+        );
+        ApiError::new(StatusCode::LOOP_DETECTED, "loop_detected", sentence)
+    }
+
+    pub(crate) fn stopping() -> Self {
+        IngestError::Stopping.into()
     }
 
     /// 412: the object is no longer how the caller has seen it.

@@ -138,18 +138,18 @@ fn check_free(catalog: &Catalog, wanted: &DescribedType) -> Result<(), ApiError>
     }
 }
 
-fn event_type(fields: &mut Fields) -> Result<Option<EventType>, ApiError> {
+pub(super) fn event_type(fields: &mut Fields) -> Result<Option<EventType>, ApiError> {
     let Some(text) = fields.text("event_type")? else { return Ok(None) };
     EventType::parse(&text).map(Some).map_err(|allowed| ApiError::field("event_type", allowed))
 }
 
-fn schema(fields: &mut Fields) -> Result<Option<Value>, ApiError> {
+pub(super) fn schema(fields: &mut Fields) -> Result<Option<Value>, ApiError> {
     let Some(value) = fields.take("schema") else { return Ok(None) };
     Schema::compile(&value).map_err(|allowed| ApiError::field("schema", allowed))?;
     Ok(Some(value))
 }
 
-fn description(fields: &mut Fields) -> Result<Option<String>, ApiError> {
+pub(super) fn description(fields: &mut Fields) -> Result<Option<String>, ApiError> {
     let Some(text) = fields.text("description")? else { return Ok(None) };
     let allowed = format!("must be at most {DESCRIPTION_CHARS_MAX} characters");
     let fits = text.chars().count() <= DESCRIPTION_CHARS_MAX;

@@ -10,8 +10,9 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use postrider_core::limits::BODY_BYTES_MAX;
+use postrider_engine::send::{HOPS_HEADER, HOPS_MAX, hops};
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
 use postrider_store::{SendWindow, Source};
@@ -71,6 +72,7 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
+    check_hops(&head.headers)?;
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let verifier = app.engine.catalog().verifier(source.id);
     let signed_id = match &verifier {
@@ -136,4 +138,10 @@ fn answer(accepted: Accepted) -> Response {
         (false, _) => r#""queued""#,
     };
     view::json_text(StatusCode::ACCEPTED, format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#))
+}
+
+/// A delivery of ours that comes back again and again would go round for ever.
+fn check_hops(headers: &HeaderMap) -> Result<(), ApiError> {
+    let passed = hops(headers.get_all(HOPS_HEADER).iter().map(|value| value.as_bytes()));
+    if passed > HOPS_MAX { Err(ApiError::loop_detected(passed)) } else { Ok(()) }
 }

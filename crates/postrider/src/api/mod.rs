@@ -9,6 +9,7 @@ mod brand_settings;
 mod cloud_event;
 mod cursor;
 mod dead_letters;
+pub(crate) mod declared;
 mod deliveries;
 mod destinations;
 mod docs;
@@ -44,7 +45,8 @@ use crate::config::Config;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
 use error::ApiError;
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
+use postrider_engine::send::DestinationUrl;
 use postrider_engine::{Catalog, Engine};
 use postrider_store::Change;
 use std::net::SocketAddr;
@@ -65,6 +67,8 @@ pub(crate) struct App {
     retention_days: u32,
     /// What ingest URLs begin with.
     public_url: String,
+    /// How the gateway calls itself to receivers that must agree first.
+    handshake_origin: HeaderValue,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
     open_bootstrap: bool,
 }
@@ -80,6 +84,7 @@ impl App {
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+        let handshake_origin = config.handshake_origin.clone().unwrap_or_else(|| host_of(&public_url));
         let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
         let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
         Arc::new(App {
@@ -90,9 +95,17 @@ impl App {
             rates: rates::Rates::default(),
             retention_days: config.retention_days,
             public_url,
+            handshake_origin,
             open_bootstrap: address.ip().is_loopback(),
         })
     }
+}
+
+/// The settings have checked the URL, so there is a host in it.
+fn host_of(public_url: &str) -> HeaderValue {
+    let url = DestinationUrl::parse(public_url).ok();
+    let host = url.and_then(|url| HeaderValue::from_str(&url.host.to_string()).ok());
+    host.unwrap_or(HeaderValue::from_static("postrider"))
 }
 
 /// Makes the one change that `decide` finds on the configuration as it is; there is nothing to answer but that.
@@ -124,7 +137,11 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(destinations::circuit))
         .routes(routes!(destinations::pause))
         .routes(routes!(destinations::resume))
-        .routes(routes!(destinations::rotate_secret))
+        .routes(routes!(destinations::keys::rotate_secret))
+        .routes(routes!(destinations::keys::public_key))
+        .routes(routes!(destinations::consent::handshake))
+        .routes(routes!(destinations::trial::test))
+        .routes(routes!(destinations::presets::list))
         .routes(routes!(routes::list, routes::create))
         .routes(routes!(routes::get, routes::update, routes::delete))
         .routes(routes!(route_test::test))

@@ -54,6 +54,7 @@ refusals! {
         422 "A header, or a field that the source takes from the body, is not allowed, or the body is not what the schema of its type asks for.",
         429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again.",
         503 "The gateway cannot take events now; `Retry-After` says when to try again.",
+        508 "The event has been through too many gateways.",
     ];
 }
 

@@ -97,7 +97,7 @@ pub(crate) async fn update(
         if_match.check(&tag(&app, found))?;
         let mut source = Source::clone(found);
         source.name = fields.name("name")?.unwrap_or(source.name);
-        source.active = fields.word("status", is_active, STATUSES)?.unwrap_or(source.active);
+        source.active = status(&mut fields)?.unwrap_or(source.active);
         if fields.mentions("rate_limit") {
             source.rate_limit = rate_limit(&mut fields)?;
         }
@@ -133,7 +133,10 @@ pub(crate) async fn delete(
     change(&app, decide).await
 }
 
-const STATUSES: &str = "must be active or inactive";
+/// Whether it is to be active.
+pub(super) fn status(fields: &mut Fields) -> Result<Option<bool>, ApiError> {
+    fields.word("status", is_active, "must be active or inactive")
+}
 
 fn is_active(status: &str) -> Option<bool> {
     match status {

@@ -95,13 +95,9 @@ impl Order {
         };
         let parsed = DestinationUrl::parse(&client_url);
         let parsed = parsed.map_err(|allowed| ApiError::bad_request("client_url", allowed))?;
-        match parsed.literal_address() {
-            Some(address) if !app.engine.connector().guard().allows(address) => {
-                let allowed = format!("points to {address}, which is not open to deliveries");
-                Err(ApiError::bad_request("client_url", allowed))
-            }
-            _ => Ok(Order { payload, client_url }),
-        }
+        let open = app.engine.connector().guard().check_url(&parsed);
+        open.map_err(|refusal| ApiError::bad_request("client_url", refusal))?;
+        Ok(Order { payload, client_url })
     }
 
     /// A receiver is told JSON only when it is.

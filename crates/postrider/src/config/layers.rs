@@ -12,6 +12,8 @@ const KEYS: &[&str] = &[
     "node_name",
     "lease_seconds",
     "egress_allow",
+    "https_only",
+    "handshake_origin",
     "slots",
     "workers",
     "priority_floors",
@@ -66,10 +68,10 @@ impl Layers {
     }
 
     fn read_file(&mut self, file: &str) {
-        let table = std::fs::read_to_string(file).map_err(|error| error.to_string());
-        let table = match table.and_then(|text| text.parse::<Table>().map_err(|error| error.to_string())) {
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
+        let table = match text.and_then(|text| text.parse::<Table>().map_err(|error| place(&text, &error))) {
             Ok(table) => table,
-            Err(error) => return self.mistakes.push(format!("{file}: cannot be read: {}", error.trim_end())),
+            Err(error) => return self.mistakes.push(format!("{file}: cannot be read: {error}")),
         };
         for (key, value) in table {
             let origin = format!("{key} in {file}");
@@ -81,8 +83,9 @@ impl Layers {
                 (Some(known), value) => match plain(&value) {
                     Some(values) => drop(self.found.insert(known, Found { origin, values })),
                     None => {
-                        self.mistakes
-                            .push(format!("{origin}: must be a text, a number or an array of texts"));
+                        self.mistakes.push(format!(
+                            "{origin}: must be a text, a number, true, false or an array of texts"
+                        ));
                     }
                 },
             }
@@ -116,6 +119,8 @@ impl Layers {
             ("database_url", "--database-url", &args.database_url),
             ("node_name", "--node-name", &args.node_name),
             ("lease_seconds", "--lease-seconds", &args.lease_seconds),
+            ("https_only", "--https-only", &args.https_only),
+            ("handshake_origin", "--handshake-origin", &args.handshake_origin),
             ("slots", "--slots", &args.slots),
             ("workers", "--workers", &args.workers),
             ("priority_floors", "--priority-floors", &args.priority_floors),
@@ -193,10 +198,20 @@ fn single(origin: &str, value: &str) -> Found {
     Found { origin: origin.to_owned(), values: vec![value.to_owned()] }
 }
 
+/// Where a file is not TOML, and why. The error's own text quotes the line, which may hold a secret.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let end = error.span().map_or(0, |span| span.start);
+    let before = text.get(..end).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}: {}", error.message().replace('\n', ", "))
+}
+
 fn plain(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(vec![text.clone()]),
         Value::Integer(number) => Some(vec![number.to_string()]),
+        Value::Boolean(on) => Some(vec![on.to_string()]),
         Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
         _ => None,
     }

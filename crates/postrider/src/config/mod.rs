@@ -9,12 +9,14 @@ mod values;
 
 use crate::cli::ServeArgs;
 use crate::serve::room::ConnectionLimits;
+use http::HeaderValue;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
+use postrider_engine::send::{DestinationUrl, Refusal};
 pub(crate) use secret_keys::SecretKeys;
 use std::collections::HashMap;
 use std::fmt;
@@ -35,6 +37,10 @@ pub(crate) struct Config {
     /// A node that was not heard of for so long is taken for dead by the others.
     pub(crate) lease: Duration,
     pub(crate) egress_allow: Vec<IpNet>,
+    /// Plain http is not sent to.
+    pub(crate) https_only: bool,
+    /// What receivers are asked to agree to; the host of the public URL when `None`.
+    pub(crate) handshake_origin: Option<HeaderValue>,
     pub(crate) slots: u32,
     pub(crate) workers: usize,
     /// Slots that each band of priority may always have.
@@ -120,6 +126,8 @@ impl Config {
             node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
             lease: Duration::from_secs(layers.one("lease_seconds", |v| number(v, 2, 300)).unwrap_or(10)),
             egress_allow: layers.many("egress_allow", values::range),
+            https_only: layers.one("https_only", values::switch).unwrap_or(false),
+            handshake_origin: layers.one("handshake_origin", values::origin),
             slots,
             floors: layers.one("priority_floors", |v| values::floors(v, slots)),
             promotion_age: layers
@@ -145,6 +153,9 @@ impl Config {
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
         };
+        if config.https_only {
+            refuse_plain(&config.destinations, &mut layers);
+        }
         let mistakes = layers.into_mistakes();
         if mistakes.is_empty() { Ok(config) } else { Err(Mistakes(mistakes)) }
     }
@@ -152,6 +163,12 @@ impl Config {
     /// How long history is kept.
     pub(crate) fn retention(&self) -> Duration {
         Duration::from_secs(u64::from(self.retention_days) * DAY_SECONDS)
+    }
+}
+
+fn refuse_plain(listed: &[ListedDestination], layers: &mut Layers) {
+    for plain in listed.iter().filter(|found| DestinationUrl::parse(&found.url).is_ok_and(|url| !url.tls)) {
+        layers.mistake(format!("url of the destination {:?}: {}", plain.name, Refusal::Plain));
     }
 }
 

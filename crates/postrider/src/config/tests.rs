@@ -1,6 +1,7 @@
 //! Settings from all layers, and what is said of bad ones.
 
 use super::*;
+use proptest::prelude::*;
 use std::io::Write;
 
 fn environment(pairs: &[(&str, &str)]) -> HashMap<String, String> {
@@ -100,5 +101,47 @@ fn sizes_have_units() {
         ("-1", None),
     ] {
         assert_eq!(size(text, 0).ok(), bytes, "{text}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_toml_is_named_and_not_repeated() {
+    for line in ["admin_key = planted-in-a-line", "admin_key = \"planted-in-a-line", "'planted-in-a-line"] {
+        let file = TempFile::new("no-toml", &format!("slots = 1\n{line}\n"));
+        let said = Config::read(&file.args(), &HashMap::new()).unwrap_err().to_string();
+        assert!(said.contains("cannot be read: line 2, column"), "{said}");
+        assert!(!said.contains("planted"), "{said}");
+    }
+}
+
+/// A line of a settings file: a known key with a value that may be right, or anything.
+fn line() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(
+        &["listen", "slots", "retention_days", "disk_reserve", "admin_key", "egress_allow", "log", "x"][..],
+    );
+    let value = prop_oneof![
+        "[0-9]{1,20}",
+        "'[ -&(-~]{0,20}'",
+        Just("['10.0.0.0/8', 'x']".to_owned()),
+        Just("5 GB".to_owned()),
+        any::<String>()
+    ];
+    prop_oneof![
+        4 => (key, value).prop_map(|(key, value)| format!("{key} = {value}")),
+        1 => any::<String>(),
+        1 => Just("[[destinations]]\nname = 'a'\nurl = 'https://a.test'".to_owned()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_file_and_environment_are_settings_or_refused(
+        lines in prop::collection::vec(line(), 0..6),
+        name in prop::sample::select(&["POSTRIDER_LISTEN", "POSTRIDER_SLOTS", "POSTRIDER_SECRET_KEY", "POSTRIDER_X"][..]),
+        value in any::<String>(),
+    ) {
+        let file = TempFile::new("any", &lines.join("\n"));
+        let read = Config::read(&file.args(), &environment(&[(name, &value)]));
+        prop_assert!(read.is_ok() || !read.err().map(|mistakes| mistakes.to_string()).unwrap_or_default().is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! Checks of single values. Each refusal says what is allowed.
 
 use super::{LogFormat, SecretKeys};
+use http::HeaderValue;
 use ipnet::IpNet;
 use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
@@ -121,6 +122,18 @@ pub(super) fn node_name(value: &str) -> Result<String, String> {
 pub(super) fn host_name() -> String {
     let found = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     found.and_then(|name| node_name(name.trim()).ok()).unwrap_or_else(|| "node".to_owned())
+}
+
+pub(super) fn switch(value: &str) -> Result<bool, String> {
+    value.parse().map_err(|_| format!("must be true or false, not {value:?}"))
+}
+
+/// A name by which receivers know us, as it stands in a header.
+pub(super) fn origin(value: &str) -> Result<HeaderValue, String> {
+    let legal = (1..=253).contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
+    let allowed = || format!("must be a host such as hooks.example.com, not {value:?}");
+    HeaderValue::from_str(value).ok().filter(|_| legal).ok_or_else(allowed)
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

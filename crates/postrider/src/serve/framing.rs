@@ -156,6 +156,7 @@ fn number(text: &[u8], radix: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// Reads it at once, byte by byte, and in two parts; gives the bytes that may be passed on.
     fn passed(text: &str) -> usize {
@@ -245,5 +246,64 @@ mod tests {
         check_refused("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1", "\na\r\n");
         check_refused("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1;a", "\na\r\n");
         check_refused("POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx: y", "\n\r\n");
+    }
+
+    /// Pieces of requests, whole and broken, and bytes that are none.
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        let known = prop::sample::select(
+            &[
+                "GET / HTTP/1.1\r\n",
+                "POST / HTTP/1.1\r\n",
+                "host: a\r\n",
+                "content-length: 3\r\n",
+                "Content-Length:0\r\n",
+                "transfer-encoding: chunked\r\n",
+                "\r\n",
+                "\n",
+                "\r",
+                "3\r\nabc\r\n",
+                "0\r\n\r\n",
+                "abc",
+                " folded\r\n",
+                ":",
+            ][..],
+        );
+        prop_oneof![4 => known.prop_map(|text| text.as_bytes().to_vec()), 1 => prop::collection::vec(any::<u8>(), 0..40)]
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_the_same_however_they_arrive(
+            pieces in prop::collection::vec(piece(), 0..12),
+            cuts in prop::collection::vec(1..20usize, 1..8),
+        ) {
+            let bytes = pieces.concat();
+            let whole = Framing::default().take(&bytes).err().unwrap_or(bytes.len());
+            let (mut framing, mut at) = (Framing::default(), 0);
+            for cut in cuts.iter().cycle() {
+                let end = (at + cut).min(bytes.len());
+                match framing.take(&bytes[at..end]) {
+                    Err(refused) => { at += refused; break }
+                    Ok(()) if end == bytes.len() => { at = end; break }
+                    Ok(()) => at = end,
+                }
+            }
+            prop_assert_eq!(at, whole);
+        }
+
+        #[test]
+        fn what_a_body_holds_never_matters(body in prop::collection::vec(any::<u8>(), 0..200), step in 1..64usize) {
+            let sized = format!("POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
+            let mut chunked = b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+            for chunk in body.chunks(step) {
+                chunked.extend(format!("{:x}\r\n", chunk.len()).bytes().chain(chunk.iter().copied()).chain(*b"\r\n"));
+            }
+            chunked.extend(b"0\r\n\r\n");
+            for request in [[sized.as_bytes(), &body].concat(), chunked] {
+                let mut framing = Framing::default();
+                prop_assert_eq!(framing.take(&request), Ok(()));
+                prop_assert_eq!(framing.take(b"GET / HTTP/1.1\n"), Err(14), "the next request is read as one");
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use storage::Storage;
@@ -56,13 +56,17 @@ fn engine_options(config: &Config) -> EngineOptions {
     }
 }
 
+fn address_guard(config: &Config, address: SocketAddr) -> AddressGuard {
+    let guard = AddressGuard::new(config.egress_allow.clone()).listening_on(address);
+    if config.https_only { guard.https_only() } else { guard }
+}
+
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let listener = listen(&config)?;
     let address = listener.local_addr()?;
     let Storage { store, key, place } = storage::open(&config).await?;
-    let guard = AddressGuard::new(config.egress_allow.clone());
-    let connector = Arc::new(Connector::new(guard, tls_config()));
+    let connector = Arc::new(Connector::new(address_guard(&config, address), tls_config()));
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
     let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
     let (engine, senders) = Engine::start(store, connector, options).await?;

@@ -7,6 +7,8 @@ mod api;
 mod bad_input;
 mod bench;
 mod cluster;
+mod configuration;
+mod egress;
 mod faults;
 mod ingest;
 mod scheduling;

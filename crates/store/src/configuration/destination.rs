@@ -1,5 +1,8 @@
 //! Where events go.
 
+use super::destination_tls::DestinationTls;
+use super::handshake::Handshake;
+use super::signing::Signing;
 use crate::headers::Headers;
 use postrider_core::destination::{
     CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
@@ -51,6 +54,14 @@ pub struct Destination {
     pub custom_headers: Headers,
     /// The Standard Webhooks secret, `whsec_…`.
     pub signing_secret: String,
+    /// With what else its deliveries are signed.
+    pub signing: Signing,
+    /// What it asks of TLS.
+    pub tls: DestinationTls,
+    /// The preset its settings were copied from.
+    pub preset: Option<String>,
+    /// Whether its receiver must agree first, and has.
+    pub handshake: Handshake,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -65,7 +76,7 @@ impl Destination {
             rate_limit: self.rate_limit,
             ordering: self.ordering,
             circuit: self.circuit,
-            paused: self.paused || !self.active,
+            paused: self.paused || !self.active || self.handshake.is_missing(),
             hold_until,
         }
     }
@@ -99,6 +110,10 @@ impl Destination {
             auth: None,
             custom_headers: Headers::default(),
             signing_secret,
+            signing: Signing::default(),
+            tls: DestinationTls::default(),
+            preset: None,
+            handshake: Handshake::Off,
             created_at,
         }
     }
@@ -119,6 +134,13 @@ pub enum DestinationAuth {
         /// Its value.
         value: String,
     },
+    /// `Authorization: Basic …`.
+    Basic {
+        /// Without a colon.
+        username: String,
+        /// The password.
+        password: String,
+    },
 }
 
 // Secrets never reach a log, not even by way of `{:?}`.
@@ -128,6 +150,7 @@ impl fmt::Debug for DestinationAuth {
         match self {
             DestinationAuth::Bearer { .. } => f.write_str("Bearer(redacted)"),
             DestinationAuth::Header { header, .. } => write!(f, "Header({header}: redacted)"),
+            DestinationAuth::Basic { .. } => f.write_str("Basic(redacted)"),
         }
     }
 }

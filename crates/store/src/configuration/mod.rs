@@ -4,18 +4,24 @@ mod account;
 mod api_key;
 mod brand;
 mod destination;
+mod destination_tls;
 mod event_type;
+mod handshake;
 mod route;
 mod scope;
+mod signing;
 mod source;
 
 pub use account::Account;
 pub use api_key::ApiKey;
 pub use brand::Brand;
 pub use destination::{Destination, DestinationAuth};
+pub use destination_tls::{ClientCertificate, DestinationTls};
 pub use event_type::DescribedType;
+pub use handshake::Handshake;
 pub use route::Route;
 pub use scope::Scope;
+pub use signing::{PreviousKeys, PrivateKeyText, SignatureVersions, Signing};
 pub use source::{Source, Verification};
 
 use postrider_core::breaker::CircuitRecord;

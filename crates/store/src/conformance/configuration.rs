@@ -4,8 +4,9 @@ use super::Harness;
 use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
 use crate::Store;
 use crate::{
-    Account, ApiKey, Brand, Change, Configuration, DescribedType, Destination, DestinationAuth, FieldPlace,
-    Route, Scope, Source, Verification,
+    Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
+    DestinationAuth, DestinationTls, FieldPlace, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
+    SignatureVersions, Signing, Source, Verification,
 };
 use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
@@ -19,6 +20,7 @@ use postrider_core::limits::PENDING_LIMIT_MAX;
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::PriorityRule;
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
+use postrider_core::time::Timestamp;
 use serde_json::json;
 use std::time::Duration;
 
@@ -100,8 +102,8 @@ async fn route_ids(store: &dyn Store) -> Vec<u64> {
     configuration(store).await.routes.iter().map(|route| route.id.as_u64()).collect()
 }
 
-/// One without credentials, one with all there is, one with a header of the receiver's choice.
-fn destinations() -> [Destination; 3] {
+/// One without credentials, one with all there is, one with a header of the receiver's choice, one with a password.
+fn destinations() -> [Destination; 4] {
     let header = DestinationAuth::Header { header: "x-api-key".into(), value: "öffne dich".into() };
     let full = Destination {
         max_concurrency: MaxConcurrency::new(1000).unwrap(),
@@ -118,10 +120,36 @@ fn destinations() -> [Destination; 3] {
         disabled_reason: Some("it answered 410".into()),
         auth: Some(DestinationAuth::Bearer { token: "bearer-token".into() }),
         custom_headers: [("X-B", "2"), ("X-A", "1"), ("X-B", "")].into_iter().collect(),
+        signing: signing(),
+        tls: DestinationTls {
+            client_certificate: Some(ClientCertificate {
+                certificate_pem: "certificate\nchain".into(),
+                private_key_pem: "private\nkey".into(),
+            }),
+            ca_pem: Some("authority".into()),
+        },
+        preset: Some("internal".into()),
+        handshake: Handshake::Wanted,
         ..plain_destination(41)
     };
-    let keyed = Destination { auth: Some(header), ordering: Ordering::Strict, ..plain_destination(42) };
-    [plain_destination(40), full, keyed]
+    let keyed = Destination {
+        auth: Some(header),
+        ordering: Ordering::Strict,
+        signing: Signing { versions: SignatureVersions::V1a, previous: Vec::new(), ..signing() },
+        handshake: Handshake::Granted,
+        ..plain_destination(42)
+    };
+    let basic = DestinationAuth::Basic { username: "ü".into(), password: "a:b".into() };
+    [plain_destination(40), full, keyed, Destination { auth: Some(basic), ..plain_destination(43) }]
+}
+
+/// Both kinds of key, rotated twice.
+fn signing() -> Signing {
+    let key = |text: &str| PrivateKeyText(format!("whsk_{text}"));
+    let first = PreviousKeys { secret: "whsec_1".into(), private_key: None, until: START };
+    let second =
+        PreviousKeys { secret: "whsec_2".into(), private_key: Some(key("2")), until: Timestamp::MAX };
+    Signing { versions: SignatureVersions::Both, private_key: Some(key("3")), previous: vec![first, second] }
 }
 
 fn brand() -> Brand {

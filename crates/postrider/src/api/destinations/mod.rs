@@ -1,9 +1,19 @@
 //! `/v1/destinations`: where events go, with their limits.
 
+pub(crate) mod consent;
+mod headers;
+pub(crate) mod keys;
 mod portal;
+pub(crate) mod presets;
+mod security;
 mod settings;
+pub(crate) mod trial;
 
+use self::headers::{auth, custom_headers};
+pub(super) use self::keys::new_secret;
 use self::portal::check_reach;
+use self::presets::take_preset;
+use self::security::security;
 pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
 use super::auth::Caller;
@@ -11,7 +21,7 @@ use super::cursor::List as Listed;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
 use super::events::Parameters;
-use super::fields::{Fields, Segment, only, required};
+use super::fields::{Fields, Segment, required};
 use super::paging::PageParameters;
 use super::refusal::{Body, Keyed, Queried, Stale, Stored};
 use super::request::{self, DestinationChange, NewDestination};
@@ -19,17 +29,16 @@ use super::view::{Data, List};
 use super::{App, Shared, change, paging, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::StatusCode;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
 use postrider_core::id::DestinationId;
-use postrider_core::limits::CUSTOM_HEADERS_MAX;
 use postrider_core::retry::RetryPolicy;
 use postrider_engine::Catalog;
-use postrider_engine::send::{DestinationUrl, SigningSecret};
+use postrider_engine::send::DestinationUrl;
 use postrider_store::codec::policy_from_json;
-use postrider_store::{Change, Destination, DestinationAuth, Headers};
-use serde_json::Value;
+use postrider_store::{Change, Destination, Handshake};
+use std::sync::Arc;
 
 /// List destinations
 #[utoipa::path(
@@ -82,15 +91,18 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let url = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
-    let made = apply(blank, &mut fields)?;
+    let mut made = apply(blank, &mut fields)?;
     check_reach(caller, MaxConcurrency::default(), &made)?;
     fields.finish()?;
+    let put = Change::PutDestination(Box::new(made.clone()));
+    app.engine.change(|_| Ok::<_, ApiError>((vec![put], ()))).await?;
+    if made.handshake.is_missing() {
+        made = consent::ask_first(&app, made).await?;
+    }
     let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
     shown.signing_secret = Some(made.signing_secret.clone());
-    let tag = tag(&made);
-    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(made))], ()))).await?;
-    Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
+    Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a destination
@@ -110,7 +122,12 @@ pub(crate) async fn update(
     let update = |mut found: Destination| {
         if_match.check(&tag(&found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
-        found.url = url(&app, &mut fields)?.unwrap_or(found.url);
+        let url = url(&app, &mut fields)?.unwrap_or_else(|| found.url.clone());
+        // Consent was given for one URL and for no other.
+        if url != found.url && found.handshake == Handshake::Granted {
+            found.handshake = Handshake::Wanted;
+        }
+        found.url = url;
         let before = found.max_concurrency;
         let changed = apply(found, &mut fields)?;
         check_reach(caller, before, &changed)?;
@@ -173,12 +190,15 @@ pub(crate) async fn resume(
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
-    let resume = |found| Ok(Destination { paused: false, active: true, disabled_reason: None, ..found });
+    let resume = |found: Destination| {
+        let disabled_reason = found.disabled_reason.clone().filter(|_| found.handshake.is_missing());
+        Ok(Destination { paused: false, active: true, disabled_reason, ..found })
+    };
     change_one(&app, caller, &id, resume).await
 }
 
 async fn change_one(
-    app: &App,
+    app: &Arc<App>,
     caller: Caller,
     id: &str,
     change: impl FnOnce(Destination) -> Result<Destination, ApiError>,
@@ -187,34 +207,17 @@ async fn change_one(
     let decide = |catalog: &Catalog| {
         let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
         let changed = change((**found).clone())?;
-        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], changed))
+        let moved = !found.handshake.is_missing() || found.url != changed.url;
+        let asks = changed.handshake.is_missing() && moved;
+        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], (changed, asks)))
     };
-    let changed = app.engine.change(decide).await?;
+    let (mut changed, asks) = app.engine.change(decide).await?;
+    if asks {
+        changed = consent::ask_first(app, changed).await?;
+    }
     let activity = app.engine.activity().await;
     let shown = view::Destination::of(&changed, activity.destinations.get(&id));
     Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
-}
-
-/// Rotate a signing secret
-#[utoipa::path(
-    post, path = "/v1/destinations/{id}/rotate-secret", operation_id = "rotate_signing_secret", tag = "destinations",
-    params(("id" = String, Path, description = "The id of the destination.")),
-    responses((status = 200, description = "The new secret, this once.", body = Data<view::NewSecret>), Keyed, Stored)
-)]
-pub(crate) async fn rotate_secret(
-    State(app): Shared,
-    caller: Caller,
-    Segment(id): Segment,
-) -> Result<Response, ApiError> {
-    let id = parse(&id)?;
-    let secret = new_secret();
-    let decide = |catalog: &Catalog| {
-        let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
-        let rotated = Destination { signing_secret: secret.clone(), ..(**found).clone() };
-        Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(rotated))], ()))
-    };
-    app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::NewSecret { signing_secret: secret }))
 }
 
 /// Order a circuit
@@ -250,14 +253,12 @@ fn tag(destination: &Destination) -> EntityTag {
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.
-fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+pub(super) fn apply(into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+    let mut into = take_preset(into, fields)?;
     into.max_concurrency =
         fields.number("max_concurrency", MaxConcurrency::new)?.unwrap_or(into.max_concurrency);
     into.timeout = fields.number("timeout_seconds", TimeoutSeconds::new)?.unwrap_or(into.timeout);
     into.active = fields.switch("active")?.unwrap_or(into.active);
-    if into.active {
-        into.disabled_reason = None;
-    }
     if fields.mentions("retry_policy") {
         into.retry_policy = policy(fields)?;
     }
@@ -267,26 +268,20 @@ fn apply(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiE
     if fields.mentions("custom_headers") {
         into.custom_headers = custom_headers(fields)?;
     }
-    if let Some(secret) = fields.text("signing_secret")? {
-        SigningSecret::parse(&secret).map_err(|allowed| ApiError::field("signing_secret", allowed))?;
-        into.signing_secret = secret;
+    let mut into = settings(security(into, fields)?, fields)?;
+    // Without consent the reason why it is missing stays.
+    if into.active && !into.handshake.is_missing() {
+        into.disabled_reason = None;
     }
-    settings(into, fields)
+    Ok(into)
 }
 
 /// A URL that names a closed address is refused here already; names are checked when they are dialled.
 fn url(app: &App, fields: &mut Fields) -> Result<Option<String>, ApiError> {
     let Some(text) = fields.text("url")? else { return Ok(None) };
     let parsed = DestinationUrl::parse(&text).map_err(|allowed| ApiError::field("url", allowed))?;
-    match parsed.literal_address() {
-        Some(address) if !app.engine.connector().guard().allows(address) => {
-            let allowed = format!(
-                "points to {address}, which is not open to deliveries; an operator can open its range with --egress-allow"
-            );
-            Err(ApiError::field("url", allowed))
-        }
-        _ => Ok(Some(text)),
-    }
+    let open = app.engine.connector().guard().check_url(&parsed);
+    open.map(|()| Some(text)).map_err(|refusal| ApiError::field("url", refusal))
 }
 
 /// A retry policy, of a destination or a route.
@@ -297,78 +292,6 @@ pub(crate) fn policy(fields: &mut Fields) -> Result<Option<RetryPolicy>, ApiErro
         inner => format!("retry_policy.{inner}"),
     };
     policy_from_json(&value).map(Some).map_err(|bad| ApiError::field(&named(bad.field), bad.allowed))
-}
-
-fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
-    let Some(value) = fields.take("auth_config") else { return Ok(None) };
-    let Value::Object(value) = value else {
-        return Err(ApiError::field("auth_config", "must be an object with a type"));
-    };
-    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let secret = |field: &'static str| {
-        let text = text(field);
-        let legal = !text.is_empty() && HeaderValue::try_from(text.as_str()).is_ok();
-        let refused =
-            || ApiError::field(&format!("auth_config.{field}"), "must be a text that fits into a header");
-        if legal { Ok(text) } else { Err(refused()) }
-    };
-    match text("type").as_str() {
-        "bearer" => {
-            only("auth_config", &value, &["type", "token"])?;
-            Ok(Some(DestinationAuth::Bearer { token: secret("token")? }))
-        }
-        "header" => {
-            only("auth_config", &value, &["type", "header", "value"])?;
-            let header = header_name("auth_config.header", &text("header"))?;
-            Ok(Some(DestinationAuth::Header { header, value: secret("value")? }))
-        }
-        _ => Err(ApiError::field("auth_config.type", "must be \"bearer\" or \"header\"")),
-    }
-}
-
-fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
-    let allowed = format!("must be an object of at most {CUSTOM_HEADERS_MAX} header names and text values");
-    let refused = || ApiError::field("custom_headers", &allowed);
-    let Some(value) = fields.take("custom_headers") else { return Ok(Headers::default()) };
-    let Value::Object(object) = value else { return Err(refused()) };
-    if object.len() > CUSTOM_HEADERS_MAX {
-        return Err(refused());
-    }
-    let mut headers = Headers::default();
-    for (name, value) in &object {
-        let value = value.as_str().filter(|text| HeaderValue::try_from(*text).is_ok()).ok_or_else(refused)?;
-        headers.push(&header_name("custom_headers", name)?, value);
-    }
-    Ok(headers)
-}
-
-/// Names that the gateway itself must be sure of.
-const RESERVED: [&str; 9] = [
-    "host",
-    "connection",
-    "content-length",
-    "transfer-encoding",
-    "upgrade",
-    "te",
-    "trailer",
-    "expect",
-    "keep-alive",
-];
-
-fn header_name(field: &str, name: &str) -> Result<String, ApiError> {
-    let lower = name.to_ascii_lowercase();
-    let reserved = RESERVED.contains(&lower.as_str()) || lower.starts_with("webhook-");
-    if reserved || HeaderName::try_from(lower.as_str()).is_err() {
-        let allowed = "must hold legal header names, and none that the gateway sets itself (host, content-length, webhook-… and the like)";
-        return Err(ApiError::field(field, allowed));
-    }
-    Ok(lower)
-}
-
-pub(super) fn new_secret() -> String {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).expect("the system has randomness");
-    SigningSecret::text_of(bytes)
 }
 
 fn parse(id: &str) -> Result<DestinationId, ApiError> {

@@ -1,7 +1,7 @@
 //! What making and changing a destination takes.
 
 use super::{Circuit, RateLimit, RetryPolicy};
-use crate::api::view::word::{CircuitState, OnDeadLetter, Ordering};
+use crate::api::view::word::{CircuitState, OnDeadLetter, Ordering, SignatureVersion};
 use std::collections::HashMap;
 use utoipa::ToSchema;
 
@@ -27,6 +27,20 @@ pub(crate) struct NewDestination {
     /// Made if not given.
     #[schema(example = "whsec_…")]
     signing_secret: Option<String>,
+    /// Which kinds of signature its deliveries carry; `["v1"]` when absent.
+    #[schema(value_type = Option<Vec<SignatureVersion>>)]
+    signature_versions: Option<Vec<String>>,
+    /// An ed25519 key for `v1a`; made if not given.
+    #[schema(example = "whsk_…")]
+    private_key: Option<String>,
+    client_certificate: Option<ClientCertificate>,
+    /// Certificates of the authorities that may have signed the receiver's, in place of the public ones.
+    ca_pem: Option<String>,
+    /// The name of a destination preset. It gives the limits that are not given here.
+    preset: Option<String>,
+    /// Whether the receiver must agree before it is sent anything.
+    #[schema(default = false)]
+    handshake: Option<bool>,
     rate_limit: Option<RateLimit>,
     circuit: Option<Circuit>,
     /// Whether fewer than `max_concurrency` attempts are made at once while it struggles.
@@ -59,6 +73,13 @@ pub(crate) struct DestinationChange {
     auth_config: Option<Auth>,
     custom_headers: Option<HashMap<String, String>>,
     signing_secret: Option<String>,
+    #[schema(value_type = Option<Vec<SignatureVersion>>)]
+    signature_versions: Option<Vec<String>>,
+    private_key: Option<String>,
+    client_certificate: Option<ClientCertificate>,
+    ca_pem: Option<String>,
+    preset: Option<String>,
+    handshake: Option<bool>,
     rate_limit: Option<RateLimit>,
     circuit: Option<Circuit>,
     adaptive: Option<bool>,
@@ -79,6 +100,33 @@ enum Auth {
     Bearer { token: String },
     /// Any other header.
     Header { header: String, value: String },
+    /// `Authorization: Basic …` of the pair.
+    Basic { username: String, password: String },
+}
+
+/// A certificate that the gateway shows to the receiver, with its key; both in PEM.
+#[derive(ToSchema)]
+struct ClientCertificate {
+    /// May be followed by the certificates of its issuers.
+    certificate_pem: String,
+    private_key_pem: String,
+}
+
+/// How keys are rotated.
+#[derive(ToSchema)]
+pub(crate) struct Rotation {
+    /// How long the old keys sign beside the new ones; 0: not at all.
+    #[schema(minimum = 0, maximum = 2_592_000, default = 86400)]
+    grace_seconds: Option<u64>,
+}
+
+/// What a test sends.
+#[derive(ToSchema)]
+pub(crate) struct NewTrial {
+    #[schema(example = "order.paid")]
+    event_type: Option<String>,
+    /// A text is sent as it is, anything else as JSON.
+    payload: Option<serde_json::Value>,
 }
 
 /// What a circuit is told to be.

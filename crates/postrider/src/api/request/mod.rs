@@ -21,7 +21,7 @@ mod source;
 pub(crate) use account::{AccountChange, NewAccount};
 pub(crate) use api_key::{ApiKeyChange, NewApiKey};
 pub(crate) use dead_letter::DeadLetterFilter;
-pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination};
+pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination, NewTrial, Rotation};
 pub(crate) use event_type::{EventTypeChange, NewEventType};
 pub(crate) use limits::{Circuit, RateLimit};
 pub(crate) use name::Nothing;

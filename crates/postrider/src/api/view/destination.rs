@@ -1,11 +1,14 @@
 //! A destination: its settings, and what it is doing.
 
-use super::word::{CircuitState, ConcurrencyReason, DestinationStatus, OnDeadLetter, Ordering, WaitingFor};
+use super::word::{
+    CircuitState, ConcurrencyReason, DestinationStatus, OnDeadLetter, Ordering, SignatureVersion, WaitingFor,
+};
+use crate::api::destinations::keys::previous_until;
 use crate::api::request::{Circuit, RateLimit, RetryPolicy};
 use postrider_core::breaker;
 use postrider_core::scheduler::{DestinationView, LimitReason};
-use postrider_store::DestinationAuth;
 use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json};
+use postrider_store::{ClientCertificate, DestinationAuth, Handshake};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -71,6 +74,27 @@ pub(crate) struct Destination {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     auth_config: Option<Auth>,
+    /// Kinds of signature that its deliveries carry.
+    #[schema(value_type = Vec<SignatureVersion>)]
+    signature_versions: &'static [&'static str],
+    /// Until when keys that were rotated out sign beside the new ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    previous_keys_until: Option<String>,
+    /// What is shown to the receiver in TLS; never with its key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    client_certificate: Option<ShownCertificate>,
+    /// Who may have signed the receiver's certificate, in place of the public authorities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    ca_pem: Option<String>,
+    /// The preset that its limits were copied from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    preset: Option<String>,
+    /// Whether its receiver must agree before it is sent anything.
+    handshake: bool,
     /// Names with `[redacted]` for each value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<HashMap<String, String>>)]
@@ -95,14 +119,20 @@ struct Concurrency {
 enum Auth {
     Bearer,
     Header { header: String },
+    Basic { username: String },
 }
 
-/// A secret that was made anew.
+/// A certificate without its key.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct NewSecret {
-    /// In full, this once.
-    #[schema(example = "whsec_…")]
-    pub(crate) signing_secret: String,
+#[schema(as = ShownClientCertificate)]
+struct ShownCertificate {
+    certificate_pem: String,
+}
+
+impl ShownCertificate {
+    fn of(found: &ClientCertificate) -> Self {
+        ShownCertificate { certificate_pem: found.certificate_pem.clone() }
+    }
 }
 
 impl Destination {
@@ -132,8 +162,14 @@ impl Destination {
             retry_policy: found.retry_policy.as_ref().map(policy_to_json),
             rate_limit: found.rate_limit.map(rate_to_json),
             ordering_key: found.ordering_key.clone(),
-            disabled_reason: found.disabled_reason.clone(),
+            disabled_reason: disabled_reason(found),
             auth_config: found.auth.as_ref().map(auth),
+            signature_versions: found.signing.versions.words(),
+            previous_keys_until: previous_until(found).map(|until| until.to_string()),
+            client_certificate: found.tls.client_certificate.as_ref().map(ShownCertificate::of),
+            ca_pem: found.tls.ca_pem.clone(),
+            preset: found.preset.clone(),
+            handshake: found.handshake != Handshake::Off,
             custom_headers: redacted(found),
             signing_secret: None,
         }
@@ -147,17 +183,24 @@ fn concurrency(found: &postrider_store::Destination, seen: Option<&DestinationVi
 }
 
 fn status(found: &postrider_store::Destination) -> &'static str {
-    match (found.active, found.paused) {
+    match (found.active, found.paused || found.handshake.is_missing()) {
         (false, _) => "disabled",
         (true, true) => "paused",
         (true, false) => "active",
     }
 }
 
+fn disabled_reason(found: &postrider_store::Destination) -> Option<String> {
+    let not_asked = "Its receiver has not agreed to be sent events; POST …/handshake asks it again.";
+    let missing = || found.handshake.is_missing().then(|| not_asked.to_owned());
+    found.disabled_reason.clone().or_else(missing)
+}
+
 fn auth(auth: &DestinationAuth) -> Auth {
     match auth {
         DestinationAuth::Bearer { .. } => Auth::Bearer,
         DestinationAuth::Header { header, .. } => Auth::Header { header: header.clone() },
+        DestinationAuth::Basic { username, .. } => Auth::Basic { username: username.clone() },
     }
 }
 

@@ -29,6 +29,7 @@ words! {
     Ordering = ["none", "strict", "by_key"];
     OnDeadLetter = ["block", "skip"];
     DestinationStatus = ["active", "paused", "disabled"];
+    SignatureVersion = ["v1", "v1a"];
     CircuitState = ["closed", "open", "half_open"];
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [

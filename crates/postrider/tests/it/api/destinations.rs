@@ -7,7 +7,8 @@ use serde_json::json;
 const FIELDS: &str =
     "id account_id name url timeout_seconds max_concurrency active auth_config? custom_headers? preset?
     retry_policy? rate_limit? ordering ordering_key? on_dead_letter adaptive circuit status disabled_reason?
-    in_flight pending pending_bytes circuit_state concurrency waiting_for? waiting_until? blocked_keys? created_at";
+    in_flight pending pending_bytes circuit_state concurrency waiting_for? waiting_until? blocked_keys? created_at
+    signature_versions previous_keys_until? client_certificate? ca_pem? handshake";
 
 #[test]
 fn a_destination_is_made_shown_listed_and_deleted() {
@@ -151,7 +152,8 @@ fn a_new_secret_is_shown_once_and_signs_from_then_on() {
     let api = gateway.api();
     let (_, path) = api.source();
     let id = api.destination(&sink.url("/signed"), &json!({}));
-    let rotated = api.post(&format!("/v1/destinations/{id}/rotate-secret"), &json!({})).data(200);
+    let rotated =
+        api.post(&format!("/v1/destinations/{id}/rotate-secret"), &json!({ "grace_seconds": 0 })).data(200);
     check_fields(&rotated, "signing_secret");
     let secret = text(&rotated["signing_secret"]);
     assert!(!api.get("/v1/destinations").data(200).to_string().contains(&secret));

@@ -3,13 +3,16 @@
 use super::check_unharmed;
 use crate::rig::Site;
 
-const PATHS: [(&str, &str); 15] = [
+const PATHS: [(&str, &str); 18] = [
     ("DELETE", "/v1/api-keys/{}"),
     ("GET", "/v1/sources/{}"),
     ("DELETE", "/v1/sources/{}"),
     ("GET", "/v1/destinations/{}"),
     ("PATCH", "/v1/destinations/{}"),
     ("POST", "/v1/destinations/{}/rotate-secret"),
+    ("GET", "/v1/destinations/{}/public-key"),
+    ("POST", "/v1/destinations/{}/handshake"),
+    ("POST", "/v1/destinations/{}/test"),
     ("DELETE", "/v1/routes/{}"),
     ("GET", "/v1/events/{}"),
     ("POST", "/v1/events/{}/replay"),

@@ -33,6 +33,7 @@ const LAYERS: &[Layer] = &[
     Layer { crate_name: "postrider-engine", may_name: &[CORE, STORE], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-sim", may_name: &[CORE, STORE], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-bench", may_name: &[], others: Others::Any },
+    Layer { crate_name: "postrider-fuzz", may_name: &[CORE, STORE, "postrider-engine"], others: Others::Any },
 ];
 const TOP: &str = "postrider";
 

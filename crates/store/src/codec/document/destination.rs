@@ -1,11 +1,11 @@
 //! Destinations as documents. Custom headers are sealed whole, since people put keys into them.
 
-use super::BadDocument;
 use super::fields::{Reading, Writing, text};
+use super::{BadDocument, signing, tls};
 use crate::codec::{
     circuit_from_json, circuit_to_json, policy_from_json, policy_to_json, rate_from_json, rate_to_json,
 };
-use crate::{Destination, DestinationAuth, Headers};
+use crate::{Destination, DestinationAuth, Handshake, Headers};
 use postrider_core::destination::{MaxConcurrency, OnDeadLetter, Ordering, TimeoutSeconds};
 use postrider_core::id::{AccountId, DestinationId};
 
@@ -32,11 +32,19 @@ pub(super) fn write(destination: &Destination, into: &mut Writing<'_>) {
             into.put("auth_header", header.as_str());
             into.secret("auth_value", value);
         }
+        Some(DestinationAuth::Basic { username, password }) => {
+            into.put("auth_username", username.as_str());
+            into.secret("auth_password", password);
+        }
     }
     if !destination.custom_headers.is_empty() {
         into.secret("custom_headers", destination.custom_headers.as_text());
     }
     into.secret("signing_secret", &destination.signing_secret);
+    signing::write(&destination.signing, into);
+    tls::write(&destination.tls, into);
+    into.put("preset", destination.preset.as_deref());
+    into.put("handshake", destination.handshake.as_str());
     into.time("created_at", destination.created_at);
 }
 
@@ -61,6 +69,10 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Destination, BadDocument> {
         auth: read_auth(from)?,
         custom_headers: Headers::from_text(from.maybe_secret("custom_headers")?.unwrap_or_default()),
         signing_secret: from.secret("signing_secret")?,
+        signing: signing::read(from)?,
+        tls: tls::read(from)?,
+        preset: from.maybe("preset", text)?,
+        handshake: from.get("handshake", |value| Handshake::from_word(value.as_str()?))?,
         created_at: from.time("created_at")?,
     })
 }
@@ -68,6 +80,9 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Destination, BadDocument> {
 fn read_auth(from: &Reading<'_>) -> Result<Option<DestinationAuth>, BadDocument> {
     if let Some(token) = from.maybe_secret("auth_token")? {
         return Ok(Some(DestinationAuth::Bearer { token }));
+    }
+    if let Some(username) = from.maybe("auth_username", text)? {
+        return Ok(Some(DestinationAuth::Basic { username, password: from.secret("auth_password")? }));
     }
     let Some(header) = from.maybe("auth_header", text)? else { return Ok(None) };
     Ok(Some(DestinationAuth::Header { header, value: from.secret("auth_value")? }))

@@ -7,7 +7,9 @@ mod destination;
 mod event_type;
 mod fields;
 mod route;
+mod signing;
 mod source;
+mod tls;
 
 use crate::vault::{NotOpened, Vault};
 use crate::{Change, Configuration};

@@ -1,0 +1,3 @@
+//! What core promises to whoever hands it a text.
+
+mod outside_text;

@@ -1,0 +1,33 @@
+//! Doors for the fuzz targets in `fuzz/`, to what is evaluated on events. Not part of any build that is shipped.
+
+use crate::expression::{Expression, Facts, Transform, Wants};
+use crate::schema::Schema;
+use postrider_core::event::EventType;
+use postrider_store::Headers;
+use serde_json::Value;
+
+/// Compiles an expression for each of its places, and evaluates what is legal on an event with this body.
+pub fn evaluate(text: &str, body: &[u8]) {
+    let event_type = EventType::parse("order.paid").ok();
+    let headers: Headers = [("x-tenant", "acme")].into_iter().collect();
+    let facts = Facts::new(event_type.as_ref(), "shop", &headers, body);
+    if let Ok(filter) = Expression::compile(text, Wants::Bool) {
+        let _ = filter.truth(&facts);
+    }
+    if let Ok(priority) = Expression::compile(text, Wants::Priority) {
+        priority.priority(&facts);
+    }
+    if let Ok(key) = Expression::compile(text, Wants::Key) {
+        key.key(&facts);
+    }
+    if let Ok(transform) = Transform::compile(text) {
+        let _ = transform.apply(&facts);
+    }
+}
+
+/// Compiles a schema and checks a body by it.
+pub fn check_schema(schema: &Value, body: &[u8]) {
+    if let Ok(schema) = Schema::compile(schema) {
+        let _ = schema.check(body);
+    }
+}
