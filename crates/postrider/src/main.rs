@@ -15,7 +15,14 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(said) => {
+            let _ = said.print();
+            // The usual 2 would say that a plan has found changes.
+            return if said.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
     let done = match cli.command {
         None => serve::run(&cli.serve).map(success),
         Some(cli::Command::Serve(args)) => serve::run(&args).map(success),

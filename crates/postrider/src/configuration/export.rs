@@ -61,6 +61,10 @@ fn declared(object: &Existing) -> Value {
     }
     if object.kind == Kind::Destination {
         fields.insert("signing_secret".into(), variable(&object.name, "signing_secret"));
+        let versions = object.settings.get("signature_versions").and_then(Value::as_array);
+        if versions.is_some_and(|versions| versions.iter().any(|version| version == "v1a")) {
+            fields.insert("private_key".into(), variable(&object.name, "private_key"));
+        }
     }
     Value::Object(fields)
 }

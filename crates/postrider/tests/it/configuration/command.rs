@@ -3,7 +3,6 @@
 use crate::rig::{Gateway, Site};
 use serde_json::Value;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::process::{Command, Output, Stdio};
 
 /// What the variables of the file hold; each is unlike anything else in an output.
@@ -19,7 +18,7 @@ pub(super) struct Desk {
     pub(super) site: Site,
     pub(super) gateway: Gateway,
     /// Where calls go; another address when something stands between.
-    pub(super) address: SocketAddr,
+    pub(super) url: String,
     pub(super) variables: Vec<(String, String)>,
 }
 
@@ -54,7 +53,12 @@ impl Desk {
         let site = Site::new();
         let gateway = site.start();
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Desk { address: site.address(), site, gateway, variables: SECRETS.map(own).to_vec() }
+        Desk {
+            url: format!("http://{}", site.address()),
+            site,
+            gateway,
+            variables: SECRETS.map(own).to_vec(),
+        }
     }
 
     /// Runs a command with this text as its file, on the standard input.
@@ -63,7 +67,7 @@ impl Desk {
         let mut child = command
             .env_clear()
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .env("POSTRIDER_URL", format!("http://{}", self.address))
+            .env("POSTRIDER_URL", &self.url)
             .env("POSTRIDER_KEY", self.gateway.api().key)
             .args(args)
             .stdin(Stdio::piped())

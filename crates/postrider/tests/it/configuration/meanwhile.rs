@@ -37,7 +37,7 @@ fn check(method: &'static str, args: &[&str], file: &str) {
     let destination = desk.object("/v1/destinations", "billing");
     let path = format!("/v1/destinations/{}", destination["id"].as_str().unwrap());
     let change = move |api: &Api| drop(api.patch(&path, &json!({ "max_concurrency": 42 })).data(200));
-    desk.address = interrupted(&desk.gateway, method, change);
+    desk.url = format!("http://{}", interrupted(&desk.gateway, method, change));
     let applied = desk.run(&[&["apply", "-f", "-", "--yes"], args].concat(), file);
     assert!(applied.err().contains("it was changed meanwhile by somebody else"), "{applied:?}");
     let now = desk.object("/v1/destinations", "billing");

@@ -69,7 +69,7 @@ fn what_is_no_yaml_and_who_is_no_gateway_is_said() {
     assert!(desk.run(&["plan", "-f", "nowhere.yaml"], "").err().contains("cannot read nowhere.yaml"));
     let wrong = desk.run(&["plan", "-f", "-", "--key", "hk_wrong"], "");
     assert!(wrong.err().contains("Send a valid key"), "{wrong:?}");
-    desk.address.set_port(1);
+    desk.url = "http://127.0.0.1:1".into();
     let unreachable = desk.plan("");
     assert!(unreachable.err().contains("cannot be reached"), "{unreachable:?}");
 }

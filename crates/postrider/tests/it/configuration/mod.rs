@@ -4,6 +4,7 @@ mod apply;
 mod command;
 mod documented;
 mod export;
+mod gateway_url;
 mod meanwhile;
 mod mistakes;
 mod prune;
