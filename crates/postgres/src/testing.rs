@@ -96,7 +96,8 @@ impl Server {
         watcher.args(["setsid", "sh", "-c", stop, &std::process::id().to_string()]);
         watcher.args([&self.binaries.join("pg_ctl"), data, self.directory.path()]);
         watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        watcher.spawn().unwrap();
+        // It outlives this process, so nobody here can wait for it.
+        drop(watcher.spawn().unwrap());
     }
 }
 

@@ -41,7 +41,7 @@ impl Engine {
             }
             News::Lost(shards) => self.tell(Control::Lose(shards)).await,
             News::Wanted(shards) => drop(self.runtime.spawn(hand_over(Arc::clone(self), shards))),
-            News::Mail(mail) => self.tell(read(mail)).await,
+            News::Mail(mail) => self.tell(read(&mail)).await,
             News::Configured(version, changes) => {
                 for change in changes {
                     self.take_over(change).await;
@@ -114,8 +114,8 @@ impl Engine {
     }
 }
 
-fn read(mail: Mail) -> Control {
-    match mail {
+fn read(mail: &Mail) -> Control {
+    match *mail {
         Mail::Arrived(LineDepth { line, rows, bytes }) => {
             let depth = Depth { rows, bytes };
             Control::Input(Input::Stored { line, depth })
