@@ -4,6 +4,8 @@
 //! one place, in memory, without a lock. `queue` holds what is owed and nothing else; the past is in partitions of a
 //! day.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking"))]
+
 mod assignment;
 mod commit;
 mod configuration;
