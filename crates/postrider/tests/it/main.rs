@@ -11,5 +11,6 @@ mod egress;
 mod faults;
 mod ingest;
 mod scheduling;
+mod secrets;
 mod start;
 mod tidy;
