@@ -65,6 +65,15 @@ impl CircuitOrder {
             _ => None,
         }
     }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CircuitOrder::Open => "open",
+            CircuitOrder::HalfOpen => "half_open",
+            CircuitOrder::Close => "closed",
+        }
+    }
 }
 
 /// Whether an attempt may begin.

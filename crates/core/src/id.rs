@@ -112,6 +112,11 @@ pub fn least_at(at: Timestamp) -> u64 {
     at.unix_ms().saturating_sub(EPOCH_MS).min((1 << 41) - 1) << (SEQUENCE_BITS + NODE_BITS)
 }
 
+/// When an id was made, to the millisecond.
+pub const fn time_of(id: u64) -> Timestamp {
+    Timestamp::from_unix_ms((id >> (SEQUENCE_BITS + NODE_BITS)) + EPOCH_MS)
+}
+
 /// Whether two ids were made by the same node.
 pub const fn same_node(one: u64, other: u64) -> bool {
     (one ^ other) & (STEP - 1) == 0
@@ -185,6 +190,7 @@ mod tests {
         let noon = Timestamp::from_unix_ms(EPOCH_MS + 1_000_000);
         let made = IdGenerator::new(1023, 0).next(noon);
         assert!(made >= least_at(noon));
+        assert_eq!(time_of(made), noon);
         assert!(made < least_at(Timestamp::from_unix_ms(noon.unix_ms() + 1)));
         assert!(same_node(made, IdGenerator::new(1023, made).next(noon)));
         assert!(!same_node(made, IdGenerator::new(1022, made).next(noon)));

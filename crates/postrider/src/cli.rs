@@ -52,6 +52,15 @@ pub(crate) struct ServeArgs {
     /// Where events, configuration and keys are kept [default: ./postrider-data]
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<String>,
+    /// A PostgreSQL database that nodes share, instead of a data directory
+    #[arg(long, value_name = "URL")]
+    pub(crate) database_url: Option<String>,
+    /// What this node is called among those that share a database [default: the machine's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node_name: Option<String>,
+    /// Not heard of for so long, a node is taken for dead by the others [default: 10]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) lease_seconds: Option<String>,
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<String>,

@@ -4,17 +4,12 @@ use crate::history::{self, FACT_COLUMNS, Facts};
 use crate::reader::Reader;
 use crate::rows::{int, uint};
 use crate::stats;
-use postrider_core::id::{EventId, least_at};
-use postrider_core::limits::{SCAN_BYTES_MAX, SCAN_EVENTS_MAX};
-use postrider_store::{Direction, EventFacts, EventFilter, EventPage, EventQuery};
+use postrider_core::id::EventId;
+use postrider_store::{Direction, EventFacts, EventPage, EventQuery, ListScan};
 use rusqlite::{Connection, params};
-use std::time::Duration;
 
 /// Rows read at once.
 const STEP: usize = 500;
-/// An event has its id by then. Only a clock that was set back by more while the gateway was down could hide some.
-const NUMBERED_WITHIN: Duration = Duration::from_secs(3600);
-
 pub(crate) fn events(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
     if query.filter.is_empty() { whole(reader, query) } else { filtered(reader, query) }
 }
@@ -22,12 +17,12 @@ pub(crate) fn events(reader: &mut Reader, query: &EventQuery) -> rusqlite::Resul
 /// Of what is not filtered the total was counted when it came.
 fn whole(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
     let mut page = EventPage::default();
-    let ids = Ids::of(query);
+    let ids = query.ids();
     let (mut skip, mut more) = (query.offset, false);
     for listed in reader.segments()?.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
         page.total += stats::events_of(segment, query.account)?;
-        if listed.first_event_id > ids.most {
+        if listed.first_event_id > ids.1 {
             continue;
         }
         if skip > 0 {
@@ -51,30 +46,10 @@ fn whole(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage>
     Ok(page)
 }
 
-/// The ids that a query can find.
-#[derive(Clone, Copy)]
-struct Ids {
-    least: u64,
-    most: u64,
-}
-
-impl Ids {
-    fn of(query: &EventQuery) -> Self {
-        let by_time =
-            query.filter.until.map_or(u64::MAX >> 1, |until| least_at(until.after(NUMBERED_WITHIN)));
-        let behind = query.after.map_or(u64::MAX >> 1, |after| after.as_u64().saturating_sub(1));
-        Ids { least: query.filter.since.map_or(0, least_at), most: by_time.min(behind) }
-    }
-
-    fn before(self, event: EventId) -> Self {
-        Ids { most: event.as_u64().saturating_sub(1), ..self }
-    }
-}
-
-fn count(segment: &Connection, query: &EventQuery, ids: Ids) -> rusqlite::Result<usize> {
+fn count(segment: &Connection, query: &EventQuery, ids: (u64, u64)) -> rusqlite::Result<usize> {
     let mut select = segment
         .prepare_cached("SELECT count(*) FROM events WHERE account_id = ?1 AND id BETWEEN ?2 AND ?3")?;
-    let key = [int(query.account.as_u64()), int(ids.least), int(ids.most)];
+    let key = [int(query.account.as_u64()), int(ids.0), int(ids.1)];
     let count = select.query_row(key, |row| row.get::<_, i64>(0)).map(uint)?;
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
@@ -82,7 +57,7 @@ fn count(segment: &Connection, query: &EventQuery, ids: Ids) -> rusqlite::Result
 fn newest(
     segment: &Connection,
     query: &EventQuery,
-    ids: Ids,
+    ids: (u64, u64),
     limit: usize,
     offset: usize,
 ) -> rusqlite::Result<Vec<Facts>> {
@@ -95,138 +70,99 @@ fn newest(
         "SELECT {FACT_COLUMNS} FROM events WHERE account_id = ?1 AND id BETWEEN ?2 AND ?3 {way}
          ORDER BY id DESC LIMIT ?4 OFFSET ?5"
     ))?;
-    let key = params![
-        int(query.account.as_u64()),
-        int(ids.least),
-        int(ids.most),
-        int(limit as u64),
-        int(offset as u64)
-    ];
+    let key =
+        params![int(query.account.as_u64()), int(ids.0), int(ids.1), int(limit as u64), int(offset as u64)];
     let rows = select.query_map(key, history::read_facts)?;
     rows.collect()
 }
 
 fn filtered(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
-    let mut scan = Scan::new(query);
-    let ids = Ids::of(query);
+    let mut scan = ListScan::new(query);
+    let ids = query.ids();
     for listed in reader.segments()?.iter().rev() {
-        if listed.first_event_id > ids.most {
+        if listed.first_event_id > ids.1 {
             continue;
         }
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        scan.look_through(segment, ids)?;
-        if scan.page.cut || scan.is_full() {
-            break;
+        match look_through(segment, query, ids, &mut scan)? {
+            Looked::AtAll => {}
+            Looked::AtEnough => break,
+            Looked::BrokeOff => return Ok(scan.cut()),
         }
     }
     Ok(scan.page())
 }
 
-/// A look at events one by one, newest first.
-struct Scan<'q> {
-    query: &'q EventQuery,
-    page: EventPage,
-    /// Some matched that had no room on the page.
-    more: bool,
-    last: Option<EventId>,
-    bytes_left: usize,
+enum Looked {
+    AtAll,
+    AtEnough,
+    BrokeOff,
 }
 
-impl<'q> Scan<'q> {
-    fn new(query: &'q EventQuery) -> Self {
-        Scan { query, page: EventPage::default(), more: false, last: None, bytes_left: SCAN_BYTES_MAX }
-    }
-
-    fn look_through(&mut self, segment: &Connection, mut ids: Ids) -> rusqlite::Result<()> {
-        loop {
-            let rows = newest(segment, self.query, ids, STEP, 0)?;
-            let last_rows = rows.len() < STEP;
-            for facts in rows {
-                if self.is_full() {
-                    return Ok(());
-                }
-                if self.is_spent() {
-                    self.page.cut = true;
-                    return Ok(());
-                }
-                ids = ids.before(facts.id);
-                self.look_at(segment, &facts)?;
+fn look_through(
+    segment: &Connection,
+    query: &EventQuery,
+    (least, mut most): (u64, u64),
+    scan: &mut ListScan<'_>,
+) -> rusqlite::Result<Looked> {
+    loop {
+        let rows = newest(segment, query, (least, most), STEP, 0)?;
+        let last_rows = rows.len() < STEP;
+        for facts in rows {
+            if scan.is_full() {
+                return Ok(Looked::AtEnough);
             }
-            if last_rows {
-                return Ok(());
+            if scan.is_spent() {
+                return Ok(Looked::BrokeOff);
+            }
+            most = facts.id.as_u64().saturating_sub(1);
+            let matches = matches(segment, query, &facts, scan)?;
+            if scan.looked_at(facts.id, matches) {
+                scan.show(history::listed(segment, facts.id)?);
             }
         }
-    }
-
-    /// A search for a text ends with its page, since it reads bodies; so does one that goes on from a cursor, since
-    /// nobody asks it for a total.
-    fn is_full(&self) -> bool {
-        self.more && (self.query.filter.text.is_some() || self.query.after.is_some())
-    }
-
-    fn is_spent(&self) -> bool {
-        self.bytes_left == 0 || self.page.scanned >= SCAN_EVENTS_MAX as u64
-    }
-
-    fn look_at(&mut self, segment: &Connection, facts: &Facts) -> rusqlite::Result<()> {
-        self.page.scanned += 1;
-        self.last = Some(facts.id);
-        if !self.matches(segment, facts)? {
-            return Ok(());
+        if last_rows {
+            return Ok(Looked::AtAll);
         }
-        self.page.total += 1;
-        if self.page.total <= self.query.offset as u64 {
-            return Ok(());
-        }
-        if self.page.items.len() < self.query.limit {
-            self.page.items.extend(history::listed(segment, facts.id)?);
-        } else {
-            self.more = true;
-        }
-        Ok(())
     }
+}
 
-    /// What costs least is asked first.
-    fn matches(&mut self, segment: &Connection, facts: &Facts) -> rusqlite::Result<bool> {
-        let filter = &self.query.filter;
-        if !filter.fits(facts.as_asked()) || !filter.fits_fan_out(&facts.owed) {
+/// What costs least is asked first.
+fn matches(
+    segment: &Connection,
+    query: &EventQuery,
+    facts: &Facts,
+    scan: &mut ListScan<'_>,
+) -> rusqlite::Result<bool> {
+    let filter = &query.filter;
+    if !filter.fits(facts.as_asked()) || !filter.fits_fan_out(&facts.owed) {
+        return Ok(false);
+    }
+    if filter.asks_for_standing() {
+        let first_due = facts.window.due(facts.received_at);
+        let standing = history::standing(segment, facts.id, &facts.owed, first_due)?;
+        if !filter.fits_standing(&standing) {
             return Ok(false);
         }
-        if filter.asks_for_standing() {
-            let first_due = facts.window.due(facts.received_at);
-            let standing = history::standing(segment, facts.id, &facts.owed, first_due)?;
-            if !filter.fits_standing(&standing) {
-                return Ok(false);
-            }
-        }
-        self.has_text(segment, facts.id, filter)
     }
+    match &filter.text {
+        None => Ok(true),
+        Some(text) => has_text(segment, facts.id, text, scan),
+    }
+}
 
-    fn has_text(
-        &mut self,
-        segment: &Connection,
-        event: EventId,
-        filter: &EventFilter,
-    ) -> rusqlite::Result<bool> {
-        let Some(text) = &filter.text else { return Ok(true) };
-        let mut select =
-            segment.prepare_cached("SELECT instr(body, ?2) > 0, length(body) FROM events WHERE id = ?1")?;
-        let key = params![int(event.as_u64()), text.as_bytes()];
-        let (found, bytes): (bool, i64) = select.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        self.bytes_left = self.bytes_left.saturating_sub(bytes);
-        Ok(found)
-    }
-
-    fn page(self) -> EventPage {
-        let Scan { mut page, more, last, .. } = self;
-        page.next = match (more, page.cut) {
-            (true, _) => page.items.last().map(|event| event.id),
-            (false, true) => last,
-            (false, false) => None,
-        };
-        page
-    }
+fn has_text(
+    segment: &Connection,
+    event: EventId,
+    text: &str,
+    scan: &mut ListScan<'_>,
+) -> rusqlite::Result<bool> {
+    let mut select =
+        segment.prepare_cached("SELECT instr(body, ?2) > 0, length(body) FROM events WHERE id = ?1")?;
+    let key = params![int(event.as_u64()), text.as_bytes()];
+    let (found, bytes): (bool, i64) = select.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    scan.searched(usize::try_from(bytes).unwrap_or(usize::MAX));
+    Ok(found)
 }
 
 impl Facts {

@@ -1,6 +1,7 @@
 //! What a commit takes and gives: new events with all they owe, and outcomes with what follows.
 
 use crate::attempt::Attempt;
+use crate::cluster::Shards;
 use crate::event::EventContent;
 use crate::origin::Origin;
 use postrider_core::delivery::{Line, OrderKey, Priority, Ticket};
@@ -10,7 +11,7 @@ use postrider_core::time::Timestamp;
 use std::sync::Arc;
 
 /// What goes into one commit. Ids grow from batch to batch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Batch {
     /// Events to accept.
     pub events: Vec<NewEvent>,
@@ -18,6 +19,14 @@ pub struct Batch {
     pub finished: Vec<Finished>,
     /// What was given up on without an attempt.
     pub given_up: Vec<GivenUp>,
+    /// The shards that the node takes for its own: of what is owed in others their owners must hear.
+    pub own: Shards,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch { events: Vec::new(), finished: Vec::new(), given_up: Vec::new(), own: Shards::ALL }
+    }
 }
 
 /// What became of each event of a batch, in its order.

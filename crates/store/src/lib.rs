@@ -3,6 +3,7 @@
 
 mod attempt;
 mod batch;
+mod cluster;
 pub mod codec;
 mod configuration;
 pub mod conformance;
@@ -13,6 +14,7 @@ mod event;
 mod event_filter;
 mod field_place;
 mod headers;
+mod list_scan;
 mod memory;
 mod origin;
 mod query;
@@ -22,6 +24,7 @@ mod vault;
 
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
+pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use configuration::{
     Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
     DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
@@ -37,6 +40,7 @@ pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
 pub use field_place::FieldPlace;
 pub use headers::Headers;
+pub use list_scan::ListScan;
 pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
@@ -156,6 +160,32 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether events can be accepted now; the reason when not.
     async fn writable(&self) -> Result<(), StoreError>;
+
+    /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// The next news from the other nodes. A store of one node has none.
+    async fn news(&self) -> News {
+        std::future::pending().await
+    }
+
+    /// Gives up shards of which nothing is in flight, so that others can take them at once.
+    async fn hand_over(&self, _shards: Shards) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Tells the owner of a destination that is not this node's own of an operator's word.
+    async fn send_mail(&self, _mail: Mail) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Begins a change of the configuration: no other node makes one until this one has, with `configure`. It is to
+    /// be decided on the version that is given, which is in the news by then.
+    async fn begin_change(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
 
     /// Notes an orderly stop. Nothing may be in flight, and nothing is called after it.
     async fn close(&self) -> Result<(), StoreError>;

@@ -2,12 +2,15 @@
 
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
+use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
 use postrider_core::scheduler::{After, Input, Settings};
 use postrider_core::time::Timestamp;
-use postrider_store::{Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, StoreError};
+use postrider_store::{
+    Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
+};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +60,15 @@ impl Commits {
         self.drafts.is_empty() && self.finished.is_empty() && self.given_up.is_empty()
     }
 
+    /// Takes outcomes of these deliveries out; gives which.
+    pub(super) fn take_out(&mut self, unwanted: impl Fn(DeliveryId) -> bool) -> Vec<DeliveryId> {
+        let finished = self.finished.extract_if(.., |finished| unwanted(finished.ticket.delivery));
+        let mut out: Vec<DeliveryId> = finished.map(|finished| finished.ticket.delivery).collect();
+        let given_up = self.given_up.extract_if(.., |given_up| unwanted(given_up.ticket.delivery));
+        out.extend(given_up.map(|given_up| given_up.ticket.delivery));
+        out
+    }
+
     pub(super) fn resume(&mut self) {
         self.paused = None;
     }
@@ -79,6 +91,7 @@ impl Dispatcher {
             events,
             finished: std::mem::take(&mut self.commits.finished),
             given_up: std::mem::take(&mut self.commits.given_up),
+            own: self.owned.shards,
         });
         self.commits.replies = Some(replies);
         self.admission.commit_begins(self.now);
@@ -117,7 +130,7 @@ impl Dispatcher {
         match result {
             Ok(receipt) => {
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
-                    self.accepted(event, acceptance, reply);
+                    self.accepted(event, acceptance, reply, batch.own);
                 }
                 for finished in &batch.finished {
                     self.settled(finished);
@@ -132,7 +145,7 @@ impl Dispatcher {
         }
     }
 
-    fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply) {
+    fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply, own: Shards) {
         let (id, duplicate) = match acceptance {
             Acceptance::Accepted => (event.id, false),
             Acceptance::Duplicate(known) => (known, true),
@@ -140,11 +153,14 @@ impl Dispatcher {
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
         if !duplicate {
+            // Of what others own they hear by mail, as it was written with the event.
+            let owed: Vec<Ticket> =
+                event.tickets().filter(|ticket| own.own(ticket.line.destination)).collect();
             // What is sent much later would only take the place of what is sent now.
-            if event.content.due() <= self.now {
-                self.cache.insert(event.id, Arc::clone(&event.content), event.deliveries.len());
+            if event.content.due() <= self.now && !owed.is_empty() {
+                self.cache.insert(event.id, Arc::clone(&event.content), owed.len());
             }
-            event.tickets().for_each(|ticket| self.step(Input::Owed(ticket)));
+            owed.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));
         }
     }
 
@@ -218,6 +234,7 @@ impl Dispatcher {
         tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
         self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
+        self.drop_fenced_outcomes();
         self.commits.paused = Some(refusal);
         self.work.push(Box::pin(async {
             tokio::time::sleep(PAUSE).await;

@@ -6,6 +6,7 @@
 mod commits;
 mod expiry;
 mod outcomes;
+mod owned;
 mod sends;
 
 use crate::admission::Admission;
@@ -20,14 +21,17 @@ use commits::Commits;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+pub(crate) use owned::Gain;
+use owned::Owned;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::limits::COMMIT_EVENTS_MAX;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Store, StoreError};
+use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
 use std::sync::{Arc, RwLock};
+use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// Bodies kept between commit and send.
@@ -48,6 +52,18 @@ pub(crate) enum Control {
     /// Dead letters that blocked an ordered line and do so no longer.
     Discarded(Vec<Ticket>),
     Look(oneshot::Sender<Activity>),
+    /// A dead letter blocked an ordered line and does so no longer.
+    Unblocked(Ticket),
+    /// Shards become this node's own.
+    Gain(Gain),
+    /// They are others' now.
+    Lose(Shards),
+    /// They are to be others'; answered once nothing of them is in flight.
+    LetGo(Shards, oneshot::Sender<()>),
+    /// Answered once nothing of them is in flight.
+    Idle(Shards, oneshot::Sender<()>),
+    /// No attempt may begin after this.
+    Lease(Instant),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
 }
@@ -103,6 +119,7 @@ pub(crate) struct Dispatcher {
     workers: Vec<WorkerHandle>,
     cache: ContentCache,
     commits: Commits,
+    owned: Owned,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Operators whose word about a circuit was taken in this turn.
     orders: Vec<KeptReply>,
@@ -136,6 +153,7 @@ impl Dispatcher {
             workers,
             cache: ContentCache::new(CACHE_BYTES),
             commits: Commits::default(),
+            owned: Owned::default(),
             work: FuturesUnordered::new(),
             orders: Vec::new(),
             drained: None,
@@ -205,6 +223,7 @@ impl Dispatcher {
             }
             self.start_commit();
             self.perform_actions();
+            self.tell_idle();
             self.admission.observe(&self.scheduler, &self.catalog, self.now);
             if !self.workers.iter_mut().all(WorkerHandle::flush) {
                 self.fault.tell("a thread that sends has ended");
@@ -246,6 +265,7 @@ impl Dispatcher {
 
     fn released(&mut self, destination: DestinationId, result: Result<Depth, StoreError>) {
         match result {
+            Ok(_) if self.store.is_shared() => {}
             Ok(gone) => self.step(Input::UnblockedAll { destination, gone }),
             Err(error) => {
                 self.fault.note(&error);
@@ -256,16 +276,25 @@ impl Dispatcher {
 
     fn control(&mut self, control: Control) {
         match control {
+            Control::Input(Input::Configure(id, _)) if !self.owned.shards.own(id) => {}
             Control::Input(input) => self.step(input),
             Control::Circuit(destination, order, reply) => {
                 self.step(Input::Circuit(destination, order));
                 self.orders.push(reply);
             }
+            // With other nodes about, the owner hears of it by mail, whoever that is.
+            Control::Revived(_) | Control::Discarded(_) if self.store.is_shared() => {}
             Control::Revived(OwedAgain { tickets, unblocked }) => {
                 self.unblock(unblocked);
                 tickets.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));
             }
             Control::Discarded(unblocked) => self.unblock(unblocked),
+            Control::Unblocked(ticket) => self.unblock(vec![ticket]),
+            Control::Gain(gain) => self.gain(gain),
+            Control::Lose(shards) => self.lose(shards),
+            Control::LetGo(shards, reply) => self.let_go(shards, reply),
+            Control::Idle(shards, reply) => self.wait_idle(shards, reply),
+            Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

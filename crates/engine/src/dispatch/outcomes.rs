@@ -17,6 +17,9 @@ use std::sync::PoisonError;
 impl Dispatcher {
     pub(super) fn report(&mut self, report: AttemptReport) {
         self.workers[report.worker].in_flight -= 1;
+        if self.owned.is_fenced(report.ticket.delivery) {
+            return self.drop_fenced(report.ticket.delivery);
+        }
         let finished = self.record(report);
         self.commits.take_finished(finished);
     }

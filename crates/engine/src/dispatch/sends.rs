@@ -57,7 +57,13 @@ impl Dispatcher {
         }
     }
 
-    fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+    pub(super) fn hand_over(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+        if self.owned.is_fenced(ticket.delivery) {
+            return self.drop_fenced(ticket.delivery);
+        }
+        if !self.owned.may_begin() {
+            return self.owned.hold(ticket, content);
+        }
         if content.window.is_over(self.now) {
             return self.expire(ticket, content.account);
         }

@@ -9,9 +9,13 @@ use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Input;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, StoreError};
+use postrider_store::{Change, Destination, Mail, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+
+/// What other nodes have changed is known within milliseconds.
+const CATCH_UP_MAX: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
@@ -21,7 +25,18 @@ impl Engine {
         decide: impl FnOnce(&Catalog) -> Result<(Vec<Change>, T), E>,
     ) -> Result<T, ChangeError<E>> {
         let turn = Arc::clone(&self.changing).lock_owned().await;
-        let (changes, value) = decide(&self.catalog()).map_err(ChangeError::Refused)?;
+        self.catch_up().await.map_err(ChangeError::Store)?;
+        let decided = decide(&self.catalog());
+        let (changes, value) = match decided {
+            Ok(decided) => decided,
+            Err(refused) => {
+                // Other nodes wait for their turn until this one has made its change, be it none.
+                if let Err(error) = self.store.configure(Vec::new()).await {
+                    tracing::warn!(%error, "a change that is not made could not be ended");
+                }
+                return Err(ChangeError::Refused(refused));
+            }
+        };
         let engine = Arc::clone(self);
         let made = self.runtime.spawn(async move {
             let made = engine.make(changes).await;
@@ -31,6 +46,16 @@ impl Engine {
         let lost = |_| StoreError::Unavailable("the engine has stopped".into());
         made.await.map_err(lost).and_then(|made| made).map_err(ChangeError::Store)?;
         Ok(value)
+    }
+
+    /// Waits until what other nodes have changed is known here, and keeps them from changing more.
+    async fn catch_up(&self) -> Result<(), StoreError> {
+        let version = self.store.begin_change().await?;
+        let mut heard = self.heard_version.subscribe();
+        let in_time = tokio::time::timeout(CATCH_UP_MAX, heard.wait_for(|heard| *heard >= version)).await;
+        let late =
+            || StoreError::Unavailable("what other nodes have configured is not known here yet".into());
+        in_time.map(drop).map_err(|_| late())
     }
 
     async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -57,7 +82,7 @@ impl Engine {
     /// Takes heads that were given up on out of the way of their ordered lines.
     pub(super) async fn release(&self, destination: DestinationId) -> Result<(), StoreError> {
         let gone = self.store.release(destination).await.inspect_err(|error| self.fault.note(error))?;
-        if gone.rows > 0 {
+        if gone.rows > 0 && !self.store.is_shared() {
             self.tell(Control::Input(Input::UnblockedAll { destination, gone })).await;
         }
         Ok(())
@@ -69,6 +94,9 @@ impl Engine {
         destination: DestinationId,
         order: CircuitOrder,
     ) -> Result<(), StoreError> {
+        if self.store.is_shared() {
+            return self.store.send_mail(Mail::Circuit(destination, order)).await;
+        }
         let (reply, answer) = oneshot::channel();
         self.tell(Control::Circuit(destination, order, reply)).await;
         answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into())))
@@ -93,7 +121,7 @@ impl Engine {
 }
 
 /// What the scheduler must hear of a change.
-fn told(change: &Change) -> Option<Input> {
+pub(super) fn told(change: &Change) -> Option<Input> {
     match change {
         Change::PutAccount(account) => Some(Input::Share(account.id, account.share())),
         Change::PutDestination(destination) => {

@@ -7,6 +7,7 @@ mod deliveries;
 mod fault;
 mod intake;
 mod old_keys;
+mod ownership;
 mod reading;
 mod standing;
 mod start;
@@ -21,6 +22,7 @@ use crate::ingest::{Draft, IngestError};
 use crate::replay::Replays;
 use crate::send::Connector;
 pub use activity::Activity;
+use changes::told;
 pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
@@ -31,7 +33,7 @@ use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
 pub use standing::Standing;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -111,7 +113,9 @@ pub struct Engine {
     disk_full: Arc<AtomicBool>,
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
-    held_until: Timestamp,
+    held_until: AtomicU64,
+    /// The version of the configuration that the news have told.
+    heard_version: watch::Sender<u64>,
     fault: FaultSender,
     connector: Arc<Connector>,
     admission: Arc<Admission>,
@@ -187,7 +191,9 @@ impl Engine {
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {
             // While a hold stands, the next run must hold too.
-            Ok(Ok(())) if self.clock.now() < self.held_until => Ok(StopReport::Clean),
+            Ok(Ok(())) if self.clock.now().unix_ms() < self.held_until.load(Ordering::Relaxed) => {
+                Ok(StopReport::Clean)
+            }
             Ok(Ok(())) => self.store.close().await.map(|()| StopReport::Clean),
             // Requests that are cut off may go on at their receivers, so this is no clean stop.
             Ok(Err(_)) | Err(_) => Ok(StopReport::Cut),

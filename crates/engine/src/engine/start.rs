@@ -1,9 +1,10 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
-use super::changes::{disable_gone, waits_for_dead_letters};
+use super::changes::disable_gone;
 use super::old_keys::forget_old_keys;
+use super::ownership::follow;
 use super::trials::Trials;
-use super::{Engine, EngineOptions, FaultSender, Ids, read};
+use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
@@ -13,18 +14,13 @@ use crate::ingest::Draft;
 use crate::maintenance;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker};
-use postrider_core::breaker::CircuitRecord;
-use postrider_core::delivery::Lane;
-use postrider_core::destination::Ordering;
-use postrider_core::id::{DestinationId, IdGenerator};
+use postrider_core::id::IdGenerator;
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
-use postrider_core::map::{IdMap, IdSet};
-use postrider_core::scheduler::{Depth, Input, SchedulerOptions};
-use postrider_core::time::Timestamp;
-use postrider_store::{Destination, LineDepth, Store, StoreError};
-use std::sync::atomic::AtomicBool;
+use postrider_core::scheduler::{Input, SchedulerOptions};
+use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 /// Destinations waiting to be disabled.
 const GONE_MAX: usize = 1024;
@@ -38,9 +34,9 @@ impl Engine {
     ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
         let clock = Clock::start();
         let configuration = store.configuration().await?;
-        let lines = store.lines().await?;
-        let (unclean_stop, circuits) = (configuration.unclean_stop, configuration.circuits.clone());
-        let ids = Ids(Arc::new(Mutex::new(IdGenerator::new(0, configuration.id_floor))));
+        let left = left(&*store, &configuration).await?;
+        let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
         let slots = options.slots as usize;
@@ -70,7 +66,6 @@ impl Engine {
             clock,
             fault.clone(),
         );
-        let holds = holds_after_stop(&read(&catalog), unclean_stop, clock);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -83,7 +78,8 @@ impl Engine {
             control,
             disk_full,
             stopping: AtomicBool::new(false),
-            held_until: holds.values().copied().max().unwrap_or_default(),
+            held_until: AtomicU64::new(0),
+            heard_version: watch::Sender::new(0),
             fault,
             connector,
             admission,
@@ -95,48 +91,33 @@ impl Engine {
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
         engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
-        engine.resume(lines, &holds, circuits).await?;
+        engine.resume(left).await?;
+        engine.runtime.spawn(follow(Arc::downgrade(&engine)));
         engine.replays.resume_all();
         Ok((engine, workers))
     }
 
-    /// Tells the scheduler of all accounts and destinations and of what an earlier run left.
-    async fn resume(
-        &self,
-        lines: Vec<LineDepth>,
-        holds: &IdMap<DestinationId, Timestamp>,
-        circuits: Vec<(DestinationId, CircuitRecord)>,
-    ) -> Result<(), StoreError> {
+    /// Tells the scheduler of all accounts and, on a store of its own, of all that an earlier run left there.
+    async fn resume(&self, left: Option<Gained>) -> Result<(), StoreError> {
         let accounts = self.catalog().accounts();
-        let destinations: Vec<Arc<Destination>> = self.catalog().all_destinations().cloned().collect();
         for account in accounts {
             self.tell(Control::Input(Input::Share(account.id, account.share()))).await;
         }
-        for destination in &destinations {
-            let settings = destination.settings(holds[&destination.id]);
-            self.tell(Control::Input(Input::Configure(destination.id, settings))).await;
+        match left {
+            Some(everything) => self.gain(everything).await,
+            None => Ok(()),
         }
-        for (destination, record) in circuits {
-            self.tell(Control::Input(Input::Restore(destination, record))).await;
-        }
-        let known: IdMap<DestinationId, &Arc<Destination>> =
-            destinations.iter().map(|destination| (destination.id, destination)).collect();
-        let mut orphans = IdSet::default();
-        for LineDepth { line, rows, bytes } in lines {
-            let Some(destination) = known.get(&line.destination) else {
-                if orphans.insert(line.destination) {
-                    self.bury(line.destination);
-                }
-                continue;
-            };
-            self.tell(Control::Input(Input::Stored { line, depth: Depth { rows, bytes } })).await;
-            // A change that was cut off between the store's two steps is made whole here.
-            if matches!(line.lane, Lane::Ordered(_)) && !waits_for_dead_letters(destination) {
-                self.release(line.destination).await?;
-            }
-        }
-        Ok(())
     }
+}
+
+/// What a store of one node holds for it; `None` where the news tell it.
+async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option<Gained>, StoreError> {
+    if store.is_shared() {
+        return Ok(None);
+    }
+    let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
+    let circuits = configuration.circuits.clone();
+    Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
 }
 
 /// The ways in to the dispatcher.
@@ -163,18 +144,6 @@ fn ways(slots: usize) -> (Ways, Inboxes) {
 
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
     SchedulerOptions { slots: options.slots, floors: options.floors, promotion_age: options.promotion_age }
-}
-
-/// With one attempt at a time allowed, for all or for a key, an attempt of a run that was cut off may still be going
-/// on at the receiver until its timeout.
-fn holds_after_stop(catalog: &Catalog, unclean_stop: bool, clock: Clock) -> IdMap<DestinationId, Timestamp> {
-    let hold = |destination: &Arc<Destination>| {
-        let one_at_a_time = destination.max_concurrency.get() == 1 || destination.ordering != Ordering::None;
-        let holds = unclean_stop && one_at_a_time;
-        let until = if holds { clock.now().after(destination.timeout.duration()) } else { Timestamp::ZERO };
-        (destination.id, until)
-    };
-    catalog.all_destinations().map(hold).collect()
 }
 
 /// The dispatcher has a thread of its own, so that no request handler ever delays a decision.

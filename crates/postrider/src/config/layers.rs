@@ -8,6 +8,9 @@ use toml::{Table, Value};
 const KEYS: &[&str] = &[
     "listen",
     "data_dir",
+    "database_url",
+    "node_name",
+    "lease_seconds",
     "egress_allow",
     "https_only",
     "handshake_origin",
@@ -113,6 +116,9 @@ impl Layers {
         let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
             ("data_dir", "--data-dir", &args.data_dir),
+            ("database_url", "--database-url", &args.database_url),
+            ("node_name", "--node-name", &args.node_name),
+            ("lease_seconds", "--lease-seconds", &args.lease_seconds),
             ("https_only", "--https-only", &args.https_only),
             ("handshake_origin", "--handshake-origin", &args.handshake_origin),
             ("slots", "--slots", &args.slots),

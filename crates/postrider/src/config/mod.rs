@@ -30,6 +30,12 @@ use values::{count, log_format, number, path, size, url};
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     pub(crate) data_dir: PathBuf,
+    /// The database that nodes share; without it the data directory is used.
+    pub(crate) database_url: Option<DatabaseUrl>,
+    /// What people know this node by, among those that share a database.
+    pub(crate) node_name: String,
+    /// A node that was not heard of for so long is taken for dead by the others.
+    pub(crate) lease: Duration,
     pub(crate) egress_allow: Vec<IpNet>,
     /// Plain http is not sent to.
     pub(crate) https_only: bool,
@@ -72,6 +78,16 @@ impl fmt::Debug for SecretText {
     }
 }
 
+/// A URL that may have a password in it, which no log must show.
+#[derive(Clone)]
+pub(crate) struct DatabaseUrl(pub(crate) String);
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
@@ -106,6 +122,9 @@ impl Config {
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
             data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
+            database_url: layers.one("database_url", values::database_url).map(DatabaseUrl),
+            node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
+            lease: Duration::from_secs(layers.one("lease_seconds", |v| number(v, 2, 300)).unwrap_or(10)),
             egress_allow: layers.many("egress_allow", values::range),
             https_only: layers.one("https_only", values::switch).unwrap_or(false),
             handshake_origin: layers.one("handshake_origin", values::origin),
@@ -130,7 +149,7 @@ impl Config {
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
-            log: layers.one("log", values::log_filter).unwrap_or_else(|| "info".into()),
+            log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             destinations: listed::read(&mut layers),
         };

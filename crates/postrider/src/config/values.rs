@@ -103,6 +103,27 @@ pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {
     SecretKeys::parse(value).ok_or_else(|| allowed.into())
 }
 
+/// Looked at closely when it is opened. What was given is not repeated: a password may be in it.
+pub(super) fn database_url(value: &str) -> Result<String, String> {
+    let known = value.starts_with("postgres://") || value.starts_with("postgresql://");
+    if known {
+        Ok(value.to_owned())
+    } else {
+        Err("must be a URL such as postgres://user@host/database".into())
+    }
+}
+
+pub(super) fn node_name(value: &str) -> Result<String, String> {
+    let legal = (1..=64).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic());
+    if legal { Ok(value.to_owned()) } else { Err("must be 1 to 64 visible ASCII characters".into()) }
+}
+
+/// The machine's own name, or what stands in for it.
+pub(super) fn host_name() -> String {
+    let found = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    found.and_then(|name| node_name(name.trim()).ok()).unwrap_or_else(|| "node".to_owned())
+}
+
 pub(super) fn switch(value: &str) -> Result<bool, String> {
     value.parse().map_err(|_| format!("must be true or false, not {value:?}"))
 }

@@ -77,28 +77,60 @@ fn toml_gives_the_same_tree() {
 fn what_is_written_is_read_as_it_was() {
     let value = json!({
         "words": ["true", "no", "5", "", " a", "a b", "a: b", "#x", "ä", "line\nline", "-", "a-b", "https://example.com", "{x}"],
-        "numbers": [1, -2, 2.5], "empty": {}, "none": null, "on": true,
+        "block": "a\n b: c\n#d\n", "kept": "a\nb", "two": "a\n\n", "blank": " a\nb", "only": "\n", "tab": "\ta\nb", "cr": "a\r\nb",
+        "one": "a\n", "numbers": [1, -2, 2.5], "empty": {}, "none": null, "on": true,
         "deep": [{"a": [{"b": {"env": "X"}}], "c": [[1], ["x"]]}, {"env": "Y"}],
     });
     assert_eq!(yaml_json(&yaml_text::write(&value)), Ok(value));
 }
 
+/// The names of all fields inside of a schema, through references.
+fn inner_fields(schema: &Value, schemas: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(parts) => {
+            found.extend(
+                parts
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flatten()
+                    .map(|(name, _)| name.clone()),
+            );
+            let referred = parts.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+            referred.into_iter().for_each(|name| inner_fields(&schemas[name], schemas, found));
+            parts.values().for_each(|part| inner_fields(part, schemas, found));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| inner_fields(part, schemas, found)),
+        _ => {}
+    }
+}
+
 #[test]
 fn every_secret_of_the_api_is_known() {
     let document: Value = serde_json::from_slice(&document::text()).unwrap();
-    let schemas = document["components"]["schemas"].as_object().unwrap();
-    let suspicious = ["secret", "token", "password", "private_key"];
+    let schemas = &document["components"]["schemas"];
+    let suspicious = |field: &&String| {
+        ["secret", "token", "password", "private_key"].iter().any(|word| field.contains(word))
+    };
+    let check = |text: String| {
+        let node = yaml::parse(&text, &mut Vec::new()).unwrap();
+        let known = KINDS.iter().any(|kind| !secret::find(*kind, &node).written_out.is_empty());
+        assert!(known, "{text} could be written out");
+    };
+    let mut checked = 0;
     for request in ["NewDestination", "NewSource", "NewRoute", "NewEventType", "NewApiKey"] {
-        let fields = schemas[request]["properties"].as_object().unwrap();
-        for field in fields.keys().filter(|field| suspicious.iter().any(|word| field.contains(word))) {
-            let text = format!("{field}: literal");
-            let kinds = KINDS.iter().filter(|kind| {
-                let node = yaml::parse(&text, &mut Vec::new()).unwrap();
-                !secret::find(**kind, &node).written_out.is_empty()
-            });
-            assert_eq!(kinds.count(), 1, "{request}.{field} could be written out");
+        for (field, schema) in schemas[request]["properties"].as_object().unwrap() {
+            Some(field).filter(suspicious).into_iter().for_each(|field| check(format!("{field}: literal")));
+            let mut inner = Vec::new();
+            inner_fields(schema, schemas, &mut inner);
+            for part in inner.iter().filter(suspicious) {
+                let value = if part.ends_with('s') { "[literal]" } else { "literal" };
+                check(format!("{field}: {{{part}: {value}}}"));
+                checked += 1;
+            }
         }
     }
+    assert!(checked >= 3, "only {checked} places inside of fields were found");
 }
 
 #[test]

@@ -28,6 +28,13 @@ fn after(value: &Value, depth: usize, out: &mut String) {
     if is_block(value) {
         out.push('\n');
         block(value, depth + 1, out);
+    } else if let Some(text) = value.as_str().filter(|text| has_plain_lines(text)) {
+        out.push_str(if text.ends_with('\n') { " |\n" } else { " |-\n" });
+        for line in text.lines() {
+            indent(depth + 1, out);
+            out.push_str(line);
+            out.push('\n');
+        }
     } else {
         out.push(' ');
         out.push_str(&flow(value));
@@ -80,6 +87,14 @@ fn flow(value: &Value) -> String {
         }
         scalar => scalar.to_string(),
     }
+}
+
+/// Whether a text can stand line by line, as certificates and long expressions are read best. Where blanks begin or end
+/// it, the reader would have to count.
+fn has_plain_lines(text: &str) -> bool {
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let is_plain = |line: &&str| !line.is_empty() && !line.chars().any(char::is_control);
+    text.contains('\n') && lines.iter().all(is_plain) && !lines[0].starts_with(' ')
 }
 
 /// Words that are no texts without quotes, here or in readers of older YAML.

@@ -4,6 +4,7 @@
 use super::key_file::{KeyFile, find_or_make};
 use crate::config::Config;
 use anyhow::ensure;
+use postrider_postgres::PostgresStore;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
@@ -20,6 +21,10 @@ pub(crate) enum KeyPlace {
     File(PathBuf),
     /// Made just now, also in this file.
     New(PathBuf, String),
+    /// Its hash is in the database; the first node has shown it.
+    Database,
+    /// Made just now; only its hash is kept.
+    NewInDatabase(String),
 }
 
 impl AdminKey {
@@ -33,6 +38,26 @@ impl AdminKey {
             path.display()
         );
         Ok(())
+    }
+
+    /// The one of all nodes that share a database.
+    pub(crate) async fn shared(config: &Config, store: &PostgresStore) -> anyhow::Result<Self> {
+        if let Some(given) = &config.admin_key {
+            return Ok(AdminKey { hash: hash(&given.0), place: KeyPlace::Given });
+        }
+        if let Some(known) = store.admin_key_hash().await? {
+            return Ok(AdminKey { hash: known, place: KeyPlace::Database });
+        }
+        ensure!(
+            config.listen.ip().is_loopback(),
+            "cannot listen on {} without an admin key, since others can reach it there: set POSTRIDER_ADMIN_KEY",
+            config.listen
+        );
+        let key = random_key("hk_");
+        // Another node may have been faster.
+        let kept = store.keep_admin_key_hash(hash(&key)).await?;
+        let place = if kept == hash(&key) { KeyPlace::NewInDatabase(key) } else { KeyPlace::Database };
+        Ok(AdminKey { hash: kept, place })
     }
 
     pub(crate) fn find_or_make(config: &Config) -> anyhow::Result<Self> {

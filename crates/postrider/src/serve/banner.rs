@@ -8,7 +8,7 @@ use std::path::Path;
 
 pub(crate) fn text(
     address: SocketAddr,
-    data_dir: &Path,
+    place: &str,
     key: &KeyPlace,
     first: &FirstThings,
     open: bool,
@@ -17,7 +17,7 @@ pub(crate) fn text(
     let url = format!("http://{address}");
     let _ = writeln!(text, "Postrider {}", env!("CARGO_PKG_VERSION"));
     let _ = writeln!(text, "  listening on  {url}");
-    let _ = writeln!(text, "  data in       {}", data_dir.display());
+    let _ = writeln!(text, "  data in       {place}");
     let bearer = match key {
         KeyPlace::Given => {
             let _ = writeln!(text, "  admin key     as set by POSTRIDER_ADMIN_KEY");
@@ -26,6 +26,14 @@ pub(crate) fn text(
         KeyPlace::File(path) => {
             let _ = writeln!(text, "  admin key     in {}", path.display());
             format!("$(cat {})", quoted(path))
+        }
+        KeyPlace::Database => {
+            let _ = writeln!(text, "  admin key     as the first node showed it");
+            "$POSTRIDER_ADMIN_KEY".to_owned()
+        }
+        KeyPlace::NewInDatabase(key) => {
+            let _ = writeln!(text, "  admin key     {key}  (keep it: only its hash is in the database)");
+            key.clone()
         }
         KeyPlace::New(path, key) => {
             let _ = writeln!(text, "  admin key     {key}  (also in {})", path.display());

@@ -11,15 +11,14 @@ mod last_use;
 mod log;
 pub(crate) mod room;
 mod secret_key;
+mod storage;
 
 use crate::api;
 use crate::cli::ServeArgs;
 use crate::config::Config;
-use admin_key::AdminKey;
 use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
-use postrider_sqlite::{DataDirectory, SqliteOptions, SqliteStore};
 use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -27,6 +26,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use storage::Storage;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -63,15 +63,10 @@ fn address_guard(config: &Config, address: SocketAddr) -> AddressGuard {
 
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
-    AdminKey::check_known(&config)?;
     let listener = listen(&config)?;
     let address = listener.local_addr()?;
-    let directory = DataDirectory::take(&config.data_dir)?;
-    let vault = secret_key::vault(&config, &directory)?;
-    let store = SqliteStore::open(directory, vault, sqlite_options(&config))?;
-    let key = AdminKey::find_or_make(&config)?;
+    let Storage { store, key, place } = storage::open(&config).await?;
     let connector = Arc::new(Connector::new(address_guard(&config, address), tls_config()));
-    let store: Arc<dyn Store> = Arc::new(store);
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
     let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
     let (engine, senders) = Engine::start(store, connector, options).await?;
@@ -83,8 +78,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
-    let data_dir = std::fs::canonicalize(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
-    let banner = banner::text(address, &data_dir, &key.place, &first, !config.egress_allow.is_empty());
+    let banner = banner::text(address, &place, &key.place, &first, !config.egress_allow.is_empty());
     // Whoever started it may not be listening any more; the gateway serves all the same.
     let _ = std::io::stdout().lock().write_all(banner.as_bytes());
 
@@ -139,15 +133,6 @@ fn dead_letter_file(config: &Config, store: &Arc<dyn Store>) -> anyhow::Result<O
     let started = DeadLetterFile::start(path, config.dead_letter_file_bytes_max, Arc::clone(store));
     let refused = || format!("cannot append to {} (--dead-letter-file chooses another file)", path.display());
     started.map(Some).with_context(refused)
-}
-
-fn sqlite_options(config: &Config) -> SqliteOptions {
-    SqliteOptions {
-        retention: config.retention(),
-        retention_bytes: config.retention_bytes,
-        disk_reserve_bytes: config.disk_reserve_bytes,
-        ..SqliteOptions::default()
-    }
 }
 
 type Workers = (Vec<mpsc::Sender<connections::Incoming>>, Vec<JoinHandle<()>>);

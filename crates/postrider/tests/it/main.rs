@@ -6,6 +6,7 @@ mod rig;
 mod api;
 mod bad_input;
 mod bench;
+mod cluster;
 mod configuration;
 mod egress;
 mod faults;

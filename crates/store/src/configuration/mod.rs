@@ -73,6 +73,8 @@ pub struct Configuration {
     pub event_types: Vec<DescribedType>,
     /// Where circuits stand that are not closed.
     pub circuits: Vec<(DestinationId, CircuitRecord)>,
+    /// This node's number, which is part of the ids it makes.
+    pub node: u16,
     /// New ids must be greater than this.
     pub id_floor: u64,
     /// The last run did not stop in order, so requests of it may still run at receivers.

@@ -13,7 +13,7 @@ fn everything(sink: &Sink) -> String {
 fn a_second_apply_changes_nothing() {
     let (desk, sink) = (Desk::new(), Sink::start());
     let file = everything(&sink);
-    assert!(desk.plan(&file).out(2).contains("10 to create, 0 to change, 0 to delete."));
+    assert!(desk.plan(&file).out(2).contains("11 to create, 0 to change, 0 to delete."));
     let applied = desk.apply(&file);
     assert!(applied.out(0).contains("created route plain → billing (payment.*)"), "{applied:?}");
     for _ in 0..2 {

@@ -5,12 +5,16 @@ use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+pub(super) const PRIVATE_KEY: &str = "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+
 /// What the variables of the file hold; each is unlike anything else in an output.
-pub(super) const SECRETS: [(&str, &str); 4] = [
+pub(super) const SECRETS: [(&str, &str); 6] = [
     ("SHOP_SECRET", "shop-5f1c0d6e"),
     ("BILLING_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="),
     ("BILLING_TOKEN", "token-93b1fe20"),
     ("BILLING_STAGE", "stage-07aa4c11"),
+    ("BANK_PRIVATE_KEY", PRIVATE_KEY),
+    ("BANK_PASSWORD", "password-c04b7d5a"),
 ];
 
 /// A gateway, and a person with its key and a file.

@@ -1,16 +1,16 @@
 //! What a gateway has can be written down and made again elsewhere.
 
 use super::EVERYTHING;
-use super::command::Desk;
+use super::command::{Desk, PRIVATE_KEY, SECRETS};
 
 /// The variables that an export names, each with something that fits.
 fn fill(desk: &mut Desk, export: &str) {
     for part in export.split("{env: ").skip(1) {
         let name = part.split('}').next().unwrap().to_owned();
-        let value = if name.ends_with("SIGNING_SECRET") {
-            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
-        } else {
-            "else"
+        let value = match name.rsplit_once('_') {
+            Some((_, "SECRET")) if name.ends_with("SIGNING_SECRET") => SECRETS[1].1,
+            Some((_, "KEY")) => PRIVATE_KEY,
+            _ => "else",
         };
         desk.variables.push((name, value.to_owned()));
     }

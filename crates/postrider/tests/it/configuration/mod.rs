@@ -40,6 +40,13 @@ destinations:
     on_dead_letter: skip
     adaptive: false
     rate_limit: {per_second: 50}
+  - name: bank
+    url: SINK/bank
+    preset: third_party
+    timeout_seconds: 33
+    signature_versions: [v1a, v1]
+    private_key: {env: BANK_PRIVATE_KEY}
+    auth_config: {type: basic, username: me, password: {env: BANK_PASSWORD}}
 
 routes:
   - source: plain

@@ -56,6 +56,10 @@ impl Gateway {
         Api { address: self.address, key: key.trim().to_owned() }
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn out(&self) -> String {
         read_to_string(&self.out).unwrap_or_default()
     }

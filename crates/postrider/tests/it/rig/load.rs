@@ -3,6 +3,7 @@
 use super::client::{Client, request};
 use super::wait::let_pass;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -33,12 +34,17 @@ pub(crate) struct Load {
 impl Load {
     /// Starts producers that each post one event after the other.
     pub(crate) fn start(address: SocketAddr, path: &str, producers: usize) -> Self {
+        Load::start_as(address, path, 0..producers)
+    }
+
+    /// The same with these numbers, which no other load of the test may have.
+    pub(crate) fn start_as(address: SocketAddr, path: &str, producers: Range<usize>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let produce = |number| {
             let (stop, path) = (Arc::clone(&stop), path.to_owned());
             thread::spawn(move || produce(address, &path, number, &stop))
         };
-        Load { producers: (0..producers).map(produce).collect(), stop }
+        Load { producers: producers.map(produce).collect(), stop }
     }
 
     /// Ends all producers and gives the ledger.

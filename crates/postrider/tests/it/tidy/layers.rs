@@ -24,12 +24,14 @@ enum Others {
 
 const CORE: &str = "postrider-core";
 const STORE: &str = "postrider-store";
+const POSTGRES: &str = "postrider-postgres";
 /// `postrider` itself stands on top and names whom it likes; `bench` looks at it from outside and names nobody.
 const LAYERS: &[Layer] = &[
     Layer { crate_name: CORE, may_name: &[], others: Others::Only(&[]) },
     Layer { crate_name: STORE, may_name: &[CORE], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-sqlite", may_name: &[CORE, STORE], others: Others::Any },
-    Layer { crate_name: "postrider-postgres", may_name: &[CORE, STORE], others: Others::Any },
+    // Itself, for its tests: that is how they switch on its throw-away server.
+    Layer { crate_name: POSTGRES, may_name: &[CORE, STORE, POSTGRES], others: Others::Any },
     Layer { crate_name: "postrider-engine", may_name: &[CORE, STORE], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-sim", may_name: &[CORE, STORE], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-bench", may_name: &[], others: Others::Any },

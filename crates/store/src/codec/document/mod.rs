@@ -143,17 +143,32 @@ impl fmt::Display for BadDocument {
 
 impl std::error::Error for BadDocument {}
 
+impl Change {
+    /// The change that puts the object of a document.
+    pub fn put(document: &Document, vault: &Vault) -> Result<Self, BadDocument> {
+        let from = Reading::new(document, vault)?;
+        Ok(match document.kind {
+            Kind::Account => Change::PutAccount(account::read(&from)?),
+            Kind::ApiKey => Change::PutApiKey(api_key::read(&from)?),
+            Kind::Source => Change::PutSource(source::read(&from)?),
+            Kind::Destination => Change::PutDestination(Box::new(destination::read(&from)?)),
+            Kind::Route => Change::PutRoute(route::read(&from)?),
+            Kind::EventType => Change::PutEventType(Box::new(event_type::read(&from)?)),
+        })
+    }
+}
+
 impl Configuration {
     /// Adds the object of a document. In order of their ids, those of an account come out oldest first.
     pub fn add(&mut self, document: &Document, vault: &Vault) -> Result<(), BadDocument> {
-        let from = Reading::new(document, vault)?;
-        match document.kind {
-            Kind::Account => self.accounts.push(account::read(&from)?),
-            Kind::ApiKey => self.api_keys.push(api_key::read(&from)?),
-            Kind::Source => self.sources.push(source::read(&from)?),
-            Kind::Destination => self.destinations.push(destination::read(&from)?),
-            Kind::Route => self.routes.push(route::read(&from)?),
-            Kind::EventType => self.event_types.push(event_type::read(&from)?),
+        match Change::put(document, vault)? {
+            Change::PutAccount(account) => self.accounts.push(account),
+            Change::PutApiKey(key) => self.api_keys.push(key),
+            Change::PutSource(source) => self.sources.push(source),
+            Change::PutDestination(destination) => self.destinations.push(*destination),
+            Change::PutRoute(route) => self.routes.push(route),
+            Change::PutEventType(event_type) => self.event_types.push(*event_type),
+            _ => unreachable!("a document is of something that is put"),
         }
         Ok(())
     }

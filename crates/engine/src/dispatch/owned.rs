@@ -1,0 +1,147 @@
+//! Which shards the dispatcher takes for its own, and what becomes of attempts when that changes.
+
+use super::Dispatcher;
+use postrider_core::breaker::CircuitRecord;
+use postrider_core::delivery::Ticket;
+use postrider_core::id::{DeliveryId, DestinationId};
+use postrider_core::map::IdSet;
+use postrider_core::outcome::Health;
+use postrider_core::scheduler::{After, Depth, Input, Settings, Verdict};
+use postrider_store::{EventContent, LineDepth, Shard, Shards};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Shards that become its own, with all the scheduler must know of them. In one message: an event that is committed
+/// after it is given to a scheduler that knows its destination.
+pub(crate) struct Gain {
+    pub(crate) shards: Shards,
+    pub(crate) settings: Vec<(DestinationId, Settings)>,
+    pub(crate) circuits: Vec<(DestinationId, CircuitRecord)>,
+    pub(crate) lines: Vec<LineDepth>,
+}
+
+#[derive(Default)]
+pub(super) struct Owned {
+    /// Its own.
+    pub(super) shards: Shards,
+    /// No attempt may begin after this.
+    lease_until: Option<Instant>,
+    /// Attempts that wait for the lease to be renewed.
+    held: Vec<(Ticket, Arc<EventContent>)>,
+    /// In flight when their shard was lost: what became of them is written by nobody.
+    fenced: IdSet<DeliveryId>,
+    /// Outcomes that were dropped for that.
+    pub(super) fenced_count: u64,
+    /// Who waits until nothing of these shards is in flight.
+    waiting: Vec<(Shards, oneshot::Sender<()>)>,
+}
+
+impl Owned {
+    pub(super) fn is_fenced(&self, delivery: DeliveryId) -> bool {
+        self.fenced.contains(&delivery)
+    }
+
+    /// Whether an attempt may begin now.
+    pub(super) fn may_begin(&self) -> bool {
+        self.lease_until.is_none_or(|until| Instant::now() < until)
+    }
+
+    pub(super) fn hold(&mut self, ticket: Ticket, content: Arc<EventContent>) {
+        self.held.push((ticket, content));
+    }
+}
+
+impl Dispatcher {
+    pub(super) fn gain(&mut self, gain: Gain) {
+        for (id, settings) in gain.settings {
+            self.step(Input::Configure(id, settings));
+        }
+        for (id, record) in gain.circuits {
+            self.step(Input::Restore(id, record));
+        }
+        for LineDepth { line, rows, bytes } in gain.lines {
+            self.step(Input::Stored { line, depth: Depth { rows, bytes } });
+        }
+        self.owned.shards = self.owned.shards.and(gain.shards);
+    }
+
+    /// Sends nothing more for these shards. What is in flight is still this node's to record.
+    pub(super) fn let_go(&mut self, shards: Shards, reply: oneshot::Sender<()>) {
+        self.forget(shards);
+        self.wait_idle(shards, reply);
+    }
+
+    /// They are somebody else's: what is in flight is dropped when it ends.
+    pub(super) fn lose(&mut self, shards: Shards) {
+        self.forget(shards);
+        let in_flight = self.scheduler.in_flight();
+        let lost: Vec<DeliveryId> = in_flight
+            .filter(|ticket| shards.own(ticket.line.destination))
+            .map(|ticket| ticket.delivery)
+            .collect();
+        self.owned.fenced.extend(lost);
+        let held = std::mem::take(&mut self.owned.held);
+        for (ticket, content) in held {
+            match shards.own(ticket.line.destination) {
+                true => self.drop_fenced(ticket.delivery),
+                false => self.owned.hold(ticket, content),
+            }
+        }
+        self.drop_fenced_outcomes();
+    }
+
+    fn forget(&mut self, shards: Shards) {
+        self.owned.shards = self.owned.shards.without(shards);
+        let ids: Vec<DestinationId> = {
+            let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+            catalog.all_destinations().map(|found| found.id).filter(|id| shards.own(*id)).collect()
+        };
+        ids.into_iter().for_each(|id| self.step(Input::Remove(id)));
+    }
+
+    /// Gives the slot back of an attempt that is not recorded.
+    pub(super) fn drop_fenced(&mut self, delivery: DeliveryId) {
+        self.owned.fenced.remove(&delivery);
+        self.owned.fenced_count += 1;
+        let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
+        self.step(Input::Finished { delivery, after: After::Gone, verdict });
+    }
+
+    /// Outcomes that wait to be written and must not be.
+    pub(super) fn drop_fenced_outcomes(&mut self) {
+        if self.owned.fenced.is_empty() {
+            return;
+        }
+        for delivery in self.commits.take_out(|delivery| self.owned.is_fenced(delivery)) {
+            self.drop_fenced(delivery);
+        }
+    }
+
+    pub(super) fn wait_idle(&mut self, shards: Shards, reply: oneshot::Sender<()>) {
+        self.owned.waiting.push((shards, reply));
+    }
+
+    pub(super) fn renew(&mut self, until: Instant) {
+        self.owned.lease_until = Some(until);
+        for (ticket, content) in std::mem::take(&mut self.owned.held) {
+            self.hand_over(ticket, content);
+        }
+    }
+
+    /// Tells those who waited for their shards to be idle.
+    pub(super) fn tell_idle(&mut self) {
+        if self.owned.waiting.is_empty() {
+            return;
+        }
+        let busy: Shards =
+            self.scheduler.in_flight().map(|ticket| Shard::of(ticket.line.destination)).collect();
+        let (waiting, idle): (Vec<_>, Vec<_>) = std::mem::take(&mut self.owned.waiting)
+            .into_iter()
+            .partition(|(shards, _)| !shards.within(busy).is_empty());
+        self.owned.waiting = waiting;
+        for (_, reply) in idle {
+            let _ = reply.send(());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What this node may send: everything on a store of its own, else the shards that the news give it.
+
+use super::changes::waits_for_dead_letters;
+use super::{Engine, told};
+use crate::catalog::Prepared;
+use crate::dispatch::{Control, Gain};
+use postrider_core::delivery::Lane;
+use postrider_core::destination::Ordering;
+use postrider_core::id::DestinationId;
+use postrider_core::map::IdSet;
+use postrider_core::scheduler::{Depth, Input};
+use postrider_core::time::Timestamp;
+use postrider_store::{Change, Destination, Gained, LineDepth, Mail, News, Shard, Shards, StoreError};
+use std::sync::{Arc, PoisonError, Weak, atomic};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// A hand-over that failed is tried again after this.
+const HAND_OVER_RETRY: Duration = Duration::from_secs(1);
+
+/// Hears the news until the engine is gone.
+pub(super) async fn follow(engine: Weak<Engine>) {
+    let Some(store) = engine.upgrade().map(|engine| Arc::clone(&engine.store)) else { return };
+    loop {
+        let news = store.news().await;
+        let Some(engine) = engine.upgrade() else { return };
+        if let Err(error) = engine.hear(news).await {
+            tracing::warn!(%error, "something that another node has done could not be followed");
+        }
+    }
+}
+
+impl Engine {
+    async fn hear(self: &Arc<Self>, news: News) -> Result<(), StoreError> {
+        match news {
+            News::Lease(until) => self.tell(Control::Lease(until)).await,
+            News::Gained(gained) => {
+                // Attempts of the time before it was lost must not be mixed up with new ones.
+                self.idle(gained.shards).await;
+                self.gain(gained).await?;
+            }
+            News::Lost(shards) => self.tell(Control::Lose(shards)).await,
+            News::Wanted(shards) => drop(self.runtime.spawn(hand_over(Arc::clone(self), shards))),
+            News::Mail(mail) => self.tell(read(&mail)).await,
+            News::Configured(version, changes) => {
+                for change in changes {
+                    self.take_over(change).await;
+                }
+                self.heard_version.send_replace(version);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes shards this node's own, with what is owed in them.
+    pub(super) async fn gain(&self, gained: Gained) -> Result<(), StoreError> {
+        let Gained { shards, clean, lines, circuits } = gained;
+        let destinations: Vec<Arc<Destination>> = {
+            let catalog = self.catalog();
+            catalog.all_destinations().filter(|found| shards.own(found.id)).cloned().collect()
+        };
+        let settings = destinations.iter().map(|found| {
+            let hold_until = self.hold_until(found, clean.contains(Shard::of(found.id)));
+            (found.id, found.settings(hold_until))
+        });
+        let settings: Vec<_> = settings.collect();
+        let known: IdSet<DestinationId> = destinations.iter().map(|found| found.id).collect();
+        let (lines, orphaned): (Vec<LineDepth>, Vec<LineDepth>) =
+            lines.into_iter().partition(|depth| known.contains(&depth.line.destination));
+        let ordered: IdSet<DestinationId> = lines
+            .iter()
+            .filter(|depth| matches!(depth.line.lane, Lane::Ordered(_)))
+            .map(|depth| depth.line.destination)
+            .collect();
+        self.tell(Control::Gain(Gain { shards, settings, circuits, lines })).await;
+        let orphans: IdSet<DestinationId> = orphaned.iter().map(|depth| depth.line.destination).collect();
+        orphans.into_iter().for_each(|id| self.bury(id));
+        // A change that was cut off between the store's two steps is made whole here.
+        for found in destinations.iter().filter(|found| ordered.contains(&found.id)) {
+            if !waits_for_dead_letters(found) {
+                self.release(found.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// With one attempt at a time allowed, for all or for a key, an attempt of an owner that was cut off may still
+    /// be going on at the receiver until its timeout.
+    fn hold_until(&self, destination: &Destination, clean: bool) -> Timestamp {
+        let one_at_a_time = destination.max_concurrency.get() == 1 || destination.ordering != Ordering::None;
+        if clean || !one_at_a_time {
+            return Timestamp::ZERO;
+        }
+        let until = self.clock.now().after(destination.timeout.duration());
+        self.held_until.fetch_max(until.unix_ms(), atomic::Ordering::Relaxed);
+        until
+    }
+
+    /// Returns once nothing of these shards is in flight.
+    async fn idle(&self, shards: Shards) {
+        let (reply, idle) = oneshot::channel();
+        self.tell(Control::Idle(shards, reply)).await;
+        let _ = idle.await;
+    }
+
+    /// A change that another node has made: in memory and in the scheduler.
+    async fn take_over(&self, change: Change) {
+        let told = told(&change);
+        let change = Prepared::from(change);
+        self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
+        if let Some(told) = told {
+            self.tell(Control::Input(told)).await;
+        }
+    }
+}
+
+fn read(mail: &Mail) -> Control {
+    match *mail {
+        Mail::Arrived(LineDepth { line, rows, bytes }) => {
+            let depth = Depth { rows, bytes };
+            Control::Input(Input::Stored { line, depth })
+        }
+        Mail::Unblocked(ticket) => Control::Unblocked(ticket),
+        Mail::Released(destination, gone) => Control::Input(Input::UnblockedAll { destination, gone }),
+        Mail::Circuit(destination, order) => Control::Input(Input::Circuit(destination, order)),
+    }
+}
+
+/// Lets go of shards: no new attempt, those in flight may end and are recorded, then others may have them.
+async fn hand_over(engine: Arc<Engine>, shards: Shards) {
+    let (reply, idle) = oneshot::channel();
+    engine.tell(Control::LetGo(shards, reply)).await;
+    let _ = idle.await;
+    while let Err(error) = engine.store.hand_over(shards).await {
+        tracing::warn!(%error, "shards could not be handed over yet");
+        tokio::time::sleep(HAND_OVER_RETRY).await;
+    }
+}

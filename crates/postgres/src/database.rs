@@ -1,0 +1,75 @@
+//! Connections, and the thread that speaks to the server: whoever calls the store waits, whatever runtime it has.
+
+use crate::configuration::Known;
+use crate::error::QueryError;
+use crate::members::Membership;
+use crate::notice::Notice;
+use deadpool_postgres::{Object, Pool};
+use postrider_store::{News, StoreError, Vault};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Mutex, mpsc};
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What the parts of the store share.
+pub(crate) struct Database {
+    pub(crate) pool: Pool,
+    pub(crate) vault: Vault,
+    pub(crate) membership: Membership,
+    /// Where connections outside the pool go, and how.
+    pub(crate) address: Config,
+    pub(crate) tls: MakeRustlsConnect,
+    pub(crate) notice: Notice,
+    /// The shards that are told to the engine to be its own, a bit each.
+    pub(crate) own: AtomicU64,
+    pub(crate) known: Mutex<Known>,
+    /// What the engine is to hear.
+    pub(crate) news: mpsc::Sender<News>,
+    /// The connection that holds the lock of a change that was begun.
+    pub(crate) changing: Mutex<Option<Object>>,
+}
+
+impl Database {
+    pub(crate) async fn client(&self) -> Result<Object, QueryError> {
+        Ok(self.pool.get().await?)
+    }
+}
+
+/// Runs work on the store's own thread.
+pub(crate) struct Thread(Option<Runtime>);
+
+impl Thread {
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
+        Ok(Thread(Some(runtime)))
+    }
+
+    pub(crate) fn handle(&self) -> &tokio::runtime::Handle {
+        self.0.as_ref().expect("it is there until it is dropped").handle()
+    }
+
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.handle().spawn(work).await {
+            Ok(result) => Ok(result?),
+            Err(_) => Err(StoreError::Unavailable("the query was lost".into())),
+        }
+    }
+}
+
+impl Drop for Thread {
+    /// Whoever drops it may be inside another runtime, where it must not wait.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// What a query is run with.
+pub(crate) type Shared = Arc<Database>;

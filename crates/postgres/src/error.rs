@@ -1,0 +1,79 @@
+//! Errors of PostgreSQL, sorted by what the caller does about them.
+
+use deadpool_postgres::PoolError;
+use postrider_store::StoreError;
+use std::error::Error;
+use tokio_postgres::error::SqlState;
+
+/// Why a database could not be opened. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL is none.
+    #[error("the database URL cannot be used: {0}; it should look like postgres://user@host/database")]
+    Url(String),
+    /// No connection.
+    #[error("cannot connect to the database: {0}; check its host, port, user and password, and that it runs")]
+    Connect(String),
+    /// Below 14.
+    #[error("the database server is PostgreSQL {0}; Postrider needs 14 or later")]
+    TooOld(String),
+    /// A replica that only reads.
+    #[error("the database server is a read-only standby; give the URL of the primary")]
+    Standby,
+    /// It was migrated by a later version.
+    #[error("the database was set up by a later version of Postrider; start that version, or a later one")]
+    SchemaNewer,
+    /// The role may not make tables.
+    #[error(
+        "the role {0:?} may not set up the database; GRANT CREATE, USAGE ON SCHEMA public TO it, or let its owner start Postrider once"
+    )]
+    MissingRights(String),
+    /// The secrets in it were sealed with another key.
+    #[error("the secrets in the database were sealed with another key; give every node the same secret_key")]
+    OtherKey,
+    /// Anything else.
+    #[error("the database cannot be used: {0}")]
+    Database(String),
+}
+
+impl From<QueryError> for OpenError {
+    fn from(error: QueryError) -> Self {
+        OpenError::Database(error.to_string())
+    }
+}
+
+/// What went wrong in a query, before it is told to the engine.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum QueryError {
+    #[error("{}", whole(.0))]
+    Database(#[from] tokio_postgres::Error),
+    #[error("no connection: {0}")]
+    Pool(#[from] PoolError),
+    /// A value in the database that this version cannot have written.
+    #[error("{0} in the database is not what this version writes")]
+    Corrupt(&'static str),
+    /// Ownership was taken over; nothing was written.
+    #[error("this node was taken for dead by another; nothing was written")]
+    Fenced,
+    /// All numbers of nodes are taken.
+    #[error("there are already {0} nodes, which is the most there can be")]
+    TooManyNodes(i32),
+}
+
+/// The server's sentence; the error by itself says only that there was one.
+fn whole(error: &tokio_postgres::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+impl From<QueryError> for StoreError {
+    fn from(error: QueryError) -> Self {
+        let state = match &error {
+            QueryError::Database(cause) => cause.code(),
+            _ => None,
+        };
+        match state {
+            Some(state) if *state == SqlState::DISK_FULL => StoreError::Full,
+            _ => StoreError::Unavailable(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Reads events back with what became of them.
+
+use crate::error::QueryError;
+use crate::values::{column, int, read_time, uint};
+use bytes::Bytes;
+use deadpool_postgres::GenericClient;
+use postrider_core::event::EventType;
+use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
+use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::map::IdMap;
+use postrider_core::outcome::{DeathReason, Next, Outcome};
+use postrider_core::time::Timestamp;
+use postrider_store::codec::{deliveries_from_text, next_from_words};
+use postrider_store::{
+    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Problem,
+    SendWindow, Timing,
+};
+use std::time::Duration;
+use tokio_postgres::Row;
+
+pub(crate) const FACT_COLUMNS: &str =
+    "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries";
+const EVENT_COLUMNS: &str =
+    "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at,
+    deliveries, account_id, replay_of, headers, length(body)";
+
+pub(crate) async fn content(
+    client: &impl GenericClient,
+    event: EventId,
+) -> Result<Option<EventContent>, QueryError> {
+    Ok(find(client, event).await?.map(|found| found.detail.content))
+}
+
+pub(crate) async fn event(
+    client: &impl GenericClient,
+    account: AccountId,
+    event: EventId,
+) -> Result<Option<EventDetail>, QueryError> {
+    match find(client, event).await? {
+        Some(found) if found.detail.content.account == account => complete(client, found).await.map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The ids of an event's deliveries follow its own, before that of any other event of the same node.
+pub(crate) async fn event_of(
+    client: &impl GenericClient,
+    account: AccountId,
+    delivery: DeliveryId,
+) -> Result<Option<EventDetail>, QueryError> {
+    // Events of other nodes may stand in between: not many, since ids go by the millisecond.
+    let last = "SELECT id, deliveries FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1000";
+    for row in client.query(last, &[&int(delivery.as_u64())]).await? {
+        let owed = deliveries_from_text(column(&row, 1)?).ok_or(QueryError::Corrupt("a fan-out"))?;
+        if owed.iter().any(|owed| owed.id == delivery) {
+            return event(client, account, EventId::from_u64(uint(column(&row, 0)?))).await;
+        }
+    }
+    Ok(None)
+}
+
+/// An event's row, before its attempts are known.
+struct Found {
+    detail: EventDetail,
+    owed: Vec<NewDelivery>,
+}
+
+/// An event as a list shows it: with the beginning of its body, and without its attempts.
+pub(crate) async fn listed(
+    client: &impl GenericClient,
+    event: EventId,
+) -> Result<Option<EventDetail>, QueryError> {
+    let select =
+        format!("SELECT {EVENT_COLUMNS}, substr(body, 1, {LIST_BODY_BYTES_MAX}) FROM events WHERE id = $1");
+    let Some(row) = client.query_opt(&select, &[&int(event.as_u64())]).await? else { return Ok(None) };
+    let Found { mut detail, owed } = read_event(&row)?;
+    detail.deliveries = standing(client, detail.id, &owed, detail.content.due()).await?;
+    Ok(Some(detail))
+}
+
+/// Where the deliveries of an event stand.
+pub(crate) async fn standing(
+    client: &impl GenericClient,
+    event: EventId,
+    owed: &[NewDelivery],
+    first_due: Timestamp,
+) -> Result<Vec<DeliveryState>, QueryError> {
+    let select = "SELECT delivery_id, next, next_due_at FROM attempts WHERE event_id = $1 ORDER BY id";
+    let rows = client.query(select, &[&int(event.as_u64())]).await?;
+    let followed = rows.iter().map(|row| {
+        Ok((DeliveryId::from_u64(uint(column(row, 0)?)), read_next(column(row, 1)?, column(row, 2)?)?))
+    });
+    let followed: Vec<(DeliveryId, Next)> = followed.collect::<Result<_, QueryError>>()?;
+    let dead = dead_letters(client, event).await?;
+    Ok(DeliveryState::derive(owed, first_due, followed.into_iter(), &dead))
+}
+
+async fn find(client: &impl GenericClient, event: EventId) -> Result<Option<Found>, QueryError> {
+    let select = format!("SELECT {EVENT_COLUMNS}, body FROM events WHERE id = $1");
+    let statement = client.prepare_cached(&select).await?;
+    let row = client.query_opt(&statement, &[&int(event.as_u64())]).await?;
+    row.as_ref().map(read_event).transpose()
+}
+
+/// Adds the attempts, and where the deliveries stand.
+async fn complete(client: &impl GenericClient, found: Found) -> Result<EventDetail, QueryError> {
+    let Found { mut detail, owed } = found;
+    detail.attempts = attempts(client, detail.id).await?;
+    let dead = dead_letters(client, detail.id).await?;
+    let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
+    detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
+    Ok(detail)
+}
+
+async fn dead_letters(
+    client: &impl GenericClient,
+    event: EventId,
+) -> Result<IdMap<DeliveryId, DeathReason>, QueryError> {
+    let select = "SELECT delivery_id, reason FROM dead_letters WHERE event_id = $1";
+    let rows = client.query(select, &[&int(event.as_u64())]).await?;
+    let read = |row: &Row| {
+        let reason = DeathReason::from_word(column(row, 1)?).ok_or(QueryError::Corrupt("a reason"))?;
+        Ok((DeliveryId::from_u64(uint(column(row, 0)?)), reason))
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn attempts(client: &impl GenericClient, event: EventId) -> Result<Vec<Attempt>, QueryError> {
+    let select =
+        "SELECT id, event_id, delivery_id, destination_id, number, started_at, outcome, status, next,
+            next_due_at, error_kind, error, dns_us, connect_us, tls_us, first_byte_us, total_us,
+            request_headers, response_headers, response_body
+         FROM attempts WHERE event_id = $1 ORDER BY id";
+    let rows = client.query(select, &[&int(event.as_u64())]).await?;
+    rows.iter().map(read_attempt).collect()
+}
+
+fn read_event(row: &Row) -> Result<Found, QueryError> {
+    let facts = read_facts(row)?;
+    let content = EventContent {
+        account: AccountId::from_u64(uint(column(row, 9)?)),
+        headers: Headers::from_text(column(row, 11)?),
+        body: Bytes::from(column::<Vec<u8>>(row, 13)?),
+        event_type: facts.event_type,
+        received_at: facts.received_at,
+        window: facts.window,
+        origin: facts.origin,
+    };
+    let (replay_of, length): (Option<i64>, i32) = (column(row, 10)?, column(row, 12)?);
+    let detail = EventDetail {
+        id: facts.id,
+        external_id: facts.external_id,
+        replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
+        content,
+        body_bytes: usize::try_from(length).unwrap_or(0),
+        deliveries: Vec::new(),
+        attempts: Vec::new(),
+    };
+    Ok(Found { detail, owed: facts.owed })
+}
+
+/// What of an event is read without its headers and its body, from [`FACT_COLUMNS`].
+pub(crate) struct Facts {
+    pub(crate) id: EventId,
+    pub(crate) origin: Origin,
+    pub(crate) event_type: Option<EventType>,
+    pub(crate) external_id: Option<String>,
+    pub(crate) received_at: Timestamp,
+    pub(crate) window: SendWindow,
+    pub(crate) owed: Vec<NewDelivery>,
+}
+
+pub(crate) fn read_facts(row: &Row) -> Result<Facts, QueryError> {
+    let (source, key): (Option<i64>, Option<i64>) = (column(row, 1)?, column(row, 2)?);
+    let event_type: Option<&str> = column(row, 3)?;
+    let event_type = event_type
+        .map(|text| EventType::parse(text).map_err(|_| QueryError::Corrupt("a type")))
+        .transpose()?;
+    let (deliver_at, expires_at): (Option<i64>, Option<i64>) = (column(row, 6)?, column(row, 7)?);
+    let source = source.map(|id| SourceId::from_u64(uint(id)));
+    Ok(Facts {
+        id: EventId::from_u64(uint(column(row, 0)?)),
+        origin: Origin::from_parts(source, key.map(|id| ApiKeyId::from_u64(uint(id)))),
+        event_type,
+        external_id: column(row, 4)?,
+        received_at: read_time(column(row, 5)?),
+        window: SendWindow { deliver_at: deliver_at.map(read_time), expires_at: expires_at.map(read_time) },
+        owed: deliveries_from_text(column(row, 8)?).ok_or(QueryError::Corrupt("a fan-out"))?,
+    })
+}
+
+fn read_next(word: &str, due: Option<i64>) -> Result<Next, QueryError> {
+    next_from_words(word, due.map(read_time)).ok_or(QueryError::Corrupt("what follows"))
+}
+
+fn read_attempt(row: &Row) -> Result<Attempt, QueryError> {
+    let (number, status): (i32, Option<i16>) = (column(row, 4)?, column(row, 7)?);
+    let part = |index| Ok::<_, QueryError>(column::<Option<i64>>(row, index)?.map(microseconds));
+    Ok(Attempt {
+        id: AttemptId::from_u64(uint(column(row, 0)?)),
+        event: EventId::from_u64(uint(column(row, 1)?)),
+        delivery: DeliveryId::from_u64(uint(column(row, 2)?)),
+        destination: DestinationId::from_u64(uint(column(row, 3)?)),
+        number: u32::try_from(number).unwrap_or(0),
+        started_at: read_time(column(row, 5)?),
+        outcome: Outcome::from_word(column(row, 6)?).ok_or(QueryError::Corrupt("an outcome"))?,
+        status: status.and_then(|status| u16::try_from(status).ok()),
+        request_headers: Headers::from_text(column(row, 17)?),
+        response_headers: Headers::from_text(column(row, 18)?),
+        response_body: Bytes::from(column::<Vec<u8>>(row, 19)?),
+        problem: read_problem(column(row, 10)?, column(row, 11)?)?,
+        timing: Timing {
+            dns: part(12)?,
+            connect: part(13)?,
+            tls: part(14)?,
+            first_byte: part(15)?,
+            total: microseconds(column(row, 16)?),
+        },
+        next: read_next(column(row, 8)?, column(row, 9)?)?,
+    })
+}
+
+fn read_problem(kind: Option<&str>, sentence: Option<String>) -> Result<Option<Problem>, QueryError> {
+    let Some(kind) = kind else { return Ok(None) };
+    let kind = ErrorKind::from_word(kind).ok_or(QueryError::Corrupt("a kind of problem"))?;
+    Ok(Some(Problem { kind, sentence: sentence.unwrap_or_default() }))
+}
+
+fn microseconds(value: i64) -> Duration {
+    Duration::from_micros(uint(value))
+}

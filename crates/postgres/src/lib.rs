@@ -1,0 +1,284 @@
+//! The store of many nodes: PostgreSQL, one transaction a batch, guarded by the node's row among the members.
+//!
+//! Shards of destinations are owned by nodes, so that slots, order, rate and circuit of a destination are held in
+//! one place, in memory, without a lock. `queue` holds what is owed and nothing else; the past is in partitions of a
+//! day.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking"))]
+
+mod assignment;
+mod commit;
+mod configuration;
+mod database;
+mod dead_letters;
+mod error;
+mod history;
+mod keys;
+mod listing;
+mod mail;
+mod members;
+mod news;
+mod notice;
+mod open;
+mod partitions;
+mod queue;
+mod replays;
+mod stats;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod tls;
+mod url;
+mod values;
+
+pub use error::OpenError;
+
+use async_trait::async_trait;
+use database::{Shared, Thread};
+use error::QueryError;
+use mail::Letters;
+use postrider_core::breaker::CircuitRecord;
+use postrider_core::delivery::{Line, OrderKey};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
+use postrider_core::scheduler::Depth;
+use postrider_core::time::Timestamp;
+use postrider_store::{
+    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
+    EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
+    Shards, Stats, Store, StoreError, Vault,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, mpsc};
+
+/// How a node keeps house.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// What people know this node by.
+    pub node_name: String,
+    /// A node that has not been heard of for so long is taken for dead.
+    pub lease: Duration,
+    /// History older than this is dropped, unless something of it is still owed.
+    pub retention: Duration,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        PostgresOptions {
+            node_name: "node".into(),
+            lease: Duration::from_secs(10),
+            retention: Duration::from_secs(7 * 24 * 3600),
+        }
+    }
+}
+
+/// A node's view of the shared store. Dropping it without `close` is an unclean stop, as a crash would be.
+pub struct PostgresStore {
+    thread: Thread,
+    database: Shared,
+    options: PostgresOptions,
+    unclean_stop: bool,
+    news: Mutex<mpsc::Receiver<News>>,
+}
+
+impl PostgresStore {
+    /// Opens a database, setting it up if it is empty, and joins the nodes that share it.
+    /// Without a vault the key that secrets are sealed with is kept in the database, beside what it seals.
+    pub async fn open(url: &str, vault: Option<Vault>, options: PostgresOptions) -> Result<Self, OpenError> {
+        open::open(url, vault, options).await
+    }
+
+    /// Where it is, without credentials.
+    pub fn place(&self) -> String {
+        url::shown(&self.database.address)
+    }
+
+    /// What is kept of the admin key, once a node has made one.
+    pub async fn admin_key_hash(&self) -> Result<Option<[u8; 32]>, StoreError> {
+        self.run(|database| async move { keys::admin_key_hash(&database).await }).await
+    }
+
+    /// Keeps the hash of an admin key, unless there is one; gives the one that is kept.
+    pub async fn keep_admin_key_hash(&self, hash: [u8; 32]) -> Result<[u8; 32], StoreError> {
+        self.run(|database| async move { keys::keep_admin_key_hash(&database, hash).await }).await
+    }
+
+    async fn run<T: Send + 'static, F>(&self, work: impl FnOnce(Shared) -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, QueryError>> + Send + 'static,
+    {
+        self.thread.run(work(Arc::clone(&self.database))).await
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        self.run(|database| async move { commit::commit(&database, &batch).await }).await
+    }
+
+    async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
+        self.run(|database| async move { queue::load(&database.client().await?, line, limit).await }).await
+    }
+
+    async fn load_keys(
+        &self,
+        destination: DestinationId,
+        after: Option<OrderKey>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        let load = |database: Shared| async move {
+            queue::load_keys(&database.client().await?, destination, after, limit).await
+        };
+        self.run(load).await
+    }
+
+    async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
+        self.run(|database| async move { queue::lines(&database.client().await?, Shards::ALL).await }).await
+    }
+
+    async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
+        self.run(|database| async move { history::content(&database.client().await?, event).await }).await
+    }
+
+    async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.run(|database| async move { configuration::write(&database, &changes).await }).await
+    }
+
+    async fn configuration(&self) -> Result<Configuration, StoreError> {
+        let read = self.run(|database| async move { configuration::read(&database).await }).await?;
+        Ok(Configuration { unclean_stop: self.unclean_stop, ..read? })
+    }
+
+    async fn keep_circuits(&self, circuits: Vec<(DestinationId, CircuitRecord)>) -> Result<(), StoreError> {
+        self.run(|database| async move { configuration::keep_circuits(&database, &circuits).await }).await
+    }
+
+    async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
+        self.run(|database| async move { queue::release(&database, destination).await }).await
+    }
+
+    async fn bury(
+        &self,
+        destination: DestinationId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.run(|database| async move { dead_letters::bury(&database, destination, now, limit).await }).await
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
+        self.run(|database| async move { listing::events(&database.client().await?, &query).await }).await
+    }
+
+    async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
+        self.run(|database| async move { history::event(&database.client().await?, account, event).await })
+            .await
+    }
+
+    async fn event_of(
+        &self,
+        account: AccountId,
+        delivery: DeliveryId,
+    ) -> Result<Option<EventDetail>, StoreError> {
+        let find = |database: Shared| async move {
+            history::event_of(&database.client().await?, account, delivery).await
+        };
+        self.run(find).await
+    }
+
+    async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
+        self.run(|database| async move { stats::read(&database.client().await?, account).await }).await
+    }
+
+    async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
+        self.run(|database| async move { dead_letters::list(&database.client().await?, &query).await }).await
+    }
+
+    async fn revive(
+        &self,
+        account: AccountId,
+        revivals: Vec<Revival>,
+        now: Timestamp,
+    ) -> Result<OwedAgain, StoreError> {
+        self.run(|database| async move { dead_letters::revive(&database, account, &revivals, now).await })
+            .await
+    }
+
+    async fn discard(
+        &self,
+        account: AccountId,
+        letters: Vec<DeadLetterKey>,
+        now: Timestamp,
+    ) -> Result<Discarded, StoreError> {
+        self.run(|database| async move { dead_letters::discard(&database, account, &letters, now).await })
+            .await
+    }
+
+    async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
+        self.run(|database| async move { replays::put(&database, &replay).await }).await
+    }
+
+    async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
+        self.run(|database| async move { replays::all(&database).await }).await
+    }
+
+    async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
+        let retention = self.options.retention;
+        self.run(|database| async move { partitions::maintain(&database, retention, now).await }).await
+    }
+
+    async fn writable(&self) -> Result<(), StoreError> {
+        let ask = |database: Shared| async move {
+            database.client().await?.execute("SELECT 1", &[]).await?;
+            Ok(())
+        };
+        self.run(ask).await
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    async fn news(&self) -> News {
+        match self.news.lock().await.recv().await {
+            Some(news) => news,
+            // The store is being dropped.
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn hand_over(&self, shards: Shards) -> Result<(), StoreError> {
+        let give = |database: Shared| async move {
+            let client = database.client().await?;
+            members::hand_over(&client, database.membership.identity(), shards).await?;
+            database.notice.give(Shards::ALL);
+            Ok(())
+        };
+        self.run(give).await
+    }
+
+    async fn send_mail(&self, mail: Mail) -> Result<(), StoreError> {
+        let send = |database: Shared| async move {
+            let mut letters = Letters::default();
+            letters.push(&mail);
+            letters.write(&database.client().await?, database.membership.identity()).await?;
+            database.notice.give(letters.shards());
+            Ok(())
+        };
+        self.run(send).await
+    }
+
+    async fn begin_change(&self) -> Result<u64, StoreError> {
+        self.run(|database| async move { configuration::begin(&database).await }).await
+    }
+
+    async fn close(&self) -> Result<(), StoreError> {
+        let leave = |database: Shared| async move {
+            let mut client = database.client().await?;
+            let change = client.transaction().await?;
+            members::leave(&change, database.membership.identity()).await?;
+            Ok(change.commit().await?)
+        };
+        self.run(leave).await
+    }
+}

@@ -1,0 +1,124 @@
+//! Lists of events, newest first. A filter looks through the newest events one by one, and only so many at a time.
+
+use crate::error::QueryError;
+use crate::history::{self, FACT_COLUMNS, Facts};
+use crate::stats;
+use crate::values::{column, int};
+use deadpool_postgres::GenericClient;
+use postrider_core::id::EventId;
+use postrider_store::{Direction, EventFacts, EventPage, EventQuery, ListScan};
+
+/// Rows read at once.
+const STEP: usize = 500;
+
+pub(crate) async fn events(client: &impl GenericClient, query: &EventQuery) -> Result<EventPage, QueryError> {
+    if query.filter.is_empty() { whole(client, query).await } else { filtered(client, query).await }
+}
+
+/// Of what is not filtered the total was counted when it came.
+async fn whole(client: &impl GenericClient, query: &EventQuery) -> Result<EventPage, QueryError> {
+    let (least, most) = query.ids();
+    // One more than asked for tells that there are more.
+    let found = newest(client, query, least..=most, query.limit + 1, query.offset).await?;
+    let mut page =
+        EventPage { total: stats::events_of(client, query.account).await?, ..EventPage::default() };
+    for facts in found.iter().take(query.limit) {
+        page.items.extend(history::listed(client, facts.id).await?);
+    }
+    page.next = page.items.last().map(|event| event.id).filter(|_| found.len() > query.limit);
+    Ok(page)
+}
+
+async fn newest(
+    client: &impl GenericClient,
+    query: &EventQuery,
+    ids: std::ops::RangeInclusive<u64>,
+    limit: usize,
+    offset: usize,
+) -> Result<Vec<Facts>, QueryError> {
+    let way = match query.filter.direction {
+        Some(Direction::Outbound) => "AND source_id IS NULL",
+        Some(Direction::Inbound) | None => "",
+    };
+    let select = format!(
+        "SELECT {FACT_COLUMNS} FROM events WHERE account_id = $1 AND id BETWEEN $2 AND $3 {way}
+         ORDER BY id DESC LIMIT $4 OFFSET $5"
+    );
+    let (account, limit, offset) = (int(query.account.as_u64()), int(limit as u64), int(offset as u64));
+    let rows =
+        client.query(&select, &[&account, &int(*ids.start()), &int(*ids.end()), &limit, &offset]).await?;
+    rows.iter().map(history::read_facts).collect()
+}
+
+async fn filtered(client: &impl GenericClient, query: &EventQuery) -> Result<EventPage, QueryError> {
+    let mut scan = ListScan::new(query);
+    let (least, mut most) = query.ids();
+    loop {
+        let rows = newest(client, query, least..=most, STEP, 0).await?;
+        let last_rows = rows.len() < STEP;
+        for facts in rows {
+            if scan.is_full() {
+                return Ok(scan.page());
+            }
+            if scan.is_spent() {
+                return Ok(scan.cut());
+            }
+            most = facts.id.as_u64().saturating_sub(1);
+            let matches = matches(client, query, &facts, &mut scan).await?;
+            if scan.looked_at(facts.id, matches) {
+                scan.show(history::listed(client, facts.id).await?);
+            }
+        }
+        if last_rows {
+            return Ok(scan.page());
+        }
+    }
+}
+
+/// What costs least is asked first.
+async fn matches(
+    client: &impl GenericClient,
+    query: &EventQuery,
+    facts: &Facts,
+    scan: &mut ListScan<'_>,
+) -> Result<bool, QueryError> {
+    let filter = &query.filter;
+    if !filter.fits(facts.as_asked()) || !filter.fits_fan_out(&facts.owed) {
+        return Ok(false);
+    }
+    if filter.asks_for_standing() {
+        let first_due = facts.window.due(facts.received_at);
+        let standing = history::standing(client, facts.id, &facts.owed, first_due).await?;
+        if !filter.fits_standing(&standing) {
+            return Ok(false);
+        }
+    }
+    match &filter.text {
+        None => Ok(true),
+        Some(text) => has_text(client, facts.id, text, scan).await,
+    }
+}
+
+async fn has_text(
+    client: &impl GenericClient,
+    event: EventId,
+    text: &str,
+    scan: &mut ListScan<'_>,
+) -> Result<bool, QueryError> {
+    let search = "SELECT position($2 IN body) > 0, length(body) FROM events WHERE id = $1";
+    let row = client.query_one(search, &[&int(event.as_u64()), &text.as_bytes()]).await?;
+    let bytes: i32 = column(&row, 1)?;
+    scan.searched(usize::try_from(bytes).unwrap_or(0));
+    column(&row, 0)
+}
+
+impl Facts {
+    fn as_asked(&self) -> EventFacts<'_> {
+        EventFacts {
+            origin: self.origin,
+            event_type: self.event_type.as_ref(),
+            external_id: self.external_id.as_deref(),
+            received_at: self.received_at,
+        }
+    }
+}

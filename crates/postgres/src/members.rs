@@ -1,0 +1,176 @@
+//! This node among the others: its number, its lease, and the shards that it owns.
+
+use crate::error::QueryError;
+use crate::values::column;
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use postrider_store::{Shard, Shards};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The number has ten bits of every id.
+const NODES_MAX: i32 = 1024;
+
+/// Who this node is. Another life has another incarnation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) node: i32,
+    pub(crate) incarnation: i64,
+}
+
+pub(crate) struct Membership {
+    identity: Mutex<Identity>,
+    batch: AtomicI64,
+}
+
+impl Membership {
+    pub(crate) fn new(identity: Identity) -> Self {
+        Membership { identity: Mutex::new(identity), batch: AtomicI64::new(0) }
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new life: its batches count from the beginning.
+    pub(crate) fn begin_anew(&self, identity: Identity) {
+        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
+        self.batch.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn next_batch(&self) -> i64 {
+        self.batch.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Takes the least free number. What the last life of it wrote is known under its own incarnation.
+pub(crate) async fn join(client: &mut Object, name: &str, lease: Duration) -> Result<Identity, QueryError> {
+    bury_dead(client).await?;
+    let join = "INSERT INTO members
+         SELECT number, (extract(epoch FROM clock_timestamp()) * 1000000)::int8, $1, $2, 0, now(),
+                now() + $3::float8 * interval '1 second'
+         FROM generate_series(0, $4) AS number
+         WHERE NOT EXISTS (SELECT FROM members WHERE node = number) ORDER BY number LIMIT 1
+         ON CONFLICT DO NOTHING RETURNING node, incarnation";
+    // Two that join at once see the same number free; the second finds it taken and looks again.
+    for _ in 0..NODES_MAX {
+        let lease = lease.as_secs_f64();
+        let row =
+            client.query_opt(join, &[&name, &env!("CARGO_PKG_VERSION"), &lease, &(NODES_MAX - 1)]).await?;
+        if let Some(row) = row {
+            return Ok(Identity { node: column(&row, 0)?, incarnation: column(&row, 1)? });
+        }
+    }
+    Err(QueryError::TooManyNodes(NODES_MAX))
+}
+
+/// Lives on. `false` when it was taken for dead.
+pub(crate) async fn renew(
+    client: &impl GenericClient,
+    identity: Identity,
+    lease: Duration,
+) -> Result<bool, QueryError> {
+    let renew = "UPDATE members SET lease_until = now() + $3::float8 * interval '1 second'
+         WHERE node = $1 AND incarnation = $2";
+    let lease = lease.as_secs_f64();
+    Ok(client.execute(renew, &[&identity.node, &identity.incarnation, &lease]).await? == 1)
+}
+
+/// All that are alive.
+pub(crate) async fn all(client: &impl GenericClient) -> Result<Vec<Identity>, QueryError> {
+    let rows = client.query("SELECT node, incarnation FROM members ORDER BY node", &[]).await?;
+    rows.iter().map(|row| Ok(Identity { node: column(row, 0)?, incarnation: column(row, 1)? })).collect()
+}
+
+/// What a member owns.
+pub(crate) async fn owned(client: &impl GenericClient, identity: Identity) -> Result<Shards, QueryError> {
+    let select = "SELECT shard FROM shards WHERE owner = $1 AND incarnation = $2";
+    let rows = client.query(select, &[&identity.node, &identity.incarnation]).await?;
+    rows.iter().map(|row| shard(column(row, 0)?)).collect()
+}
+
+/// Whether something may still be in flight of a shard that nobody owns.
+pub(crate) async fn left_unclean(client: &impl GenericClient) -> Result<bool, QueryError> {
+    let row =
+        client.query_one("SELECT EXISTS (SELECT FROM shards WHERE owner IS NULL AND NOT clean)", &[]).await?;
+    column(&row, 0)
+}
+
+fn shard(number: i32) -> Result<Shard, QueryError> {
+    u64::try_from(number).ok().and_then(Shard::from_number).ok_or(QueryError::Corrupt("a shard"))
+}
+
+/// As SQL has them.
+pub(crate) fn numbers(shards: Shards) -> Vec<i32> {
+    shards.iter().map(|shard| i32::from(shard.number())).collect()
+}
+
+/// Takes members whose lease is over for dead, and frees their shards. Waits for a batch that one of them is writing.
+pub(crate) async fn bury_dead(client: &mut Object) -> Result<u64, QueryError> {
+    let change = client.transaction().await?;
+    let bury =
+        "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, last_batch)
+         INSERT INTO departed SELECT node, incarnation, last_batch, now() FROM dead";
+    let buried = change.execute(bury, &[]).await?;
+    if buried > 0 {
+        let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE owner IS NOT NULL
+             AND NOT EXISTS (SELECT FROM members m WHERE m.node = owner AND m.incarnation = shards.incarnation)";
+        change.execute(free, &[]).await?;
+    }
+    change.commit().await?;
+    Ok(buried)
+}
+
+/// Shards that are now ours.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) shards: Shards,
+    /// Those of them whose last owner left nothing in flight.
+    pub(crate) clean: Shards,
+}
+
+/// Takes these shards, as far as they are free.
+pub(crate) async fn take(
+    client: &impl GenericClient,
+    identity: Identity,
+    wanted: Shards,
+) -> Result<Taken, QueryError> {
+    if wanted.is_empty() {
+        return Ok(Taken::default());
+    }
+    let take = "WITH free AS (SELECT shard, clean FROM shards WHERE owner IS NULL AND shard = ANY($3)
+             ORDER BY shard FOR UPDATE SKIP LOCKED)
+         UPDATE shards s SET owner = $1, incarnation = $2, epoch = epoch + 1, clean = false
+         FROM free WHERE s.shard = free.shard RETURNING s.shard, free.clean";
+    let rows = client.query(take, &[&identity.node, &identity.incarnation, &numbers(wanted)]).await?;
+    let mut taken = Taken::default();
+    for row in &rows {
+        let shard = shard(column(row, 0)?)?;
+        taken.shards = taken.shards.with(shard);
+        if column(row, 1)? {
+            taken.clean = taken.clean.with(shard);
+        }
+    }
+    Ok(taken)
+}
+
+/// Gives shards up of which nothing is in flight: they are free at once.
+pub(crate) async fn hand_over(
+    client: &impl GenericClient,
+    identity: Identity,
+    shards: Shards,
+) -> Result<(), QueryError> {
+    let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = true
+         WHERE owner = $1 AND incarnation = $2 AND shard = ANY($3)";
+    client.execute(free, &[&identity.node, &identity.incarnation, &numbers(shards)]).await?;
+    Ok(())
+}
+
+/// Leaves in order, with nothing in flight.
+pub(crate) async fn leave(change: &Transaction<'_>, identity: Identity) -> Result<(), QueryError> {
+    hand_over(change, identity, Shards::ALL).await?;
+    let leave = "WITH gone AS (DELETE FROM members WHERE node = $1 AND incarnation = $2 RETURNING *)
+         INSERT INTO departed SELECT node, incarnation, last_batch, now() FROM gone";
+    change.execute(leave, &[&identity.node, &identity.incarnation]).await?;
+    Ok(())
+}

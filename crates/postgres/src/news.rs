@@ -1,0 +1,138 @@
+//! The node's dealings with the others, in one task: it renews its lease, buries the dead, takes and gives up shards,
+//! reads its mail and the changes of the configuration, and tells the engine.
+
+use crate::assignment::part_of;
+use crate::configuration;
+use crate::database::Shared;
+use crate::error::QueryError;
+use crate::{PostgresOptions, mail, members, queue};
+use deadpool_postgres::Object;
+use postrider_store::{Gained, News, Shards};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio_postgres::IsolationLevel;
+
+/// Behind notifications, which may be lost.
+const POLL: Duration = Duration::from_secs(1);
+/// However short a lease is.
+const ROUND_LEAST: Duration = Duration::from_millis(100);
+/// After an error.
+const PAUSE: Duration = Duration::from_millis(500);
+
+pub(crate) struct Tending {
+    database: Shared,
+    name: String,
+    lease: Duration,
+    /// Something was heard.
+    heard: Arc<Notify>,
+    own: Shards,
+    /// Asked for, not yet handed over.
+    wanted: Shards,
+    renewed: Instant,
+}
+
+impl Tending {
+    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Notify>) -> Self {
+        let (renewed, name, lease) = (Instant::now(), options.node_name.clone(), options.lease);
+        Tending { database, name, lease, heard, own: Shards::NONE, wanted: Shards::NONE, renewed }
+    }
+
+    /// Until the store is dropped.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let done = self.round().await;
+            if self.database.news.is_closed() {
+                return;
+            }
+            match done {
+                Ok(()) => {
+                    let wait = POLL.min(self.lease / 3).max(ROUND_LEAST);
+                    let _ = tokio::time::timeout(wait, self.heard.notified()).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "this node does not reach the others");
+                    tokio::time::sleep(PAUSE.min(self.lease / 4).max(ROUND_LEAST)).await;
+                }
+            }
+        }
+    }
+
+    /// Once through everything.
+    pub(crate) async fn round(&mut self) -> Result<(), QueryError> {
+        let mut client = self.database.client().await?;
+        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() {
+            self.renew(&mut client).await?;
+            members::bury_dead(&mut client).await?;
+            self.balance(&mut client).await?;
+        }
+        let letters = mail::take(&client, self.own).await?;
+        // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
+        configuration::tell_newer(&self.database, &client).await?;
+        for letter in letters {
+            self.tell(News::Mail(letter)).await;
+        }
+        Ok(())
+    }
+
+    async fn tell(&self, news: News) {
+        // An engine that is gone needs to hear nothing.
+        let _ = self.database.news.send(news).await;
+    }
+
+    async fn renew(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        // Before it is asked for, so that ours ends no later than the server's.
+        let asked = Instant::now();
+        let identity = self.database.membership.identity();
+        if members::renew(client, identity, self.lease).await? {
+            self.renewed = asked;
+            self.tell(News::Lease(asked + self.lease)).await;
+            return Ok(());
+        }
+        tracing::warn!("this node was taken for dead by another; it begins anew");
+        let lost = std::mem::take(&mut self.own);
+        self.wanted = Shards::NONE;
+        self.tell(News::Lost(lost)).await;
+        let identity = members::join(client, &self.name, self.lease).await?;
+        self.database.membership.begin_anew(identity);
+        Ok(())
+    }
+
+    /// Takes what is free and to be ours, and has the engine let go of what is not.
+    async fn balance(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        let identity = self.database.membership.identity();
+        let owned = members::owned(client, identity).await?;
+        // What was handed over is gone.
+        self.own = self.own.within(owned);
+        self.wanted = self.wanted.within(owned);
+        let part = part_of(identity, &members::all(client).await?);
+        let taken = members::take(client, identity, part.without(owned)).await?;
+        // Also what was taken in a round that broke off before it was told.
+        let new = owned.and(taken.shards).without(self.own);
+        if !new.is_empty() {
+            let gained = look_into(client, new, taken.clean).await?;
+            configuration::tell_newer(&self.database, client).await?;
+            self.own = self.own.and(new);
+            self.tell(News::Gained(gained)).await;
+        }
+        let surplus = self.own.without(part).without(self.wanted);
+        if !surplus.is_empty() {
+            self.wanted = self.wanted.and(surplus);
+            self.tell(News::Wanted(surplus)).await;
+        }
+        self.database.own.store(self.own.bits(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// What is in shards that are now ours, in one snapshot with the mail that tells of the same.
+async fn look_into(client: &mut Object, shards: Shards, clean: Shards) -> Result<Gained, QueryError> {
+    let reading = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
+    mail::take(&reading, shards).await?;
+    let lines = queue::lines(&reading, shards).await?;
+    let mut circuits = configuration::circuits(&reading).await?;
+    circuits.retain(|(destination, _)| shards.own(*destination));
+    reading.commit().await?;
+    Ok(Gained { shards, clean, lines, circuits })
+}

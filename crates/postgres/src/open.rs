@@ -1,0 +1,159 @@
+//! Opens a database: checks the server, brings the schema up to date, and joins the other nodes.
+
+use crate::database::{Database, Shared, Thread};
+use crate::error::{OpenError, QueryError};
+use crate::members::{self, Membership};
+use crate::news::Tending;
+use crate::notice::{self, Notice};
+use crate::url::{self, Address};
+use crate::values::column;
+use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use postrider_core::time::Timestamp;
+use postrider_store::{News, Vault};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{Mutex, Notify, mpsc};
+use tokio_postgres::Config;
+use tokio_postgres::error::SqlState;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+mod schema {
+    refinery::embed_migrations!("migrations");
+}
+
+/// News that wait for the engine.
+const NEWS_MAX: usize = 64;
+/// Connections of a node: one that commits, the rest for pages and for people's queries.
+const CONNECTIONS_MAX: usize = 8;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const VERSION_LEAST: i32 = 140_000;
+/// Nodes that start together bring the schema up to date one after the other.
+const SCHEMA_LOCK: i64 = 0x706f_7374_7363_6865;
+
+pub(crate) async fn open(
+    url: &str,
+    vault: Option<Vault>,
+    options: PostgresOptions,
+) -> Result<PostgresStore, OpenError> {
+    let thread = Thread::start().map_err(|error| OpenError::Database(error.to_string()))?;
+    let Address { mut config, root_certificates } = url::parse(url)?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
+    let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
+    let (database, news, options, unclean_stop) =
+        opened.map_err(|error| OpenError::Database(error.to_string()))??;
+    Ok(PostgresStore { thread, database, options, unclean_stop, news: Mutex::new(news) })
+}
+
+type Joined = (Shared, mpsc::Receiver<News>, PostgresOptions, bool);
+
+async fn join(
+    address: Config,
+    tls: MakeRustlsConnect,
+    vault: Option<Vault>,
+    options: PostgresOptions,
+) -> Result<Joined, OpenError> {
+    let pool = pool(&address, &tls)?;
+    let mut client = first_connection(&pool).await?;
+    check_server(&client).await?;
+    migrate(&mut client).await?;
+    let vault = keys::vault(&client, vault).await?;
+    let identity = members::join(&mut client, &options.node_name, options.lease).await?;
+    let unclean_stop = members::left_unclean(&client).await?;
+    drop(client);
+    let membership = Membership::new(identity);
+    let (notice, own) = (Notice::default(), AtomicU64::new(0));
+    let (sender, news) = mpsc::channel(NEWS_MAX);
+    let database = Arc::new(Database {
+        pool,
+        vault,
+        membership,
+        address,
+        tls,
+        notice,
+        own,
+        known: Mutex::default(),
+        news: sender,
+        changing: Mutex::new(None),
+    });
+    let heard = Arc::new(Notify::new());
+    let mut tending = Tending::new(Arc::clone(&database), &options, Arc::clone(&heard));
+    tending.round().await?;
+    tokio::spawn(tending.run());
+    tokio::spawn(Notice::run(Arc::clone(&database)));
+    tokio::spawn(notice::listen(Arc::clone(&database), heard));
+    Ok((database, news, options, unclean_stop))
+}
+
+fn pool(address: &Config, tls: &MakeRustlsConnect) -> Result<Pool, OpenError> {
+    let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = Manager::from_config(address.clone(), tls.clone(), config);
+    let pool = Pool::builder(manager).max_size(CONNECTIONS_MAX).runtime(Runtime::Tokio1);
+    let pool = pool.wait_timeout(Some(CONNECT_TIMEOUT)).create_timeout(Some(CONNECT_TIMEOUT)).build();
+    pool.map_err(|error| OpenError::Database(error.to_string()))
+}
+
+async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
+    pool.get().await.map_err(|error| {
+        let error = QueryError::from(error);
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), cause);
+        OpenError::Connect(cause)
+    })
+}
+
+/// The last cause says most: "password authentication failed", "connection refused".
+fn cause(error: &(dyn std::error::Error + 'static)) -> String {
+    error.source().map_or_else(|| error.to_string(), cause)
+}
+
+async fn check_server(client: &Object) -> Result<(), OpenError> {
+    let asked = "SELECT current_setting('server_version_num')::int4, current_setting('server_version'), pg_is_in_recovery()";
+    let row = client.query_one(asked, &[]).await.map_err(|error| OpenError::Database(cause(&error)))?;
+    let read =
+        || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
+    let (number, version, standby) = read().map_err(|error| OpenError::Database(error.to_string()))?;
+    match (number < VERSION_LEAST, standby) {
+        (true, _) => Err(OpenError::TooOld(version)),
+        (_, true) => Err(OpenError::Standby),
+        (false, false) => Ok(()),
+    }
+}
+
+async fn migrate(client: &mut Object) -> Result<(), OpenError> {
+    let failed = |error: tokio_postgres::Error| OpenError::Database(cause(&error));
+    client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
+    let migrations = schema::migrations::runner().set_grouped(true).set_abort_missing(true);
+    let done = migrations.run_async(&mut ***client).await;
+    let made = if done.is_ok() { partitions::make_ahead(client, wall_clock()).await } else { Ok(()) };
+    client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
+    let Err(error) = done else { return Ok(made?) };
+    Err(match error.kind() {
+        refinery::error::Kind::MissingVersion(_) | refinery::error::Kind::DivergentVersion(..) => {
+            OpenError::SchemaNewer
+        }
+        refinery::error::Kind::Connection(_, inner) if is_denied(inner.as_ref()) => {
+            OpenError::MissingRights(role(client).await)
+        }
+        _ => OpenError::Database(cause(&error)),
+    })
+}
+
+fn is_denied(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let cause = error.downcast_ref::<tokio_postgres::Error>();
+    cause.is_some_and(|error| error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
+}
+
+async fn role(client: &Object) -> String {
+    let found = client.query_one("SELECT current_user::text", &[]).await;
+    found.and_then(|row| row.try_get(0)).unwrap_or_default()
+}
+
+/// Only for the names of partitions: what is decided in time is decided by the caller's clock.
+fn wall_clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,127 @@
+//! A throw-away PostgreSQL server for tests: its own directory, its own socket, gone with the process that started it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
+
+/// A server that is started once for a test binary.
+pub struct Server {
+    directory: TempDir,
+    binaries: PathBuf,
+}
+
+static SERVER: OnceLock<Server> = OnceLock::new();
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+impl Server {
+    /// The one of this process. It ends when its watcher sees that the process is gone.
+    pub fn shared() -> &'static Server {
+        SERVER.get_or_init(Server::start)
+    }
+
+    fn start() -> Server {
+        let directory = tempfile::Builder::new().prefix("postrider-pg-").tempdir().unwrap();
+        let server = Server { directory, binaries: binaries() };
+        let data = server.directory.path().join("data");
+        server.own_directory();
+        server.run(
+            "initdb",
+            &["-D", data.to_str().unwrap(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"],
+        );
+        let socket = server.directory.path().to_str().unwrap();
+        let settings = format!(
+            "-k {socket} -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off"
+        );
+        let log = server.directory.path().join("log");
+        server.run(
+            "pg_ctl",
+            &["-D", data.to_str().unwrap(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"],
+        );
+        server.end_with_us(&data);
+        server
+    }
+
+    /// A new, empty database.
+    pub fn database(&self) -> String {
+        let name = format!("test_{}_{}", std::process::id(), DATABASES.fetch_add(1, Ordering::Relaxed));
+        let socket = self.directory.path().to_str().unwrap();
+        self.run("createdb", &["-h", socket, "-U", "postrider", &name]);
+        format!("postgres://postrider@localhost/{name}?host={}", socket.replace('/', "%2F"))
+    }
+
+    /// Ends the leases of all nodes of a database now, as time would.
+    pub fn end_leases(&self, url: &str) {
+        let end = "DO $$ BEGIN IF to_regclass('members') IS NOT NULL THEN
+             UPDATE members SET lease_until = '-infinity'; END IF; END $$";
+        self.ask(url, end);
+    }
+
+    /// Runs SQL in a database; gives what it answers.
+    pub fn ask(&self, url: &str, sql: &str) -> String {
+        let socket = self.directory.path().to_str().unwrap();
+        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        self.run("psql", &["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sql])
+    }
+
+    /// PostgreSQL refuses to run as root.
+    fn own_directory(&self) {
+        if is_root() {
+            let owned =
+                Command::new("chown").args(["postgres", self.directory.path().to_str().unwrap()]).status();
+            assert!(owned.unwrap().success());
+        }
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> String {
+        let output = self.command(program).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{program}: {said}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = as_server();
+        command.arg(self.binaries.join(program));
+        command
+    }
+
+    /// A test process may be killed, so nothing in it can be trusted to stop the server.
+    fn end_with_us(&self, data: &Path) {
+        let stop =
+            "while test -e /proc/$0; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
+        let mut watcher = as_server();
+        watcher.args(["setsid", "sh", "-c", stop, &std::process::id().to_string()]);
+        watcher.args([&self.binaries.join("pg_ctl"), data, self.directory.path()]);
+        watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // It outlives this process, so nobody here can wait for it.
+        drop(watcher.spawn().unwrap());
+    }
+}
+
+/// Runs what follows as the user whom PostgreSQL wants; as we are, unless that is root.
+fn as_server() -> Command {
+    let mut command = Command::new(if is_root() { "setpriv" } else { "env" });
+    if is_root() {
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]);
+    }
+    command.current_dir("/");
+    command
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
+
+/// Debian keeps the server's programs out of the path, one directory a version.
+fn binaries() -> PathBuf {
+    let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = debian.map(|entry| entry.path().join("bin")).collect();
+    versions.sort();
+    let found = versions.into_iter().rev().find(|path| path.join("initdb").exists());
+    found.unwrap_or_else(|| {
+        panic!("there is no PostgreSQL here; scripts/test installs it (Debian's package postgresql)")
+    })
+}
