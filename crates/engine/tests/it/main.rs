@@ -21,6 +21,7 @@ mod floods;
 mod hanging;
 mod idempotency;
 mod loops;
+mod outside_urls;
 mod rebinding;
 mod redirects;
 mod replays;

@@ -5,7 +5,7 @@ mod fields;
 pub(crate) use self::fields::email;
 use self::fields::{Reach, apply};
 use super::Shared;
-use super::auth::{Caller, MaybeCaller};
+use super::auth::{Caller, Founder};
 use super::cursor::List as Listed;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
@@ -21,11 +21,11 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::AccountId;
 use postrider_engine::Catalog;
-use postrider_store::{Account, Change, Scope};
+use postrider_store::{Account, Change};
 
 /// Make an account with its first key
 ///
-/// Open to everyone while the gateway listens on loopback, else for the admin key alone.
+/// Open to this machine while the gateway listens on loopback and has no `public_url`, else for the admin key alone.
 #[utoipa::path(
     post, path = "/v1/accounts", operation_id = "create_account", tag = "accounts",
     security((), ("bearer" = [])),
@@ -34,14 +34,12 @@ use postrider_store::{Account, Change, Scope};
 )]
 pub(crate) async fn create(
     State(app): Shared,
-    MaybeCaller(caller): MaybeCaller,
+    founder: Founder,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let reach = match caller {
-        Some(caller) if caller.is_admin() => Reach::Operator(app.retention_days),
-        None if app.open_bootstrap => Reach::Tenant,
-        None => return Err(ApiError::unauthorized()),
-        Some(caller) => return Err(ApiError::scope_needed(Scope::Admin, caller.scope)),
+    let reach = match founder {
+        Founder::Operator => Reach::Operator(app.retention_days),
+        Founder::Newcomer => Reach::Tenant,
     };
     let id = AccountId::from_u64(app.engine.next_id());
     let name = required("name", fields.name("name")?)?;

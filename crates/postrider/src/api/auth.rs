@@ -5,10 +5,12 @@ use super::access::{self, Power};
 use super::error::ApiError;
 use crate::serve::admin_key::hash;
 use axum::extract::{FromRequestParts, MatchedPath};
-use http::header::AUTHORIZATION;
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_store::Scope;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
 
@@ -44,17 +46,44 @@ impl FromRequestParts<Arc<App>> for Caller {
     }
 }
 
-/// A caller, or nobody where nobody is allowed too.
-pub(crate) struct MaybeCaller(pub(crate) Option<Caller>);
+/// Who may make an account.
+pub(crate) enum Founder {
+    Operator,
+    /// Somebody at this machine, while nobody else can reach the gateway.
+    Newcomer,
+}
 
-impl FromRequestParts<Arc<App>> for MaybeCaller {
+impl FromRequestParts<Arc<App>> for Founder {
     type Rejection = ApiError;
 
+    /// Before the body is read, so that a stranger costs nothing.
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         if !parts.headers.contains_key(AUTHORIZATION) {
-            return Ok(MaybeCaller(None));
+            let open = app.open_bootstrap && is_from_here(&parts.headers);
+            return if open { Ok(Founder::Newcomer) } else { Err(ApiError::unauthorized()) };
         }
-        identify(parts, app).map(|caller| MaybeCaller(Some(caller)))
+        match identify(parts, app)? {
+            caller if caller.is_admin() => Ok(Founder::Operator),
+            caller => Err(ApiError::scope_needed(Scope::Admin, caller.scope)),
+        }
+    }
+}
+
+/// Whether a request was meant for this machine by its name. A page of somebody else in a browser here can send
+/// requests too: by a name of its own that it leads to loopback, or with its own origin.
+fn is_from_here(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let host = text(HOST).unwrap_or_default();
+    let own_origin = |origin: &str| origin.strip_prefix("http://") == Some(host);
+    names_loopback(host) && text(ORIGIN).is_none_or(own_origin)
+}
+
+fn names_loopback(host: &str) -> bool {
+    let address = host.parse::<SocketAddr>().map(|address| address.ip());
+    let bare = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    match address.or(bare) {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host.split(':').next().is_some_and(|name| name.eq_ignore_ascii_case("localhost")),
     }
 }
 
@@ -91,4 +120,39 @@ fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiErro
     let account = asked.to_str().ok().and_then(|text| AccountId::parse(text).ok());
     let account = account.filter(|id| app.engine.catalog().account(*id).is_some());
     account.map(|account| Caller { account, ..caller }).ok_or_else(|| ApiError::not_found("account"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_this_machine_names_it_and_has_no_other_origin() {
+        for (host, origin, expected) in [
+            ("localhost", None, true),
+            ("LocalHost:8080", None, true),
+            ("127.0.0.1:8080", None, true),
+            ("127.9.9.9", None, true),
+            ("[::1]:8080", None, true),
+            ("[::1]", None, true),
+            ("localhost:8080", Some("http://localhost:8080"), true),
+            ("localhost:8080", Some("http://localhost:3000"), false),
+            ("127.0.0.1:8080", Some("https://evil.test"), false),
+            ("127.0.0.1:8080", Some("null"), false),
+            ("evil.test", None, false),
+            ("evil.test:8080", Some("http://evil.test:8080"), false),
+            ("localhost.evil.test", None, false),
+            ("127.0.0.1.evil.test", None, false),
+            ("10.0.0.1", None, false),
+            ("", None, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            assert_eq!(is_from_here(&headers), expected, "{host:?} from {origin:?}");
+        }
+        assert!(!is_from_here(&HeaderMap::new()));
+    }
 }

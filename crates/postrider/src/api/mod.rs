@@ -96,7 +96,8 @@ impl App {
             retention_days: config.retention_days,
             public_url,
             handshake_origin,
-            open_bootstrap: address.ip().is_loopback(),
+            // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
+            open_bootstrap: address.ip().is_loopback() && config.public_url.is_none(),
         })
     }
 }

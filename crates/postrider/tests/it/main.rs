@@ -12,5 +12,6 @@ mod egress;
 mod faults;
 mod ingest;
 mod scheduling;
+mod secrets;
 mod start;
 mod tidy;

@@ -11,7 +11,7 @@ pub(crate) mod trial;
 
 use self::headers::{auth, custom_headers};
 pub(super) use self::keys::new_secret;
-use self::portal::check_reach;
+use self::portal::{check_move, check_reach};
 use self::presets::take_preset;
 use self::security::security;
 pub(crate) use self::settings::rate_limit;
@@ -123,6 +123,7 @@ pub(crate) async fn update(
         if_match.check(&tag(&found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
         let url = url(&app, &mut fields)?.unwrap_or_else(|| found.url.clone());
+        check_move(caller, &found, &url, &mut fields)?;
         // Consent was given for one URL and for no other.
         if url != found.url && found.handshake == Handshake::Granted {
             found.handshake = Handshake::Wanted;

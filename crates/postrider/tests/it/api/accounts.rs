@@ -44,6 +44,27 @@ fn only_the_operator_makes_accounts_once_it_listens_to_the_world() {
 }
 
 #[test]
+fn only_this_machine_makes_accounts_without_a_key() {
+    let site = Site::new();
+    let gateway = site.start();
+    let body = r#"{ "name": "a page in a browser" }"#;
+    let ask = |headers: &str| {
+        let length = body.len();
+        let head = format!("POST /v1/accounts HTTP/1.1\r\n{headers}content-length: {length}\r\n\r\n{body}");
+        gateway.api().raw(head.as_bytes())
+    };
+    ask("host: evil.test\r\n").refusal(401);
+    ask("host: localhost\r\norigin: https://evil.test\r\n").refusal(401);
+    ask("host: localhost\r\n").data(201);
+    gateway.stop();
+    let site = site.with(&["--public-url", "https://hooks.test"]);
+    let gateway = site.start();
+    let stranger = gateway.api().with_key("");
+    stranger.post("/v1/accounts", &json!({ "name": "through a proxy" })).refusal(401);
+    stranger.call("POST", "/v1/accounts", &[], b"not read").refusal(401);
+}
+
+#[test]
 fn a_wrong_key_makes_no_account_even_where_none_is_needed() {
     let site = Site::new();
     let gateway = site.start();

@@ -21,7 +21,6 @@ mod priorities;
 mod replays;
 mod routes;
 mod scopes;
-mod secrets;
 mod settings;
 mod sources;
 mod tenants;

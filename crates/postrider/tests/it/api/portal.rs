@@ -56,6 +56,25 @@ fn a_session_does_not_choose_how_hard_the_gateway_works() {
 }
 
 #[test]
+fn a_session_does_not_have_credentials_sent_elsewhere() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, portal) = session(&gateway, &json!({}));
+    let bearer = json!({ "type": "bearer", "token": "not the user's to see" });
+    for (field, value) in [("auth_config", bearer), ("custom_headers", json!({ "x-key": "nor this" }))] {
+        let made = json!({ "name": "a", "url": "https://example.com/a", field: value });
+        let path = format!("/v1/destinations/{}", gateway.api().make("/v1/destinations", &made));
+        portal.patch(&path, &json!({ "url": "https://example.com/b" })).data(200);
+        for elsewhere in ["https://evil.test/b", "http://example.com/b", "https://example.com:8443/b"] {
+            assert!(portal.patch(&path, &json!({ "url": elsewhere })).refusal(422).contains(field));
+        }
+        portal.patch(&path, &json!({ "url": "https://evil.test/b", field: null })).data(200);
+        gateway.api().patch(&path, &json!({ "url": "https://example.net", field: value })).data(200);
+        gateway.api().patch(&path, &json!({ "url": "https://example.org" })).data(200);
+    }
+}
+
+#[test]
 fn a_session_ends_by_itself_or_by_being_revoked_and_leaves_nothing() {
     let site = Site::new();
     let gateway = site.start();

@@ -69,7 +69,7 @@ pub(crate) fn chunked_request(path: &str, body: &[u8], chunk_bytes: usize) -> Ve
 
 /// The beginning of a request, without the blank line that ends it.
 pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: postrider.test\r\n");
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
     headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
     text.into_bytes()
 }
