@@ -20,6 +20,10 @@ const DAY_MS: u64 = 24 * 3600 * 1000;
 const WINDOW_MS: u64 = IDEMPOTENCY_WINDOW.as_millis() as u64;
 const _: () = assert!(WINDOW_MS <= DAY_MS, "a key is looked for on its day and the day before");
 
+/// More than the clocks of nodes are apart, and than a batch waits.
+const MIDNIGHT_MS: u64 = 60_000;
+const MIDNIGHT_LOCK: i64 = 0x706f_7374_6d69_646e;
+
 const EVENT_TYPES: [&str; 13] =
     ["int8", "int8", "int8", "int8", "text", "text", "int8", "int8", "int8", "int8", "text", "text", "bytea"];
 const KEY_TYPES: [&str; 6] = ["int8", "int4", "int8", "bytea", "bytea", "int8"];
@@ -103,6 +107,19 @@ impl<'b> Accept<'b> {
         // Every node binds keys in one order, so that two batches with the same keys cannot wait for each other.
         keyed.sort_unstable_by_key(|(event, key)| (event.idempotency_scope(), key.key_hash));
         keyed.iter().for_each(|(event, key)| self.keys.push(event, *key));
+    }
+
+    /// Keys are unique within a day. Around midnight two nodes could bind one key on both sides of it, so there one
+    /// batch with keys waits for the other.
+    pub(super) async fn wait_at_midnight(&self, change: &Transaction<'_>) -> Result<(), QueryError> {
+        let near = |at: &i64| {
+            let since = uint(*at) % DAY_MS;
+            since < MIDNIGHT_MS || since > DAY_MS - MIDNIGHT_MS
+        };
+        if self.keys.received_at.iter().any(near) {
+            change.execute("SELECT pg_advisory_xact_lock($1)", &[&MIDNIGHT_LOCK]).await?;
+        }
+        Ok(())
     }
 
     /// The ids of events that are news.

@@ -44,6 +44,7 @@ async fn write(
     let guard = change.prepare_cached(GUARD).await?;
     let accept = accept::Accept::prepare(change, batch).await?;
     let ends = ends::Ends::prepare(change, batch).await?;
+    accept.wait_at_midnight(change).await?;
     // Sent together, run in this order.
     let guarded = async {
         let rows = change.execute(&guard, &[&member.node, &member.incarnation, &number]).await?;
