@@ -25,6 +25,8 @@ const CHANGE_LOCK: i64 = 0x706f_7374_636f_6e66;
 /// Takes the lock on a connection that is kept for the change; gives the version, which is in the news by then.
 pub(crate) async fn begin(database: &Database) -> Result<u64, QueryError> {
     let client = database.client().await?;
+    // A node that is frozen with the lock in its hand gives it up with its connection.
+    client.batch_execute("SET idle_session_timeout = '10s'; SET lock_timeout = '15s'").await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&CHANGE_LOCK]).await?;
     let told = tell_newer(database, &client).await;
     // A change that was begun before and never made gives its lock back here.
@@ -46,7 +48,8 @@ pub(crate) async fn begin(database: &Database) -> Result<u64, QueryError> {
 
 /// Gives the lock back; a connection that cannot is closed, which does too.
 async fn end(client: Object) {
-    if client.execute("SELECT pg_advisory_unlock($1)", &[&CHANGE_LOCK]).await.is_err() {
+    let unlock = "SELECT pg_advisory_unlock_all(); RESET idle_session_timeout; RESET lock_timeout";
+    if client.batch_execute(unlock).await.is_err() {
         drop(Object::take(client));
     }
 }

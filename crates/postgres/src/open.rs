@@ -8,7 +8,9 @@ use crate::notice::{self, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
 use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+};
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
@@ -57,7 +59,7 @@ async fn join(
     vault: Option<Vault>,
     options: PostgresOptions,
 ) -> Result<Joined, OpenError> {
-    let pool = pool(&address, &tls)?;
+    let pool = pool(&address, &tls, options.lease)?;
     let mut client = first_connection(&pool).await?;
     check_server(&client).await?;
     migrate(&mut client).await?;
@@ -89,10 +91,16 @@ async fn join(
     Ok((database, news, options, unclean_stop))
 }
 
-fn pool(address: &Config, tls: &MakeRustlsConnect) -> Result<Pool, OpenError> {
+fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Pool, OpenError> {
     let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.clone(), tls.clone(), config);
-    let pool = Pool::builder(manager).max_size(CONNECTIONS_MAX).runtime(Runtime::Tokio1);
+    // A node that is frozen inside a transaction must not keep the others from taking it for dead.
+    let limit = format!("SET idle_in_transaction_session_timeout = {}", (lease / 2).as_millis().max(1000));
+    let limited = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+        let limit = limit.clone();
+        Box::pin(async move { client.batch_execute(&limit).await.map_err(HookError::Backend) })
+    });
+    let pool = Pool::builder(manager).max_size(CONNECTIONS_MAX).runtime(Runtime::Tokio1).post_create(limited);
     let pool = pool.wait_timeout(Some(CONNECT_TIMEOUT)).create_timeout(Some(CONNECT_TIMEOUT)).build();
     pool.map_err(|error| OpenError::Database(error.to_string()))
 }

@@ -112,10 +112,7 @@ impl<'b> Accept<'b> {
     /// Keys are unique within a day. Around midnight two nodes could bind one key on both sides of it, so there one
     /// batch with keys waits for the other.
     pub(super) async fn wait_at_midnight(&self, change: &Transaction<'_>) -> Result<(), QueryError> {
-        let near = |at: &i64| {
-            let since = uint(*at) % DAY_MS;
-            since < MIDNIGHT_MS || since > DAY_MS - MIDNIGHT_MS
-        };
+        let near = |at: &i64| !(MIDNIGHT_MS..=DAY_MS - MIDNIGHT_MS).contains(&(uint(*at) % DAY_MS));
         if self.keys.received_at.iter().any(near) {
             change.execute("SELECT pg_advisory_xact_lock($1)", &[&MIDNIGHT_LOCK]).await?;
         }

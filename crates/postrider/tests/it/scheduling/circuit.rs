@@ -61,7 +61,8 @@ fn one_probe_closes_the_circuit_and_then_it_goes_up_step_by_step() {
     assert_eq!(stage.view(&id)["circuit_state"], "closed");
     let arrivals = stage.sink.arrivals_at("/in");
     assert_eq!(arrivals.len(), 8 + 16, "eight that failed, each event once more");
-    assert!(arrivals[8].began_at - arrivals[7].began_at + STEP >= Duration::from_secs(1), "a cooldown");
+    // It begins with the first failure; the others of the eight may arrive after that on a busy machine.
+    assert!(arrivals[8].began_at - arrivals[0].began_at + STEP >= Duration::from_secs(1), "a cooldown");
     // One probe, then one, two and four at once: each step begins when the one before has been answered.
     for (first, last) in [(8, 9), (9, 10), (10, 12), (12, 16)] {
         let apart = arrivals[last].began_at - arrivals[first].began_at;
