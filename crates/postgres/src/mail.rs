@@ -65,11 +65,19 @@ const WRITE: &str = "INSERT INTO mail SELECT m.shard, $1, $2, $3, m.body
 /// Of the letters that this process has written.
 static NUMBER: AtomicI64 = AtomicI64::new(0);
 
-/// Takes the mail of these shards out.
-pub(crate) async fn take(client: &impl GenericClient, shards: Shards) -> Result<Vec<Mail>, QueryError> {
+/// Only the owner's: what was handed over a moment ago is for somebody else to read, who would never hear of it.
+const TAKE: &str = "DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
+     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body";
+
+/// Takes the mail of these shards out, as far as they are the reader's.
+pub(crate) async fn take(
+    client: &impl GenericClient,
+    reader: Identity,
+    shards: Shards,
+) -> Result<Vec<Mail>, QueryError> {
     let own: Vec<i32> = shards.iter().map(|shard| i32::from(shard.number())).collect();
-    let statement = client.prepare_cached("DELETE FROM mail WHERE shard = ANY($1) RETURNING body").await?;
-    let rows = client.query(&statement, &[&own]).await?;
+    let statement = client.prepare_cached(TAKE).await?;
+    let rows = client.query(&statement, &[&reader.node, &reader.incarnation, &own]).await?;
     let mut all = Vec::new();
     for row in &rows {
         let body: &str = column(row, 0)?;

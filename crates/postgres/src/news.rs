@@ -5,6 +5,7 @@ use crate::assignment::part_of;
 use crate::configuration;
 use crate::database::Shared;
 use crate::error::QueryError;
+use crate::members::Identity;
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
 use postrider_store::{Gained, News, Shards};
@@ -67,7 +68,7 @@ impl Tending {
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
-        let letters = mail::take(&client, self.own).await?;
+        let letters = mail::take(&client, self.database.membership.identity(), self.own).await?;
         // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
         configuration::tell_newer(&self.database, &client).await?;
         for letter in letters {
@@ -111,7 +112,7 @@ impl Tending {
         // Also what was taken in a round that broke off before it was told.
         let new = owned.and(taken.shards).without(self.own);
         if !new.is_empty() {
-            let gained = look_into(client, new, taken.clean).await?;
+            let gained = look_into(client, identity, new, taken.clean).await?;
             configuration::tell_newer(&self.database, client).await?;
             self.own = self.own.and(new);
             self.tell(News::Gained(gained)).await;
@@ -127,9 +128,14 @@ impl Tending {
 }
 
 /// What is in shards that are now ours, in one snapshot with the mail that tells of the same.
-async fn look_into(client: &mut Object, shards: Shards, clean: Shards) -> Result<Gained, QueryError> {
+async fn look_into(
+    client: &mut Object,
+    identity: Identity,
+    shards: Shards,
+    clean: Shards,
+) -> Result<Gained, QueryError> {
     let reading = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).start().await?;
-    mail::take(&reading, shards).await?;
+    mail::take(&reading, identity, shards).await?;
     let lines = queue::lines(&reading, shards).await?;
     let mut circuits = configuration::circuits(&reading).await?;
     circuits.retain(|(destination, _)| shards.own(*destination));
