@@ -101,8 +101,12 @@ fn a_second_signal_stops_it_at_once() {
 
     sink.release();
     sink.always("/in", Reply::status(200));
-    let _gateway = site.with(&[]).start();
-    assert_eq!(api.event(&id)["event"]["status"], "queued", "it is still owed");
+    let _gateway = site.start();
+    assert_eq!(
+        api.event(&id)["event"]["status"],
+        "queued",
+        "it is still owed, and waits out the one cut off"
+    );
 }
 
 #[test]
