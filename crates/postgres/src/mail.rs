@@ -27,7 +27,7 @@ impl Letters {
     pub(crate) fn arrived(&mut self, tickets: impl Iterator<Item = Ticket>) {
         let mut lines: BTreeMap<Line, (u64, u64)> = BTreeMap::new();
         for ticket in tickets {
-            let sum = lines.entry(whole(ticket.line)).or_default();
+            let sum = lines.entry(ticket.line).or_default();
             *sum = (sum.0 + 1, sum.1 + u64::from(ticket.bytes));
         }
         for (line, (rows, bytes)) in lines {
@@ -95,14 +95,6 @@ fn shard_of(mail: &Mail) -> Shard {
         Mail::Unblocked(ticket) => ticket.line.destination,
         Mail::Released(destination, _) | Mail::Circuit(destination, _) => *destination,
     })
-}
-
-/// The keys of an ordered lane are one line here.
-fn whole(line: Line) -> Line {
-    match line.lane {
-        Lane::Ordered(_) => Line { lane: Lane::Ordered(OrderKey::WHOLE), ..line },
-        Lane::Fresh | Lane::Retry | Lane::Replay => line,
-    }
 }
 
 fn to_json(mail: &Mail) -> Value {

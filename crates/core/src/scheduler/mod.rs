@@ -13,6 +13,7 @@ mod lanes;
 mod limiter;
 mod ordered;
 mod paging;
+mod pending;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -71,6 +72,8 @@ pub struct Scheduler {
     waiting: usize,
     pending: Depth,
     pending_by_account: IdMap<AccountId, Depth>,
+    /// Ended before it was told of.
+    ended_ahead: IdMap<DestinationId, Depth>,
     counters: Counters,
 }
 
@@ -103,6 +106,7 @@ impl Scheduler {
             waiting: 0,
             pending: Depth::default(),
             pending_by_account: IdMap::default(),
+            ended_ahead: IdMap::default(),
             counters: Counters::default(),
         }
     }
@@ -210,6 +214,7 @@ impl Scheduler {
                 Some(id)
             }
             Input::Stored { line, depth } => self.stored(line, depth),
+            Input::StoredKeys { destination, depth } => self.stored_keys(destination, depth),
             Input::Owed(ticket) => self.owed(&ticket),
             Input::Unblocked { line, gone } => {
                 self.pending_shrinks(line.destination, gone);

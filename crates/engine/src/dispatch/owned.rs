@@ -6,7 +6,7 @@ use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
 use postrider_core::outcome::Health;
-use postrider_core::scheduler::{After, Depth, Input, Settings, Verdict};
+use postrider_core::scheduler::{After, Input, Settings, Verdict};
 use postrider_store::{EventContent, LineDepth, Shard, Shards};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,9 +60,7 @@ impl Dispatcher {
         for (id, record) in gain.circuits {
             self.step(Input::Restore(id, record));
         }
-        for LineDepth { line, rows, bytes } in gain.lines {
-            self.step(Input::Stored { line, depth: Depth { rows, bytes } });
-        }
+        gain.lines.into_iter().for_each(|found| self.step(found.found()));
         self.owned.shards = self.owned.shards.and(gain.shards);
     }
 
