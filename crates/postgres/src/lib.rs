@@ -47,6 +47,7 @@ use postrider_store::{
     Shards, Stats, Store, StoreError, Vault,
 };
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -218,6 +219,10 @@ impl Store for PostgresStore {
         self.run(|database| async move { replays::put(&database, &replay).await }).await
     }
 
+    async fn note_replay(&self, replay: Replay) -> Result<Option<Replay>, StoreError> {
+        self.run(|database| async move { replays::note(&database, &replay).await }).await
+    }
+
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
         self.run(|database| async move { replays::all(&database).await }).await
     }
@@ -249,10 +254,12 @@ impl Store for PostgresStore {
 
     async fn hand_over(&self, shards: Shards) -> Result<(), StoreError> {
         let give = |database: Shared| async move {
-            let client = database.client().await?;
-            members::hand_over(&client, database.membership.identity(), shards).await?;
-            database.notice.give(Shards::ALL);
-            Ok(())
+            let mut client = database.urgent_client().await?;
+            let change = client.transaction().await?;
+            // The identity first: what was wanted of an earlier life is not to be given up by the next.
+            let identity = database.membership.identity();
+            members::hand_over(&change, identity, shards.within(database.wanted())).await?;
+            Ok(change.commit().await?)
         };
         self.run(give).await
     }
@@ -274,6 +281,7 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         let leave = |database: Shared| async move {
+            database.leaving.store(true, Ordering::Release);
             let mut client = database.client().await?;
             let change = client.transaction().await?;
             members::leave(&change, database.membership.identity()).await?;

@@ -6,7 +6,7 @@ use crate::values::column;
 use deadpool_postgres::GenericClient;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
-use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
+use postrider_core::id::{DeliveryId, DestinationId, EventId, ReplayId, RouteId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{LineDepth, Mail, Shard, Shards};
@@ -20,7 +20,7 @@ pub(crate) struct Letters(BTreeMap<Shard, Vec<Value>>);
 
 impl Letters {
     pub(crate) fn push(&mut self, mail: &Mail) {
-        self.0.entry(shard_of(mail)).or_default().push(to_json(mail));
+        self.0.entry(mail.shard()).or_default().push(to_json(mail));
     }
 
     /// Tickets that are owed by other nodes now, as how much there is more of each line.
@@ -89,14 +89,6 @@ pub(crate) async fn take(
     Ok(all)
 }
 
-fn shard_of(mail: &Mail) -> Shard {
-    Shard::of(match mail {
-        Mail::Arrived(depth) => depth.line.destination,
-        Mail::Unblocked(ticket) => ticket.line.destination,
-        Mail::Released(destination, _) | Mail::Circuit(destination, _) => *destination,
-    })
-}
-
 fn to_json(mail: &Mail) -> Value {
     match mail {
         Mail::Arrived(depth) => {
@@ -113,6 +105,7 @@ fn to_json(mail: &Mail) -> Value {
         Mail::Circuit(destination, order) => {
             json!({ "circuit": destination.as_u64(), "state": order.as_str() })
         }
+        Mail::Replay(replay) => json!({ "replay": replay.as_u64() }),
     }
 }
 
@@ -137,6 +130,9 @@ fn from_json(value: &Value) -> Option<Mail> {
     }
     if let Some(id) = number("released") {
         return Some(Mail::Released(DestinationId::from_u64(id), depth()?));
+    }
+    if let Some(id) = number("replay") {
+        return Some(Mail::Replay(ReplayId::from_u64(id)));
     }
     let order = CircuitOrder::from_word(value.get("state")?.as_str()?)?;
     Some(Mail::Circuit(DestinationId::from_u64(number("circuit")?), order))
@@ -186,6 +182,7 @@ mod tests {
             Mail::Unblocked(ticket),
             Mail::Released(line.destination, Depth { rows: 3, bytes: 4 }),
             Mail::Circuit(line.destination, CircuitOrder::Close),
+            Mail::Replay(ReplayId::from_u64(9)),
         ];
         for mail in all {
             assert_eq!(from_json(&to_json(&mail)), Some(mail));

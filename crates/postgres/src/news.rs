@@ -6,13 +6,13 @@ use crate::configuration;
 use crate::database::Shared;
 use crate::error::QueryError;
 use crate::members::Identity;
+use crate::notice::Heard;
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
 use postrider_store::{Gained, News, Shards};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 use tokio_postgres::IsolationLevel;
 
 /// Behind notifications, which may be lost.
@@ -26,31 +26,28 @@ pub(crate) struct Tending {
     database: Shared,
     name: String,
     lease: Duration,
-    /// Something was heard.
-    heard: Arc<Notify>,
+    heard: Arc<Heard>,
     own: Shards,
-    /// Asked for, not yet handed over.
-    wanted: Shards,
     renewed: Instant,
 }
 
 impl Tending {
-    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Notify>) -> Self {
+    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Heard>) -> Self {
         let (renewed, name, lease) = (Instant::now(), options.node_name.clone(), options.lease);
-        Tending { database, name, lease, heard, own: Shards::NONE, wanted: Shards::NONE, renewed }
+        Tending { database, name, lease, heard, own: Shards::NONE, renewed }
     }
 
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
         loop {
             let done = self.round().await;
-            if self.database.news.is_closed() {
+            if self.database.news.is_closed() || self.database.leaving.load(Ordering::Acquire) {
                 return;
             }
             match done {
                 Ok(()) => {
                     let wait = POLL.min(self.lease / 3).max(ROUND_LEAST);
-                    let _ = tokio::time::timeout(wait, self.heard.notified()).await;
+                    self.heard.wait(wait).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "this node does not reach the others");
@@ -62,8 +59,9 @@ impl Tending {
 
     /// Once through everything.
     pub(crate) async fn round(&mut self) -> Result<(), QueryError> {
-        let mut client = self.database.client().await?;
-        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() {
+        let mut client = self.database.urgent_client().await?;
+        let shared_anew = self.heard.take_shards();
+        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() || shared_anew {
             self.renew(&mut client).await?;
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
@@ -91,11 +89,16 @@ impl Tending {
             self.tell(News::Lease(asked + self.lease)).await;
             return Ok(());
         }
+        if self.database.leaving.load(Ordering::Acquire) {
+            return Ok(());
+        }
         tracing::warn!("this node was taken for dead by another; it begins anew");
         let lost = std::mem::take(&mut self.own);
-        self.wanted = Shards::NONE;
+        self.database.wanted.store(0, Ordering::Release);
         self.tell(News::Lost(lost)).await;
         let identity = members::join(client, &self.name, self.lease).await?;
+        // Before it writes under it.
+        self.tell(News::Numbered(u16::try_from(identity.node).unwrap_or(0))).await;
         self.database.membership.begin_anew(identity);
         Ok(())
     }
@@ -106,7 +109,7 @@ impl Tending {
         let owned = members::owned(client, identity).await?;
         // What was handed over is gone.
         self.own = self.own.within(owned);
-        self.wanted = self.wanted.within(owned);
+        let wanted = self.database.wanted().within(self.own);
         let part = part_of(identity, &members::all(client).await?);
         let taken = members::take(client, identity, part.without(owned)).await?;
         // Also what was taken in a round that broke off before it was told.
@@ -117,9 +120,9 @@ impl Tending {
             self.own = self.own.and(new);
             self.tell(News::Gained(gained)).await;
         }
-        let surplus = self.own.without(part).without(self.wanted);
+        let surplus = self.own.without(part).without(wanted);
+        self.database.wanted.store(wanted.and(surplus).bits(), Ordering::Release);
         if !surplus.is_empty() {
-            self.wanted = self.wanted.and(surplus);
             self.tell(News::Wanted(surplus)).await;
         }
         self.database.own.store(self.own.bits(), Ordering::Relaxed);

@@ -4,7 +4,7 @@ use crate::database::{Database, Shared, Thread};
 use crate::error::{OpenError, QueryError};
 use crate::members::{self, Membership};
 use crate::news::Tending;
-use crate::notice::{self, Notice};
+use crate::notice::{self, Heard, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
 use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
@@ -14,9 +14,9 @@ use deadpool_postgres::{
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Mutex, Notify, mpsc};
+use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -27,8 +27,10 @@ mod schema {
 
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
-/// Connections of a node: one that commits, the rest for pages and for people's queries.
-const CONNECTIONS_MAX: usize = 8;
+/// Connections of a node for pages and for people's queries; a ninth hears notifications.
+const CONNECTIONS_MAX: usize = 6;
+/// One that commits, one for the lease.
+const CONNECTIONS_URGENT: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const VERSION_LEAST: i32 = 140_000;
 /// Nodes that start together bring the schema up to date one after the other.
@@ -59,8 +61,9 @@ async fn join(
     vault: Option<Vault>,
     options: PostgresOptions,
 ) -> Result<Joined, OpenError> {
-    let pool = pool(&address, &tls, options.lease)?;
-    let mut client = first_connection(&pool).await?;
+    let urgent = pool(&address, &tls, options.lease, CONNECTIONS_URGENT)?;
+    let pool = pool(&address, &tls, options.lease, CONNECTIONS_MAX)?;
+    let mut client = first_connection(&urgent).await?;
     check_server(&client).await?;
     migrate(&mut client).await?;
     let vault = keys::vault(&client, vault).await?;
@@ -68,21 +71,24 @@ async fn join(
     let unclean_stop = members::left_unclean(&client).await?;
     drop(client);
     let membership = Membership::new(identity);
-    let (notice, own) = (Notice::default(), AtomicU64::new(0));
+    let (notice, own, wanted) = (Notice::default(), AtomicU64::new(0), AtomicU64::new(0));
     let (sender, news) = mpsc::channel(NEWS_MAX);
     let database = Arc::new(Database {
         pool,
+        urgent,
         vault,
         membership,
         address,
         tls,
         notice,
         own,
+        wanted,
+        leaving: AtomicBool::new(false),
         known: Mutex::default(),
         news: sender,
         changing: Mutex::new(None),
     });
-    let heard = Arc::new(Notify::new());
+    let heard = Arc::new(Heard::default());
     let mut tending = Tending::new(Arc::clone(&database), &options, Arc::clone(&heard));
     tending.round().await?;
     tokio::spawn(tending.run());
@@ -91,7 +97,12 @@ async fn join(
     Ok((database, news, options, unclean_stop))
 }
 
-fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Pool, OpenError> {
+fn pool(
+    address: &Config,
+    tls: &MakeRustlsConnect,
+    lease: Duration,
+    connections: usize,
+) -> Result<Pool, OpenError> {
     let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.clone(), tls.clone(), config);
     // A node that is frozen inside a transaction must not keep the others from taking it for dead.
@@ -100,7 +111,7 @@ fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Po
         let limit = limit.clone();
         Box::pin(async move { client.batch_execute(&limit).await.map_err(HookError::Backend) })
     });
-    let pool = Pool::builder(manager).max_size(CONNECTIONS_MAX).runtime(Runtime::Tokio1).post_create(limited);
+    let pool = Pool::builder(manager).max_size(connections).runtime(Runtime::Tokio1).post_create(limited);
     let pool = pool.wait_timeout(Some(CONNECT_TIMEOUT)).create_timeout(Some(CONNECT_TIMEOUT)).build();
     pool.map_err(|error| OpenError::Database(error.to_string()))
 }

@@ -152,6 +152,13 @@ pub trait Store: Send + Sync + 'static {
     /// [`REPLAYS_ENDED_MAX`]: postrider_core::limits::REPLAYS_ENDED_MAX
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError>;
 
+    /// Notes how far a replay came, and that it is done, unless somebody paused or cancelled it meanwhile. Gives the
+    /// replay as it is then; `None` when there is no such replay any more.
+    async fn note_replay(&self, replay: Replay) -> Result<Option<Replay>, StoreError> {
+        self.put_replay(replay.clone()).await?;
+        Ok(Some(replay))
+    }
+
     /// All replays, oldest first.
     async fn replays(&self) -> Result<Vec<Replay>, StoreError>;
 

@@ -295,7 +295,9 @@ impl Dispatcher {
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
-            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
+            Control::Look(reply) => {
+                drop(reply.send(Activity::of(&self.scheduler, self.owned.fenced_count, self.now)));
+            }
             Control::Drain(done) => {
                 self.drained = Some(done);
                 self.step(Input::Drain);

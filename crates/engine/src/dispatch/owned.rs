@@ -87,6 +87,13 @@ impl Dispatcher {
             }
         }
         self.drop_fenced_outcomes();
+        let (fenced, in_flight) = (self.owned.fenced_count, self.owned.fenced.len());
+        tracing::warn!(
+            shards = shards.len(),
+            in_flight,
+            dropped_since_start = fenced,
+            "shards were taken over: what becomes of their attempts is not recorded here"
+        );
     }
 
     fn forget(&mut self, shards: Shards) {

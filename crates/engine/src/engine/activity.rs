@@ -22,12 +22,14 @@ pub struct Activity {
     pub longest_wait: Duration,
     /// Counts since the start.
     pub counters: Counters,
+    /// Outcomes since the start that were dropped because another node had taken their shard over.
+    pub fenced: u64,
     /// Of each destination that has something going on.
     pub destinations: IdMap<DestinationId, DestinationView>,
 }
 
 impl Activity {
-    pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
+    pub(crate) fn of(scheduler: &Scheduler, fenced: u64, now: Timestamp) -> Self {
         Activity {
             in_flight: scheduler.in_flight().map(|ticket| ticket.delivery).collect(),
             in_flight_tickets: scheduler.in_flight().copied().collect(),
@@ -35,6 +37,7 @@ impl Activity {
             pending: scheduler.pending(),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
+            fenced,
             destinations: scheduler.views(now).collect(),
         }
     }

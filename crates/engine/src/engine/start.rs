@@ -1,8 +1,8 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
 use super::changes::disable_gone;
+use super::news::follow;
 use super::old_keys::forget_old_keys;
-use super::ownership::follow;
 use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
