@@ -46,6 +46,14 @@ impl Database {
         Ok(self.urgent.get().await?)
     }
 
+    /// After an error that says that they are of no use: the next query makes a new one.
+    pub(crate) fn forget_connections(&self, error: &QueryError) {
+        if error.spoils_connections() {
+            self.pool.retain(|_, _| false);
+            self.urgent.retain(|_, _| false);
+        }
+    }
+
     /// The shards that are told to the engine to be its own.
     pub(crate) fn own(&self) -> Shards {
         Shards::from_bits(self.own.load(Ordering::Relaxed))

@@ -107,7 +107,9 @@ impl PostgresStore {
     where
         F: Future<Output = Result<T, QueryError>> + Send + 'static,
     {
-        self.thread.run(work(Arc::clone(&self.database))).await
+        let (database, work) = (Arc::clone(&self.database), work(Arc::clone(&self.database)));
+        let work = async move { work.await.inspect_err(|error| database.forget_connections(error)) };
+        self.thread.run(work).await
     }
 }
 
@@ -242,6 +244,15 @@ impl Store for PostgresStore {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let ask = |database: Shared| async move {
+            let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+            let row = database.client().await?.query_one(now, &[]).await?;
+            Ok(Some(values::read_time(values::column(&row, 0)?)))
+        };
+        self.run(ask).await
     }
 
     async fn news(&self) -> News {

@@ -67,26 +67,48 @@ static NUMBER: AtomicI64 = AtomicI64::new(0);
 
 /// Only the owner's: what was handed over a moment ago is for somebody else to read, who would never hear of it.
 const TAKE: &str = "DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
-     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body";
+     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body, m.shard, m.node, m.incarnation, m.number";
+
+const STILL_THERE: &str = "SELECT EXISTS (SELECT FROM mail
+     WHERE shard = $1 AND node = $2 AND incarnation = $3 AND number = $4)";
+
+/// Letters that were taken out in one transaction.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) letters: Vec<Mail>,
+    /// The key of one of them.
+    one: Option<(i32, i32, i64, i64)>,
+}
+
+impl Taken {
+    /// Whether the transaction that took them out was made: they are gone together.
+    pub(crate) async fn is_settled(&self, client: &impl GenericClient) -> Result<bool, QueryError> {
+        let Some((shard, node, incarnation, number)) = self.one else { return Ok(true) };
+        let row = client.query_one(STILL_THERE, &[&shard, &node, &incarnation, &number]).await?;
+        let still_there: bool = column(&row, 0)?;
+        Ok(!still_there)
+    }
+}
 
 /// Takes the mail of these shards out, as far as they are the reader's.
 pub(crate) async fn take(
     client: &impl GenericClient,
     reader: Identity,
     shards: Shards,
-) -> Result<Vec<Mail>, QueryError> {
+) -> Result<Taken, QueryError> {
     let own: Vec<i32> = shards.iter().map(|shard| i32::from(shard.number())).collect();
     let statement = client.prepare_cached(TAKE).await?;
     let rows = client.query(&statement, &[&reader.node, &reader.incarnation, &own]).await?;
-    let mut all = Vec::new();
+    let mut taken = Taken::default();
     for row in &rows {
+        taken.one = Some((column(row, 1)?, column(row, 2)?, column(row, 3)?, column(row, 4)?));
         let body: &str = column(row, 0)?;
         let letters = serde_json::from_str(body).ok().and_then(|value: Value| {
             value.as_array().and_then(|letters| letters.iter().map(from_json).collect::<Option<Vec<_>>>())
         });
-        all.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
+        taken.letters.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
     }
-    Ok(all)
+    Ok(taken)
 }
 
 fn to_json(mail: &Mail) -> Value {

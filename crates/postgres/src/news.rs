@@ -5,11 +5,12 @@ use crate::assignment::part_of;
 use crate::configuration;
 use crate::database::Shared;
 use crate::error::QueryError;
+use crate::mail::Taken;
 use crate::members::Identity;
 use crate::notice::Heard;
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
-use postrider_store::{Gained, News, Shards};
+use postrider_store::{Gained, Mail, News, Shards};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -28,19 +29,35 @@ pub(crate) struct Tending {
     lease: Duration,
     heard: Arc<Heard>,
     own: Shards,
+    /// Mail that was taken out and is not told yet.
+    letters: Vec<Mail>,
+    /// The same of a transaction of which it is not known whether it was made.
+    unsettled: Option<Taken>,
     renewed: Instant,
 }
 
 impl Tending {
     pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Heard>) -> Self {
         let (renewed, name, lease) = (Instant::now(), options.node_name.clone(), options.lease);
-        Tending { database, name, lease, heard, own: Shards::NONE, renewed }
+        Tending {
+            database,
+            name,
+            lease,
+            heard,
+            own: Shards::NONE,
+            letters: Vec::new(),
+            unsettled: None,
+            renewed,
+        }
     }
 
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
         loop {
-            let done = self.round().await;
+            // A server that does not answer must not keep it from asking again on another connection.
+            let patience = (self.lease / 2).max(ROUND_LEAST);
+            let done = tokio::time::timeout(patience, self.round()).await;
+            let done = done.unwrap_or(Err(QueryError::Late(patience)));
             if self.database.news.is_closed() || self.database.leaving.load(Ordering::Acquire) {
                 return;
             }
@@ -51,6 +68,7 @@ impl Tending {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "this node does not reach the others");
+                    self.database.forget_connections(&error);
                     tokio::time::sleep(PAUSE.min(self.lease / 4).max(ROUND_LEAST)).await;
                 }
             }
@@ -66,12 +84,27 @@ impl Tending {
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
-        let letters = mail::take(&client, self.database.membership.identity(), self.own).await?;
+        self.take_mail(&mut client).await?;
         // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
         configuration::tell_newer(&self.database, &client).await?;
-        for letter in letters {
+        for letter in std::mem::take(&mut self.letters) {
             self.tell(News::Mail(letter)).await;
         }
+        Ok(())
+    }
+
+    /// Mail is told once: a letter that is lost is an event that nobody sends, one that is told twice is counted twice.
+    async fn take_mail(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        if let Some(unsettled) = &self.unsettled {
+            let settled = unsettled.is_settled(client).await?;
+            let unsettled = self.unsettled.take().filter(|_| settled);
+            self.letters.extend(unsettled.unwrap_or_default().letters);
+        }
+        let change = client.transaction().await?;
+        let taken = mail::take(&change, self.database.membership.identity(), self.own).await?;
+        self.unsettled = Some(taken);
+        change.commit().await?;
+        self.letters.extend(self.unsettled.take().unwrap_or_default().letters);
         Ok(())
     }
 
@@ -94,6 +127,7 @@ impl Tending {
         }
         tracing::warn!("this node was taken for dead by another; it begins anew");
         let lost = std::mem::take(&mut self.own);
+        (self.letters, self.unsettled) = (Vec::new(), None);
         self.database.wanted.store(0, Ordering::Release);
         self.tell(News::Lost(lost)).await;
         let identity = members::join(client, &self.name, self.lease).await?;

@@ -32,6 +32,7 @@ const CONNECTIONS_MAX: usize = 6;
 /// One that commits, one for the lease.
 const CONNECTIONS_URGENT: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const SILENCE_MAX: Duration = Duration::from_secs(12);
 const VERSION_LEAST: i32 = 140_000;
 /// Nodes that start together bring the schema up to date one after the other.
 const SCHEMA_LOCK: i64 = 0x706f_7374_7363_6865;
@@ -46,6 +47,11 @@ pub(crate) async fn open(
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
+    // A server that is gone without a word is found to be, whether something is being said to it or not.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE_MAX);
+    }
+    config.keepalives_idle(SILENCE_MAX / 2).keepalives_interval(SILENCE_MAX / 6).keepalives_retries(3);
     let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
     let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
     let (database, news, options, unclean_stop) =
@@ -135,10 +141,15 @@ async fn check_server(client: &Object) -> Result<(), OpenError> {
     let read =
         || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
     let (number, version, standby) = read().map_err(|error| OpenError::Database(error.to_string()))?;
+    refusal(number, version, standby).map_or(Ok(()), Err)
+}
+
+/// Why a server cannot be used.
+fn refusal(number: i32, version: String, standby: bool) -> Option<OpenError> {
     match (number < VERSION_LEAST, standby) {
-        (true, _) => Err(OpenError::TooOld(version)),
-        (_, true) => Err(OpenError::Standby),
-        (false, false) => Ok(()),
+        (true, _) => Some(OpenError::TooOld(version)),
+        (_, true) => Some(OpenError::Standby),
+        (false, false) => None,
     }
 }
 
@@ -175,4 +186,24 @@ async fn role(client: &Object) -> String {
 fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_or_only_reads_is_refused_in_a_sentence() {
+        let check = |number, version: &str, standby, said: &str| {
+            let refused = refusal(number, version.to_owned(), standby).map(|why| why.to_string());
+            assert_eq!(refused.unwrap_or_default(), said);
+        };
+        check(140_000, "14.0", false, "");
+        check(170_006, "17.6", false, "");
+        let old = "the database server is PostgreSQL 13.22; Postrider needs 14 or later";
+        check(130_022, "13.22", false, old);
+        check(130_022, "13.22", true, old);
+        let standby = "the database server is a read-only standby; give the URL of the primary";
+        check(160_001, "16.1", true, standby);
+    }
 }

@@ -173,6 +173,11 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
+    /// The time by which all nodes of a store go; `None` for a store of one, which goes by its own.
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     /// The next news from the other nodes. A store of one node has none.
     async fn news(&self) -> News {
         std::future::pending().await

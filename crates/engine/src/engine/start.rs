@@ -32,7 +32,8 @@ impl Engine {
         connector: Arc<Connector>,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
-        let clock = Clock::start();
+        // What one node finds due, another must not find due ten minutes later.
+        let clock = store.time().await?.map_or_else(Clock::start, Clock::set);
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
