@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::ordered::Room;
 use super::{Depth, PAGE_RETRY, Scheduler};
-use crate::delivery::{Lane, Line, Ticket};
+use crate::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
 use crate::limits::{
@@ -56,7 +56,7 @@ impl Scheduler {
 
     pub(super) fn remove(&mut self, id: DestinationId) -> Option<DestinationId> {
         let pending = self.destinations.get(&id)?.pending;
-        self.pending_shrinks(id, pending);
+        self.pending_shrinks(id, Lane::Fresh, Priority::Normal, pending);
         self.ended_ahead.remove(&id);
         let gone = self.destinations.remove(&id)?;
         self.waiting -= gone.waiting();
@@ -69,7 +69,7 @@ impl Scheduler {
 
     pub(super) fn stored(&mut self, line: Line, depth: Depth) -> Option<DestinationId> {
         let id = line.destination;
-        self.pending_grows(id, depth)?;
+        self.pending_grows(id, line.lane, line.priority, depth)?;
         self.change(id, |found, rooms| match line.lane {
             Lane::Ordered(key) => found.ordered(id).stored(key, rooms.keys),
             Lane::Fresh | Lane::Retry | Lane::Replay => found.window(line).mark_beyond(),
@@ -77,12 +77,12 @@ impl Scheduler {
     }
 
     pub(super) fn stored_keys(&mut self, id: DestinationId, depth: Depth) -> Option<DestinationId> {
-        self.pending_grows(id, depth)?;
+        self.pending_grows(id, Lane::Ordered(OrderKey::WHOLE), Priority::Normal, depth)?;
         self.change(id, |found, _| found.ordered(id).stored_keys())
     }
 
     pub(super) fn owed(&mut self, ticket: &Ticket) -> Option<DestinationId> {
-        self.pending_grows(ticket.line.destination, Depth::of(ticket))?;
+        self.pending_grows(ticket.line.destination, ticket.line.lane, ticket.priority, Depth::of(ticket))?;
         match self.in_flight.get_mut(&ticket.delivery) {
             None => self.arrive(ticket),
             // A page read after the commit has brought it already.

@@ -4,10 +4,17 @@
 //! taken off ahead of its time is remembered, and what is told of later is set off against it.
 
 use super::{Depth, Scheduler};
+use crate::delivery::{Lane, Priority};
 use crate::id::DestinationId;
 
 impl Scheduler {
-    pub(super) fn pending_grows(&mut self, id: DestinationId, by: Depth) -> Option<()> {
+    pub(super) fn pending_grows(
+        &mut self,
+        id: DestinationId,
+        lane: Lane,
+        priority: Priority,
+        by: Depth,
+    ) -> Option<()> {
         let destination = self.destinations.get_mut(&id)?;
         let by = match self.ended_ahead.get_mut(&id) {
             None => by,
@@ -21,12 +28,13 @@ impl Scheduler {
             }
         };
         destination.pending += by;
+        destination.by_line.add(priority, lane, by.rows);
         self.pending += by;
         *self.pending_by_account.entry(destination.settings.account).or_default() += by;
         Some(())
     }
 
-    pub(super) fn pending_shrinks(&mut self, id: DestinationId, by: Depth) {
+    pub(super) fn pending_shrinks(&mut self, id: DestinationId, lane: Lane, priority: Priority, by: Depth) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
         let counted = by.least(destination.pending);
         if counted != by {
@@ -34,6 +42,7 @@ impl Scheduler {
             *ahead += Depth { rows: by.rows - counted.rows, bytes: by.bytes - counted.bytes };
         }
         destination.pending.subtract(counted);
+        destination.by_line.subtract(priority, lane, counted.rows);
         self.pending.subtract(counted);
         if let Some(of_account) = self.pending_by_account.get_mut(&destination.settings.account) {
             of_account.subtract(counted);

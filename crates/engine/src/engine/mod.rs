@@ -9,6 +9,7 @@ mod intake;
 mod news;
 mod old_keys;
 mod ownership;
+mod queue;
 mod reading;
 mod standing;
 mod start;
@@ -33,6 +34,8 @@ use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
+pub(crate) use queue::QueueStep;
+pub use queue::{Queue, QueueTotals, Waiting};
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -130,6 +133,7 @@ pub struct Engine {
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
     trials: Trials,
+    last_queue: queue::LastQueue,
 }
 
 impl Engine {

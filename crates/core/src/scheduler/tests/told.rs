@@ -100,4 +100,7 @@ fn what_ends_before_it_is_told_of_is_not_counted_for_ever() {
     bench.step(page(first.line, &[]));
     bench.owe(0);
     assert_eq!(bench.scheduler.pending().rows, 1);
+    let mut queues = Vec::new();
+    bench.scheduler.queues(&[destination(0)], START, 100, &mut queues);
+    assert_eq!(queues[0].lines.iter().map(|line| line.rows).sum::<u64>(), 1);
 }
