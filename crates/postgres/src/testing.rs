@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
@@ -85,6 +85,17 @@ impl Server {
         self.run("psql", &["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sql])
     }
 
+    /// Keeps a snapshot of a database open until it is dropped, so that nothing deleted since can be cleaned up.
+    pub fn hold_snapshot(&self, url: &str) -> Held {
+        let socket = self.directory.path().to_str().unwrap();
+        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        let sleep = "SELECT pg_sleep(120)";
+        let mut command = self.command("psql");
+        command.args(["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sleep]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Held(command.spawn().unwrap())
+    }
+
     /// PostgreSQL refuses to run as root.
     fn own_directory(&self) {
         if is_root() {
@@ -120,6 +131,16 @@ impl Server {
     }
 }
 
+/// A snapshot that is kept open.
+pub struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A server of one test's own.
 pub struct Alone(Server);
 
@@ -143,6 +164,14 @@ impl Alone {
         let text = std::fs::read_to_string(pid_file).unwrap();
         let killed = Command::new("kill").args(["-9", text.lines().next().unwrap()]).status();
         assert!(killed.unwrap().success());
+    }
+
+    /// Makes it a standby, which only reads.
+    pub fn stand_by(&self) {
+        self.stop();
+        let signal = format!("{}/standby.signal", self.data());
+        assert!(as_server().args(["touch", &signal]).status().unwrap().success());
+        self.launch();
     }
 
     /// How many processes work in its data directory.
