@@ -1,5 +1,6 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
+use super::activity::tell_others;
 use super::changes::disable_gone;
 use super::old_keys::forget_old_keys;
 use super::ownership::follow;
@@ -93,6 +94,9 @@ impl Engine {
         engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
         engine.resume(left).await?;
         engine.runtime.spawn(follow(Arc::downgrade(&engine)));
+        if engine.store.is_shared() {
+            engine.runtime.spawn(tell_others(Arc::downgrade(&engine)));
+        }
         engine.replays.resume_all();
         Ok((engine, workers))
     }
