@@ -38,6 +38,7 @@ words! {
     ];
     StoreKind = ["sqlite", "postgresql"];
     Durability = ["none", "server", "standby"];
+    Lane = ["fresh", "retry", "replay", "ordered"];
     Direction = ["inbound", "outbound"];
     BodyEncoding = ["utf8", "base64"];
     IngestStatus = ["queued", "accepted"];
