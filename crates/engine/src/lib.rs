@@ -36,7 +36,7 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, Queue, QueueTotals, Seen, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
+    Fault, Queue, QueueTotals, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
@@ -44,3 +44,5 @@ pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
+
+pub use engine::Seen;

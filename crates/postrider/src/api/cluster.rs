@@ -4,6 +4,7 @@ use super::auth::Caller;
 use super::error::ApiError;
 use super::refusal::{Keyed, Stored};
 use super::view::Data;
+use super::view::cluster::Cluster;
 use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
@@ -15,13 +16,13 @@ use http::StatusCode;
 /// node which owns everything.
 #[utoipa::path(
     get, path = "/v1/cluster", operation_id = "get_cluster", tag = "gateway",
-    responses((status = 200, description = "Nodes and shards.", body = Data<view::Cluster>), Keyed, Stored)
+    responses((status = 200, description = "Nodes and shards.", body = Data<Cluster>), Keyed, Stored)
 )]
 pub(crate) async fn get(State(app): Shared, _operator: Caller) -> Result<Response, ApiError> {
     let durability = app.engine.durability();
     let shown = match app.engine.cluster().await? {
-        Some(state) => view::Cluster::of(&state, durability),
-        None => view::Cluster::alone(&app.node, &app.engine.activity().await),
+        Some(state) => Cluster::of(&state, durability),
+        None => Cluster::alone(&app.node, &app.engine.activity().await),
     };
     Ok(view::data(StatusCode::OK, &shown))
 }

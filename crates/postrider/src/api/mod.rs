@@ -63,7 +63,7 @@ pub(crate) struct App {
     admin_hash: [u8; 32],
     first: FirstThings,
     /// Of an embedded store; nodes that share one are asked for there.
-    node: view::ThisNode,
+    node: view::cluster::ThisNode,
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
@@ -91,7 +91,7 @@ impl App {
         let handshake_origin = config.handshake_origin.clone().unwrap_or_else(|| host_of(&public_url));
         let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
         let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
-        let node = view::ThisNode { name: config.node_name.clone(), since: engine.clock().now() };
+        let node = view::cluster::ThisNode { name: config.node_name.clone(), since: engine.clock().now() };
         Arc::new(App {
             engine,
             node,

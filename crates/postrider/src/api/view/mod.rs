@@ -5,7 +5,7 @@
 mod account;
 mod api_key;
 mod attempt;
-mod cluster;
+pub(crate) mod cluster;
 mod content;
 mod dead_letter;
 mod delivery;
@@ -30,7 +30,6 @@ pub(crate) mod word;
 pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
 pub(crate) use attempt::Attempt;
-pub(crate) use cluster::{Cluster, ThisNode};
 pub(crate) use content::header_map;
 pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use delivery::{DeliveryDetail, DeliveryItem, DeliveryPage};
