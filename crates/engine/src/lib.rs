@@ -36,7 +36,7 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, Standing, StopReport, Trial, TrialError, TrialReport,
+    Fault, Queue, QueueTotals, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};

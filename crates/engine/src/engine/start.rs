@@ -87,6 +87,7 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            last_queue: Default::default(),
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));

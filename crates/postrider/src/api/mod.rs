@@ -28,6 +28,7 @@ mod outbound;
 mod paging;
 mod portal_sessions;
 mod provider_presets;
+mod queue;
 mod rates;
 mod refusal;
 mod replays;
@@ -157,6 +158,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(outbound::batch::create))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
+        .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
         .routes(routes!(dead_letters::list))
