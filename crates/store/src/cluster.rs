@@ -91,14 +91,14 @@ impl Shards {
         Shards(self.0 | others.0)
     }
 
-    /// From a bit for each, the first shard's the lowest.
-    pub const fn from_bits(bits: u64) -> Self {
-        Shards(bits)
-    }
-
     /// A bit for each, the first shard's the lowest.
     pub const fn bits(self) -> u64 {
         self.0
+    }
+
+    /// Those with a bit in it, the first shard's the lowest.
+    pub const fn from_bits(bits: u64) -> Self {
+        Shards(bits)
     }
 
     /// Whether there are none.

@@ -10,6 +10,7 @@ mod nodes;
 mod order;
 mod partition;
 mod refusals;
+mod seen;
 mod takeover;
 mod turnover;
 
