@@ -19,6 +19,7 @@ mod filter;
 pub mod fuzzing;
 mod ingest;
 mod known_key;
+mod live;
 mod maintenance;
 mod replay;
 mod rewrite;
@@ -36,11 +37,15 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, Standing, StopReport, Trial, TrialError, TrialReport,
+    Fault, Resumed, Standing, StopReport, Trial, TrialError, TrialReport,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
+pub use live::{
+    AcceptedEvent, AttemptMade, CircuitMove, Crowded, Death, DestinationChange, EventMarks, Happening,
+    HappeningKind, LiveFilter, Told, Watch,
+};
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};

@@ -27,8 +27,8 @@ pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, 
 pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use configuration::{
     Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
-    DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
-    SignatureVersions, Signing, Source, Verification,
+    DestinationAuth, DestinationStatus, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route,
+    Scope, SignatureVersions, Signing, Source, Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,

@@ -129,6 +129,9 @@ impl Dispatcher {
         self.admission.commit_ended();
         match result {
             Ok(receipt) => {
+                if let Some(last) = batch.events.last() {
+                    self.live.note_accepted(last.id);
+                }
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
                     self.accepted(event, acceptance, reply, batch.own);
                 }
@@ -153,6 +156,7 @@ impl Dispatcher {
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
         if !duplicate {
+            self.tell_accepted(event);
             // Of what others own they hear by mail, as it was written with the event.
             let owed: Vec<Ticket> =
                 event.tickets().filter(|ticket| own.own(ticket.line.destination)).collect();
@@ -178,6 +182,7 @@ impl Dispatcher {
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
         self.note_death(finished);
+        self.tell_seen(finished.ticket.delivery);
         if finished.attempt.status == Some(410) {
             self.receiver_is_gone(finished.ticket.line.destination);
         }

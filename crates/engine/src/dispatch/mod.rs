@@ -8,6 +8,7 @@ mod expiry;
 mod outcomes;
 mod owned;
 mod sends;
+mod watched;
 
 use crate::admission::Admission;
 use crate::catalog::Catalog;
@@ -16,6 +17,7 @@ use crate::content_cache::ContentCache;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids};
 use crate::ingest::Draft;
+use crate::live::{Happening, Live};
 use crate::send::{AttemptReport, WorkerHandle};
 use commits::Commits;
 use futures_util::StreamExt;
@@ -25,8 +27,9 @@ pub(crate) use owned::Gain;
 use owned::Owned;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Line, Ticket};
-use postrider_core::id::DestinationId;
+use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::limits::COMMIT_EVENTS_MAX;
+use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
@@ -105,6 +108,7 @@ pub(crate) struct Shared {
     pub(crate) ids: Ids,
     pub(crate) admission: Arc<Admission>,
     pub(crate) fault: FaultSender,
+    pub(crate) live: Arc<Live>,
 }
 
 pub(crate) struct Dispatcher {
@@ -132,6 +136,9 @@ pub(crate) struct Dispatcher {
     gone: mpsc::Sender<DestinationId>,
     pub(crate) dead_letter_file: Option<DeadLetterFile>,
     fault: FaultSender,
+    live: Arc<Live>,
+    /// What watchers are told once it is on disk. No more than is in flight or waits for its commit.
+    seen: IdMap<DeliveryId, Happening>,
 }
 
 impl Dispatcher {
@@ -141,7 +148,7 @@ impl Dispatcher {
         workers: Vec<WorkerHandle>,
         gone: mpsc::Sender<DestinationId>,
     ) -> Self {
-        let Shared { store, catalog, clock, ids, admission, fault } = shared;
+        let Shared { store, catalog, clock, ids, admission, fault, live } = shared;
         Dispatcher {
             store,
             catalog,
@@ -162,6 +169,8 @@ impl Dispatcher {
             gone,
             dead_letter_file: None,
             fault,
+            live,
+            seen: IdMap::default(),
         }
     }
 

@@ -40,6 +40,7 @@ impl Dispatcher {
         }
         for (destination, record) in &circuits {
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
+            self.tell_circuit(*destination, *record);
         }
         self.keeping += 1;
         let store = Arc::clone(&self.store);
@@ -65,7 +66,7 @@ impl Dispatcher {
             return self.owned.hold(ticket, content);
         }
         if content.window.is_over(self.now) {
-            return self.expire(ticket, content.account);
+            return self.expire(ticket, &content);
         }
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);

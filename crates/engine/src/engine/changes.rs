@@ -64,6 +64,7 @@ impl Engine {
         for change in changes {
             let told = told(&change);
             let (deleted, released) = (deleted(&change), released(&change));
+            self.tell_watchers(&change);
             let change = Prepared::from(change);
             self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
             if let Some(told) = told {

@@ -12,6 +12,7 @@ mod reading;
 mod standing;
 mod start;
 mod trials;
+mod watching;
 
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
@@ -19,6 +20,7 @@ use crate::clock::Clock;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
+use crate::live::Live;
 use crate::replay::Replays;
 use crate::send::Connector;
 pub use activity::Activity;
@@ -39,6 +41,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
+pub use watching::Resumed;
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -124,6 +127,7 @@ pub struct Engine {
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
     trials: Trials,
+    live: Arc<Live>,
 }
 
 impl Engine {
@@ -187,6 +191,7 @@ impl Engine {
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
         self.replays.stop();
+        self.live.close();
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {

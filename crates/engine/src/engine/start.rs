@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
+use crate::live::Live;
 use crate::maintenance;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker};
@@ -36,6 +37,7 @@ impl Engine {
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let live = Live::new(configuration.id_floor);
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
@@ -54,6 +56,7 @@ impl Engine {
             ids: ids.clone(),
             admission: Arc::clone(&admission),
             fault: fault.clone(),
+            live: Arc::clone(&live),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
@@ -87,6 +90,7 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            live,
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));

@@ -13,6 +13,7 @@ pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;
 pub(crate) mod small_disk;
+pub(crate) mod stream;
 pub(crate) mod wait;
 pub(crate) mod wire;
 
