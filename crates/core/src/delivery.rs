@@ -85,6 +85,27 @@ pub enum Lane {
 }
 
 impl Lane {
+    /// How many there are, all ordered ones counted as one.
+    pub const COUNT: usize = 4;
+    /// All of them, as far as they are told apart by name.
+    pub const ALL: [Lane; Lane::COUNT] =
+        [Lane::Fresh, Lane::Retry, Lane::Replay, Lane::Ordered(OrderKey::WHOLE)];
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Lane::Fresh => "fresh",
+            Lane::Retry => "retry",
+            Lane::Replay => "replay",
+            Lane::Ordered(_) => "ordered",
+        }
+    }
+
+    /// Its place in an array of all.
+    pub const fn index(self) -> usize {
+        self.number() as usize
+    }
+
     /// From its number and, if it is ordered, its key.
     pub const fn from_number(number: u64, key: OrderKey) -> Option<Self> {
         match number {

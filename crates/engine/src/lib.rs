@@ -37,7 +37,7 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, Resumed, Standing, StopReport, Trial, TrialError, TrialReport,
+    Fault, Queue, QueueTotals, Resumed, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};

@@ -1,11 +1,12 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
+use super::breakdown::Breakdown;
 use super::lanes::{LaneTurns, Rank};
-use super::limiter::{LimitReason, Limiter, Sample};
+use super::limiter::{Limiter, Sample};
 use super::ordered::Ordered;
 use super::paging::Rooms;
 use super::window::Window;
-use super::{Action, Depth, DestinationView, Settings, Verdict, Why};
+use super::{Action, Depth, Settings, Verdict, Why};
 use crate::breaker::{Breaker, Circuit, CircuitOrder, Gate, Moved};
 use crate::delivery::{Line, Priority, Ticket};
 use crate::destination::Ordering;
@@ -29,18 +30,22 @@ pub(super) struct Destination {
     late_in_flight: u32,
     /// Owed in all, in memory or not, in flight or not.
     pub(super) pending: Depth,
+    /// The same by priority and lane.
+    pub(super) by_line: Breakdown,
+    /// Times something was due and it had no concurrency left.
+    pub(super) slot_denied: u64,
     /// In which bands it stands in the queue of those that may send.
     pub(super) queued: [bool; Priority::COUNT],
     pub(super) timer: Option<Timestamp>,
     /// Ordered by line: the most urgent first, fresh before retry.
-    windows: Vec<Window>,
-    ordered: Option<Box<Ordered>>,
+    pub(super) windows: Vec<Window>,
+    pub(super) ordered: Option<Box<Ordered>>,
     /// Finished while a page was on its way, which may still list them.
     departed: Vec<Ticket>,
     /// By band: turns shared over bands could always fall to the same one.
     turns: [LaneTurns; Priority::COUNT],
     breaker: Breaker,
-    limiter: Limiter,
+    pub(super) limiter: Limiter,
     rate: RateGate,
     /// The receiver asked to be left alone until then.
     throttled_until: Timestamp,
@@ -82,6 +87,8 @@ impl Destination {
             in_flight: 0,
             late_in_flight: 0,
             pending: Depth::default(),
+            by_line: Breakdown::default(),
+            slot_denied: 0,
             queued: [false; Priority::COUNT],
             timer: None,
             windows: Vec::new(),
@@ -360,37 +367,9 @@ impl Destination {
         }
     }
 
-    /// What can be seen of it.
-    pub(super) fn view(&self, now: Timestamp) -> DestinationView {
-        let (why, until) = match self.standing(now) {
-            Standing::Eligible => (Why::Slots, None),
-            Standing::Until(at, why) => (why, Some(at)),
-            Standing::Idle(why) => (why, None),
-        };
-        DestinationView {
-            in_flight: self.in_flight,
-            pending: self.pending,
-            limit: self.limit(),
-            limit_reason: self.limiter.reason(),
-            circuit: self.breaker.circuit(),
-            failures_in_a_row: self.breaker.failures_in_a_row(),
-            blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),
-            why,
-            until,
-        }
-    }
-
     /// Since when the first of what is due waits for nothing but a slot.
     pub(super) fn waits_since(&self, now: Timestamp) -> Option<Timestamp> {
         self.heads().map(|head| head.due).min().filter(|due| *due <= now).map(|due| due.max(self.open_since))
-    }
-
-    /// Whether there is anything to see.
-    pub(super) fn is_notable(&self) -> bool {
-        self.pending.rows > 0
-            || self.in_flight > 0
-            || self.breaker.circuit() != Circuit::Closed
-            || self.limiter.reason() != LimitReason::Configured
     }
 }
 

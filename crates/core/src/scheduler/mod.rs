@@ -6,6 +6,7 @@
 //! Memory is flat: of each line only a [`window`] is held; the rest stays in the store and is asked for by
 //! [`Action::Load`] when the window runs low.
 
+mod breakdown;
 mod destination;
 mod fair_queue;
 mod input;
@@ -13,6 +14,7 @@ mod lanes;
 mod limiter;
 mod ordered;
 mod paging;
+mod queue_view;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,7 @@ mod view;
 mod window;
 
 use crate::breaker::Breaker;
-use crate::delivery::{Lane, Priority, Ticket};
+use crate::delivery::{Lane, OrderKey, Priority, Ticket};
 use crate::id::{AccountId, DeliveryId, DestinationId};
 use crate::limits::PROMOTION_AGE_DEFAULT;
 use crate::map::IdMap;
@@ -30,6 +32,7 @@ use fair_queue::FairQueue;
 pub use fair_queue::Floors;
 pub use input::{Action, After, Depth, Input, Settings, Share, Verdict};
 pub use limiter::LimitReason;
+pub use queue_view::{DestinationQueue, LineQueue, Oldest};
 use std::collections::BTreeSet;
 use std::time::Duration;
 pub use view::{Counters, DestinationView, Why};
@@ -212,12 +215,13 @@ impl Scheduler {
             Input::Stored { line, depth } => self.stored(line, depth),
             Input::Owed(ticket) => self.owed(&ticket),
             Input::Unblocked { line, gone } => {
-                self.pending_shrinks(line.destination, gone);
+                self.pending_shrinks(line.destination, line.lane, line.priority, gone);
                 let Lane::Ordered(key) = line.lane else { return None };
                 self.change(line.destination, |found, _| found.ordered(line.destination).unblock(key))
             }
             Input::UnblockedAll { destination, gone } => {
-                self.pending_shrinks(destination, gone);
+                let lane = Lane::Ordered(OrderKey::WHOLE);
+                self.pending_shrinks(destination, lane, Priority::Normal, gone);
                 self.change(destination, |found, _| found.ordered(destination).unblock_all())
             }
             Input::Page { line, tickets, end } => self.take_page(line, tickets, end),

@@ -3,8 +3,8 @@
 //! Only so many keys are in memory. The rest is found by going through the store's keys in their order, again and
 //! again while something was left to it. A key that is here has all of its rows here or behind its own window.
 
-use super::Action;
 use super::window::Window;
+use super::{Action, Oldest};
 use crate::delivery::{Line, OrderKey, Priority, Ticket};
 use crate::id::DestinationId;
 use crate::limits::KEYS_PAGE;
@@ -92,6 +92,14 @@ impl Ordered {
     /// When the first head of a priority is due.
     pub(super) fn first_due(&self, priority: Priority) -> Option<Timestamp> {
         self.ready[priority.index()].first().map(|(due, _)| *due)
+    }
+
+    /// The heads that wait and are not given up on.
+    pub(super) fn heads(&self) -> impl Iterator<Item = (Priority, Oldest, Timestamp)> + '_ {
+        self.keys.values().filter_map(|line| {
+            let (priority, due) = line.ready_at?;
+            Some((priority, line.window.oldest()?, due))
+        })
     }
 
     /// The store holds some of this lane that we have not seen.

@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use super::ordered::Room;
 use super::{Depth, PAGE_RETRY, Scheduler};
-use crate::delivery::{Lane, Line, Ticket};
+use crate::delivery::{Lane, Line, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
 use crate::limits::{
@@ -56,7 +56,7 @@ impl Scheduler {
 
     pub(super) fn remove(&mut self, id: DestinationId) -> Option<DestinationId> {
         let pending = self.destinations.get(&id)?.pending;
-        self.pending_shrinks(id, pending);
+        self.pending_shrinks(id, Lane::Fresh, Priority::Normal, pending);
         let gone = self.destinations.remove(&id)?;
         self.waiting -= gone.waiting();
         if let Some(at) = gone.timer {
@@ -67,7 +67,7 @@ impl Scheduler {
     }
 
     pub(super) fn stored(&mut self, line: Line, depth: Depth) -> Option<DestinationId> {
-        self.pending_grows(line.destination, depth)?;
+        self.pending_grows(line.destination, line.lane, line.priority, depth)?;
         let destination = self.destinations.get_mut(&line.destination)?;
         match line.lane {
             Lane::Ordered(_) => destination.ordered(line.destination).mark_beyond(),
@@ -77,7 +77,7 @@ impl Scheduler {
     }
 
     pub(super) fn owed(&mut self, ticket: &Ticket) -> Option<DestinationId> {
-        self.pending_grows(ticket.line.destination, Depth::of(ticket))?;
+        self.pending_grows(ticket.line.destination, ticket.line.lane, ticket.priority, Depth::of(ticket))?;
         match self.in_flight.get_mut(&ticket.delivery) {
             None => self.arrive(ticket),
             // A page read after the commit has brought it already.
@@ -151,15 +151,16 @@ impl Scheduler {
         None
     }
 
-    pub(super) fn pending_grows(&mut self, id: DestinationId, by: Depth) -> Option<()> {
+    fn pending_grows(&mut self, id: DestinationId, lane: Lane, priority: Priority, by: Depth) -> Option<()> {
         let destination = self.destinations.get_mut(&id)?;
         destination.pending.add(by);
+        destination.by_line.add(priority, lane, by.rows);
         self.pending.add(by);
         self.pending_by_account.entry(destination.settings.account).or_default().add(by);
         Some(())
     }
 
-    pub(super) fn pending_shrinks(&mut self, id: DestinationId, by: Depth) {
+    pub(super) fn pending_shrinks(&mut self, id: DestinationId, lane: Lane, priority: Priority, by: Depth) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
         // What a destination that was removed and made anew had in flight is counted no more.
         let by = Depth {
@@ -167,6 +168,7 @@ impl Scheduler {
             bytes: by.bytes.min(destination.pending.bytes),
         };
         destination.pending.subtract(by);
+        destination.by_line.subtract(priority, lane, by.rows);
         self.pending.subtract(by);
         if let Some(of_account) = self.pending_by_account.get_mut(&destination.settings.account) {
             of_account.subtract(by);

@@ -27,6 +27,7 @@ impl Scheduler {
             Standing::Until(at, _) => Some(at),
             Standing::Idle(Why::Full) => {
                 self.counters.concurrency_slot_denied += 1;
+                destination.slot_denied += 1;
                 None
             }
             Standing::Idle(_) => None,
@@ -104,10 +105,15 @@ impl Scheduler {
         destination.depart(ticket);
         self.circuit_moved(id, moved, actions);
         if after == After::Gone {
-            self.pending_shrinks(id, Depth::of(&ticket));
+            self.pending_shrinks(id, ticket.line.lane, ticket.priority, Depth::of(&ticket));
         }
         if let After::DueAgain(due) = after {
-            self.arrive(&ticket.due_again(due));
+            let again = ticket.due_again(due);
+            if let Some(destination) = self.destinations.get_mut(&id) {
+                destination.by_line.subtract(ticket.priority, ticket.line.lane, 1);
+                destination.by_line.add(ticket.priority, again.line.lane, 1);
+            }
+            self.arrive(&again);
         }
         if let Some(key) = ticket.order_key() {
             self.change(id, |found, _| match after {

@@ -1,5 +1,6 @@
 //! What can be seen of the scheduler from outside.
 
+use super::destination::{Destination, Standing};
 use super::{Depth, LimitReason};
 use crate::breaker::Circuit;
 use crate::delivery::Priority;
@@ -82,4 +83,34 @@ pub struct Counters {
     pub promotions: [u64; Priority::COUNT],
     /// Times a circuit opened.
     pub circuits_opened: u64,
+}
+
+impl Destination {
+    /// What can be seen of it.
+    pub(super) fn view(&self, now: Timestamp) -> DestinationView {
+        let (why, until) = match self.standing(now) {
+            Standing::Eligible => (Why::Slots, None),
+            Standing::Until(at, why) => (why, Some(at)),
+            Standing::Idle(why) => (why, None),
+        };
+        DestinationView {
+            in_flight: self.in_flight,
+            pending: self.pending,
+            limit: self.limit(),
+            limit_reason: self.limiter.reason(),
+            circuit: self.breaker().circuit(),
+            failures_in_a_row: self.breaker().failures_in_a_row(),
+            blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),
+            why,
+            until,
+        }
+    }
+
+    /// Whether there is anything to see.
+    pub(super) fn is_notable(&self) -> bool {
+        self.pending.rows > 0
+            || self.in_flight > 0
+            || self.breaker().circuit() != Circuit::Closed
+            || self.limiter.reason() != LimitReason::Configured
+    }
 }

@@ -3,6 +3,7 @@
 //! Invariant: what the store holds of this line and the window does not (and is not in flight) has a place
 //! behind the window's last. `beyond` says whether there may be any of it.
 
+use super::Oldest;
 use crate::delivery::{Lane, Line, Priority, Ticket};
 use crate::id::{DeliveryId, EventId, RouteId};
 use crate::limits::{WINDOW_LOW, WINDOW_MAX};
@@ -89,6 +90,12 @@ impl Window {
     /// When the first of the line is due.
     pub(super) fn first_due(&self) -> Option<Timestamp> {
         self.waiting.front().map(|first| first.due)
+    }
+
+    /// The oldest of those that are here: all but a fresh line stand in the order of when they are due.
+    pub(super) fn oldest(&self) -> Option<Oldest> {
+        let oldest = self.waiting.iter().min_by_key(|waiting| waiting.delivery)?;
+        Some(Oldest { delivery: oldest.delivery, attempts: oldest.attempts })
     }
 
     /// How urgent the first of the line is, and when it is due.

@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::content_cache::ContentCache;
 use crate::dead_letter_file::DeadLetterFile;
-use crate::engine::{Activity, FaultSender, Ids};
+use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
 use crate::live::{Happening, Live};
 use crate::send::{AttemptReport, WorkerHandle};
@@ -55,6 +55,10 @@ pub(crate) enum Control {
     /// Dead letters that blocked an ordered line and do so no longer.
     Discarded(Vec<Ticket>),
     Look(oneshot::Sender<Activity>),
+    /// How the gateway as a whole stands.
+    Totals(oneshot::Sender<QueueTotals>),
+    /// A step of looking at what is owed to each destination.
+    Queues(QueueStep, oneshot::Sender<QueueStep>),
     /// A dead letter blocked an ordered line and does so no longer.
     Unblocked(Ticket),
     /// Shards become this node's own.
@@ -305,6 +309,8 @@ impl Dispatcher {
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
+            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler))),
+            Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);
                 self.step(Input::Drain);

@@ -8,6 +8,7 @@ mod fault;
 mod intake;
 mod old_keys;
 mod ownership;
+mod queue;
 mod reading;
 mod standing;
 mod start;
@@ -34,6 +35,8 @@ use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
+pub(crate) use queue::QueueStep;
+pub use queue::{Queue, QueueTotals, Waiting};
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -128,6 +131,7 @@ pub struct Engine {
     replays: Arc<Replays>,
     trials: Trials,
     live: Arc<Live>,
+    last_queue: queue::LastQueue,
 }
 
 impl Engine {

@@ -91,6 +91,7 @@ impl Engine {
             replays,
             trials: Trials::default(),
             live,
+            last_queue: Default::default(),
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));

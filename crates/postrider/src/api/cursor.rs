@@ -17,6 +17,7 @@ pub(crate) enum List {
     DeadLetters,
     Replays,
     Deliveries,
+    Queue,
 }
 
 impl List {

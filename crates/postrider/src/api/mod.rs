@@ -28,6 +28,7 @@ mod outbound;
 mod paging;
 mod portal_sessions;
 mod provider_presets;
+mod queue;
 mod rates;
 mod refusal;
 mod replays;
@@ -159,6 +160,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
         .routes(routes!(stream::stream))
+        .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
         .routes(routes!(dead_letters::list))

@@ -7,6 +7,7 @@ mod ordered;
 mod overtaken;
 mod paging;
 mod properties;
+mod queue;
 mod turns;
 
 use super::*;

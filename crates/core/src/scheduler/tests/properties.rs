@@ -164,6 +164,7 @@ impl World {
             }
         }
         self.check_no_idle_slot();
+        self.check_lines();
     }
 
     fn sent(&mut self, ticket: Ticket) {
@@ -189,6 +190,16 @@ impl World {
             let account = AccountId::from_u64(1 + id.as_u64() % 2);
             let at_cap = self.bench.scheduler.in_flight_of(account) >= cap;
             assert!(view.why != Why::Slots || at_cap, "{id} waits for a slot while one is free");
+        }
+    }
+
+    /// What is owed by priority and lane adds up to what is owed.
+    fn check_lines(&self) {
+        let (ids, mut found) = ((0..DESTINATIONS).map(destination).collect::<Vec<_>>(), Vec::new());
+        self.bench.scheduler.queues(&ids, self.bench.now, usize::MAX, &mut found);
+        for queue in found {
+            let rows: u64 = queue.lines.iter().map(|line| line.rows).sum();
+            assert_eq!(rows, queue.seen.pending.rows, "{:?}", queue.lines);
         }
     }
 

@@ -107,10 +107,16 @@ pub(crate) struct Destination {
 
 /// How many attempts at once are allowed now, and why no more.
 #[derive(Serialize, ToSchema)]
-struct Concurrency {
+pub(super) struct Concurrency {
     limit: u32,
     #[schema(value_type = ConcurrencyReason)]
     reason: &'static str,
+}
+
+impl Concurrency {
+    pub(super) fn of(limit: u32, reason: LimitReason) -> Self {
+        Concurrency { limit, reason: reason.as_str() }
+    }
 }
 
 /// How the gateway names itself to the receiver, without the secret.
@@ -179,7 +185,7 @@ impl Destination {
 fn concurrency(found: &postrider_store::Destination, seen: Option<&DestinationView>) -> Concurrency {
     let limit = seen.map_or(found.max_concurrency.get(), |seen| seen.limit);
     let reason = seen.map_or(LimitReason::Configured, |seen| seen.limit_reason);
-    Concurrency { limit, reason: reason.as_str() }
+    Concurrency::of(limit, reason)
 }
 
 fn disabled_reason(found: &postrider_store::Destination) -> Option<String> {

@@ -10,6 +10,7 @@ mod line;
 mod order;
 mod pause;
 mod priorities;
+mod queue;
 mod rate;
 mod retries;
 mod retry_after;

@@ -1,0 +1,146 @@
+//! What is owed right now, as a picture of all destinations that are owed something or do not stand as usual.
+//!
+//! It is taken in steps of a bounded length, so that deciding and sending go on meanwhile however many destinations
+//! there are, and whoever asks within a moment shares it.
+
+use super::Engine;
+use crate::dispatch::Control;
+use postrider_core::delivery::Ticket;
+use postrider_core::id::{DestinationId, time_of};
+use postrider_core::map::IdMap;
+use postrider_core::scheduler::{Counters, Depth, DestinationQueue, LineQueue, Oldest, Scheduler};
+use postrider_core::time::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Mutex, oneshot};
+
+/// A picture serves all who ask for one within so long.
+const FRESH: Duration = Duration::from_millis(250);
+/// Deliveries and destinations looked at in one step: some tenths of a millisecond.
+const STEP_MAX: usize = 16_384;
+
+/// What is owed right now.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// When the picture was taken.
+    pub taken_at: Timestamp,
+    /// How the gateway as a whole stands.
+    pub totals: QueueTotals,
+    /// The deepest first; of the equally deep the oldest first.
+    pub destinations: Vec<DestinationQueue>,
+}
+
+/// How the gateway as a whole stands.
+#[derive(Clone, Debug, Default)]
+pub struct QueueTotals {
+    /// Attempts that may be in flight at once.
+    pub slots: usize,
+    /// Deliveries in flight.
+    pub in_flight: Vec<Ticket>,
+    /// Owed in all.
+    pub pending: Depth,
+    /// Counts since the start.
+    pub counters: Counters,
+}
+
+impl QueueTotals {
+    pub(crate) fn of(scheduler: &Scheduler) -> Self {
+        QueueTotals {
+            slots: scheduler.slots(),
+            in_flight: scheduler.in_flight().copied().collect(),
+            pending: scheduler.pending(),
+            counters: scheduler.counters(),
+        }
+    }
+}
+
+/// One step of taking the picture.
+pub(crate) struct QueueStep {
+    /// Of which destinations.
+    ids: Arc<[DestinationId]>,
+    /// How many of them have been looked at.
+    looked_at: usize,
+    found: Vec<DestinationQueue>,
+}
+
+impl QueueStep {
+    pub(crate) fn look(mut self, scheduler: &Scheduler, now: Timestamp) -> Self {
+        let rest = &self.ids[self.looked_at..];
+        self.looked_at += scheduler.queues(rest, now, STEP_MAX, &mut self.found);
+        self
+    }
+}
+
+/// The last picture. Held while one is taken, so that those who ask meanwhile wait for it instead of taking another.
+#[derive(Default)]
+pub(super) struct LastQueue(Mutex<Arc<Queue>>);
+
+impl Engine {
+    /// What is owed right now, or was a moment ago.
+    pub async fn queue(&self) -> Arc<Queue> {
+        let mut last = self.last_queue.0.lock().await;
+        if last.taken_at == Timestamp::ZERO || self.clock.now().since(last.taken_at) >= FRESH {
+            *last = Arc::new(self.take_queue().await);
+        }
+        Arc::clone(&last)
+    }
+
+    async fn take_queue(&self) -> Queue {
+        let (reply, totals) = oneshot::channel();
+        self.tell(Control::Totals(reply)).await;
+        let totals: QueueTotals = totals.await.unwrap_or_default();
+        let ids: Vec<DestinationId> = self.catalog().all_destinations().map(|found| found.id).collect();
+        let mut step = QueueStep { ids: ids.into(), looked_at: 0, found: Vec::new() };
+        while step.looked_at < step.ids.len() {
+            let (reply, stepped) = oneshot::channel();
+            self.tell(Control::Queues(step, reply)).await;
+            match stepped.await {
+                Ok(next) => step = next,
+                // It is stopping, and nothing is owed any more as far as it can tell.
+                Err(_) => return Queue::default(),
+            }
+        }
+        let mut destinations = step.found;
+        add_in_flight(&mut destinations, &totals.in_flight);
+        destinations.sort_unstable_by_key(|found| (std::cmp::Reverse(found.seen.pending.rows), found.id));
+        Queue { taken_at: self.clock.now(), totals, destinations }
+    }
+}
+
+/// What is in flight is owed too, and often the oldest.
+fn add_in_flight(destinations: &mut [DestinationQueue], in_flight: &[Ticket]) {
+    let places: IdMap<DestinationId, usize> =
+        destinations.iter().enumerate().map(|(index, found)| (found.id, index)).collect();
+    for ticket in in_flight {
+        let Some(index) = places.get(&ticket.line.destination) else { continue };
+        let of_ticket = |line: &&mut LineQueue| {
+            line.priority == ticket.priority && line.lane.number() == ticket.line.lane.number()
+        };
+        if let Some(line) = destinations[*index].lines.iter_mut().find(of_ticket) {
+            let oldest = Oldest { delivery: ticket.delivery, attempts: ticket.attempts };
+            line.oldest = Some(line.oldest.map_or(oldest, |known| known.min(oldest)));
+        }
+    }
+}
+
+/// How much waits, and since when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Deliveries, those in flight included.
+    pub rows: u64,
+    /// When the oldest of them was accepted.
+    pub oldest_at: Option<Timestamp>,
+    /// Since when the first of those that are not in flight is due.
+    pub due_since: Option<Timestamp>,
+}
+
+impl Waiting {
+    /// Adds a line.
+    pub fn add(&mut self, line: &LineQueue, now: Timestamp) {
+        let accepted_at = line.oldest.map(|oldest| time_of(oldest.delivery.as_u64()));
+        self.rows += line.rows;
+        self.oldest_at = [self.oldest_at, accepted_at].into_iter().flatten().min();
+        let due = line.due.filter(|due| *due <= now);
+        self.due_since = [self.due_since, due].into_iter().flatten().min();
+    }
+}

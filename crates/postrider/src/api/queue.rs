@@ -1,0 +1,76 @@
+//! `/v1/queue`: what is owed right now, the worst destinations first.
+
+use super::auth::Caller;
+use super::cursor::{self, List};
+use super::error::ApiError;
+use super::events::{LIMIT_DEFAULT, LIMIT_MAX, Parameters, number, only_parameters};
+use super::refusal::{Keyed, Queried};
+use super::view::Data;
+use super::{Shared, view};
+use axum::extract::{Query, State};
+use axum::response::Response;
+use http::StatusCode;
+use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::scheduler::DestinationQueue;
+use std::collections::HashMap;
+
+/// See what is owed right now
+///
+/// Destinations that are owed something or do not stand as usual, the deepest first, and how much waits for how long
+/// by priority, lane and account. With the admin key of all accounts, else of the caller's account alone. The picture is
+/// at most a quarter of a second old, and of the node that is asked.
+#[utoipa::path(
+    get, path = "/v1/queue", operation_id = "get_queue", tag = "stats",
+    params(
+        ("account_id" = Option<String>, Query, description = "Of this account alone."),
+        ("limit" = Option<usize>, Query, description = "How many destinations at most.", minimum = 1, maximum = 200, example = 25),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before.")
+    ),
+    responses((status = 200, description = "The queue.", body = Data<view::Queue>), Keyed, Queried)
+)]
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
+    only_parameters(&parameters, &["account_id", "limit", "cursor"])?;
+    let limit = number(&parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
+    let after = parameters.get("cursor").map(|text| cursor::parse(List::Queue, text)).transpose()?;
+    let whose = whose(caller, &parameters)?;
+    let queue = app.engine.queue().await;
+    let catalog = app.engine.catalog();
+    let unknown = whose.is_some_and(|account| catalog.account(account).is_none());
+    if unknown {
+        return Err(ApiError::not_found("account"));
+    }
+    let of_account = |found: &&DestinationQueue| whose.is_none_or(|account| found.account == account);
+    let all: Vec<&DestinationQueue> = queue.destinations.iter().filter(of_account).collect();
+    let first = after.map_or(0, |place| all.partition_point(|found| is_before(found, place)));
+    let page = &all[first..all.len().min(first + limit)];
+    let more = all.len() > first + limit;
+    let next_cursor = page.last().filter(|_| more).map(|last| {
+        let place = [last.seen.pending.rows, last.id.as_u64()];
+        cursor::text(List::Queue, place)
+    });
+    let slots = caller.is_admin().then(|| (queue.totals.in_flight.len(), queue.totals.slots));
+    let mut shown = view::Queue::of(&all, page, queue.taken_at, slots, &catalog);
+    shown.next_cursor = next_cursor;
+    Ok(view::data(StatusCode::OK, &shown))
+}
+
+fn whose(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<AccountId>, ApiError> {
+    let not_found = || ApiError::not_found("account");
+    let asked = parameters.get("account_id").map(|text| AccountId::parse(text).map_err(|_| not_found()));
+    match (caller.is_admin(), asked.transpose()?) {
+        (true, asked) => Ok(asked),
+        (false, Some(other)) if other != caller.account => Err(not_found()),
+        (false, _) => Ok(Some(caller.account)),
+    }
+}
+
+/// Whether a destination stands at this place of the list or before it. Depths change between two pages, so a place is
+/// a depth and not a count of those before it.
+fn is_before(found: &DestinationQueue, [rows, id]: [u64; 2]) -> bool {
+    let depth = found.seen.pending.rows;
+    depth > rows || (depth == rows && found.id <= DestinationId::from_u64(id))
+}

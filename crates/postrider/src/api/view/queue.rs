@@ -1,0 +1,243 @@
+//! What is owed right now.
+
+use super::destination::Concurrency;
+use super::word::{CircuitState, Lane as LaneWord, WaitingFor};
+use postrider_core::delivery::{Lane, Priority};
+use postrider_core::id::{AccountId, time_of};
+use postrider_core::map::IdMap;
+use postrider_core::scheduler::DestinationQueue;
+use postrider_core::time::Timestamp;
+use postrider_engine::{Catalog, Waiting};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Accounts that are shown.
+const ACCOUNTS_MAX: usize = 100;
+
+/// What is owed right now.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Queue {
+    /// When the picture was taken.
+    #[schema(format = DateTime)]
+    taken_at: String,
+    total: Waits,
+    /// The gateway's slots; with an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    slots: Option<Slots>,
+    /// All four, the most urgent first.
+    by_priority: Vec<Waits>,
+    /// All four.
+    by_lane: Vec<Waits>,
+    /// The deepest hundred, the deepest first.
+    by_account: Vec<Waits>,
+    /// The deepest first.
+    items: Vec<QueueItem>,
+    /// The `cursor` of the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// Attempts that run, and how many may at once.
+#[derive(Serialize, ToSchema)]
+struct Slots {
+    used: usize,
+    total: usize,
+}
+
+/// How much waits, and for how long: in all, or of what it names.
+#[derive(Default, Serialize, ToSchema)]
+struct Waits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 4)]
+    priority: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<LaneWord>)]
+    lane: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    account_id: Option<String>,
+    /// The name of the account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name: Option<String>,
+    /// Deliveries that are owed, those in flight included.
+    pending: u64,
+    /// When the oldest of them was accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    oldest_at: Option<String>,
+    /// Its age; 0 when there is none.
+    oldest_seconds: f64,
+    /// How long the first of those that are due has waited to be sent; 0 when none is due.
+    overdue_seconds: f64,
+}
+
+/// A destination that is owed something or does not stand as usual.
+#[derive(Serialize, ToSchema)]
+struct QueueItem {
+    destination_id: String,
+    account_id: String,
+    name: String,
+    /// Deliveries that it is owed, those in flight included.
+    pending: u64,
+    /// The age of the oldest; 0 when there is none.
+    oldest_seconds: f64,
+    /// How long the first of those that are due has waited to be sent; 0 when none is due.
+    overdue_seconds: f64,
+    /// The bytes of their bodies.
+    pending_bytes: u64,
+    /// The oldest delivery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    oldest: Option<OldestDelivery>,
+    /// When the first of those that wait is due, or was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    next_due_at: Option<String>,
+    /// Attempts that run now.
+    in_flight: u32,
+    max_concurrency: u32,
+    concurrency: Concurrency,
+    /// Times something was due and all its concurrency was in use, since the gateway started.
+    concurrency_slot_denied: u64,
+    #[schema(value_type = CircuitState)]
+    circuit_state: &'static str,
+    /// Failures in a row, of those that count towards opening its circuit.
+    failures_in_a_row: u32,
+    /// Why nothing more is sent now.
+    #[schema(value_type = WaitingFor)]
+    waiting_for: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    waiting_until: Option<String>,
+    /// Ordering keys that wait behind a dead letter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    blocked_keys: Option<u64>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct OldestDelivery {
+    delivery_id: String,
+    #[schema(format = DateTime)]
+    accepted_at: String,
+    /// Attempts already made.
+    attempts: u32,
+}
+
+impl Queue {
+    /// The sums are of `all`; `page` is shown one by one.
+    pub(crate) fn of(
+        all: &[&DestinationQueue],
+        page: &[&DestinationQueue],
+        now: Timestamp,
+        slots: Option<(usize, usize)>,
+        catalog: &Catalog,
+    ) -> Self {
+        let sum = Sums::of(all, now);
+        let by_priority = Priority::ALL.into_iter().zip(sum.priorities).map(|(priority, waiting)| Waits {
+            priority: Some(priority.number()),
+            ..Waits::of(&waiting, now)
+        });
+        let by_lane = Lane::ALL
+            .into_iter()
+            .zip(sum.lanes)
+            .map(|(lane, waiting)| Waits { lane: Some(lane.as_str()), ..Waits::of(&waiting, now) });
+        let mut accounts: Vec<(AccountId, Waiting)> = sum.accounts.into_iter().collect();
+        accounts.sort_unstable_by_key(|(id, waiting)| (std::cmp::Reverse(waiting.rows), *id));
+        accounts.truncate(ACCOUNTS_MAX);
+        let by_account = accounts.into_iter().map(|(id, waiting)| Waits {
+            account_id: Some(id.to_string()),
+            name: catalog.account(id).map(|found| found.name.clone()),
+            ..Waits::of(&waiting, now)
+        });
+        Queue {
+            taken_at: now.to_string(),
+            total: Waits::of(&sum.total, now),
+            slots: slots.map(|(used, total)| Slots { used, total }),
+            by_priority: by_priority.collect(),
+            by_lane: by_lane.collect(),
+            by_account: by_account.collect(),
+            items: page.iter().map(|found| QueueItem::of(found, now, catalog)).collect(),
+            next_cursor: None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    total: Waiting,
+    priorities: [Waiting; Priority::COUNT],
+    lanes: [Waiting; Lane::COUNT],
+    accounts: IdMap<AccountId, Waiting>,
+}
+
+impl Sums {
+    fn of(all: &[&DestinationQueue], now: Timestamp) -> Self {
+        let mut sums = Sums::default();
+        for found in all {
+            for line in &found.lines {
+                sums.total.add(line, now);
+                sums.priorities[line.priority.index()].add(line, now);
+                sums.lanes[line.lane.index()].add(line, now);
+                sums.accounts.entry(found.account).or_default().add(line, now);
+            }
+        }
+        sums
+    }
+}
+
+impl Waits {
+    fn of(waiting: &Waiting, now: Timestamp) -> Self {
+        Waits {
+            pending: waiting.rows,
+            oldest_at: waiting.oldest_at.map(|at| at.to_string()),
+            oldest_seconds: seconds(waiting.oldest_at, now),
+            overdue_seconds: seconds(waiting.due_since, now),
+            ..Waits::default()
+        }
+    }
+}
+
+fn seconds(since: Option<Timestamp>, now: Timestamp) -> f64 {
+    since.map_or(0.0, |since| now.since(since).as_secs_f64())
+}
+
+impl QueueItem {
+    fn of(found: &DestinationQueue, now: Timestamp, catalog: &Catalog) -> Self {
+        let mut waiting = Waiting::default();
+        found.lines.iter().for_each(|line| waiting.add(line, now));
+        let oldest = found.lines.iter().filter_map(|line| line.oldest).min();
+        let next_due = found.lines.iter().filter_map(|line| line.due).min();
+        let seen = &found.seen;
+        QueueItem {
+            destination_id: found.id.to_string(),
+            account_id: found.account.to_string(),
+            name: catalog
+                .destination(found.account, found.id)
+                .map(|known| known.name.clone())
+                .unwrap_or_default(),
+            pending: seen.pending.rows,
+            oldest_seconds: seconds(waiting.oldest_at, now),
+            overdue_seconds: seconds(waiting.due_since, now),
+            pending_bytes: seen.pending.bytes,
+            oldest: oldest.map(|oldest| OldestDelivery {
+                delivery_id: oldest.delivery.to_string(),
+                accepted_at: time_of(oldest.delivery.as_u64()).to_string(),
+                attempts: oldest.attempts,
+            }),
+            next_due_at: next_due.map(|due| due.to_string()),
+            in_flight: seen.in_flight,
+            max_concurrency: found.max_concurrency,
+            concurrency: Concurrency::of(seen.limit, seen.limit_reason),
+            concurrency_slot_denied: found.slot_denied,
+            circuit_state: seen.circuit.as_str(),
+            failures_in_a_row: seen.failures_in_a_row,
+            waiting_for: seen.why.as_str(),
+            waiting_until: seen.until.map(|until| until.to_string()),
+            blocked_keys: Some(seen.blocked_keys as u64).filter(|keys| *keys > 0),
+        }
+    }
+}
