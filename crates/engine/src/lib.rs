@@ -21,6 +21,7 @@ mod ingest;
 mod known_key;
 mod live;
 mod maintenance;
+mod operational;
 mod replay;
 mod rewrite;
 mod routing;

@@ -124,6 +124,9 @@ pub(crate) struct ServeArgs {
     /// Put that file aside at this size, and keep five old ones [default: 100]
     #[arg(long, value_name = "MB")]
     pub(crate) dead_letter_file_max_mb: Option<String>,
+    /// Tell this destination, by events, of what befalls all others [default: none]
+    #[arg(long, value_name = "DST_ID")]
+    pub(crate) operational_destination: Option<String>,
     /// What is logged: error, warn, info, debug, or per module [default: info]
     #[arg(long, value_name = "FILTER")]
     pub(crate) log: Option<String>,

@@ -21,6 +21,7 @@ impl Dispatcher {
         let account = content.account;
         let given_up = GivenUp { account, ticket, reason, last_error, died_at, blocks_line };
         self.see_expiry(&given_up, content);
+        self.announce_given_up(&given_up);
         self.commits.take_given_up(given_up);
     }
 

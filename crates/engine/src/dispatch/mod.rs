@@ -3,6 +3,7 @@
 //! Events and outcomes that arrive while a commit runs go into the next one together: that is the group commit.
 //! After a commit its events go straight to the scheduler, and its outcomes give their slots back, never before.
 
+mod announce;
 mod commits;
 mod expiry;
 mod outcomes;
@@ -18,7 +19,9 @@ use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
 use crate::live::{Happening, Live};
+use crate::operational::{Notice, Operational};
 use crate::send::{AttemptReport, WorkerHandle};
+use announce::OverLimit;
 use commits::Commits;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -63,6 +66,8 @@ pub(crate) enum Control {
     Unblocked(Ticket),
     /// Shards become this node's own.
     Gain(Gain),
+    /// Something that somebody should be told.
+    Announce(Notice),
     /// They are others' now.
     Lose(Shards),
     /// They are to be others'; answered once nothing of them is in flight.
@@ -143,6 +148,9 @@ pub(crate) struct Dispatcher {
     live: Arc<Live>,
     /// What watchers are told once it is on disk. No more than is in flight or waits for its commit.
     seen: IdMap<DeliveryId, Happening>,
+    pub(crate) operational: Operational,
+    /// Who was over a limit at the last look.
+    over_limit: OverLimit,
 }
 
 impl Dispatcher {
@@ -175,6 +183,8 @@ impl Dispatcher {
             fault,
             live,
             seen: IdMap::default(),
+            operational: Operational::default(),
+            over_limit: OverLimit::default(),
         }
     }
 
@@ -184,8 +194,10 @@ impl Dispatcher {
         let mut drafts = Vec::new();
         let mut reports = Vec::new();
         while !self.is_over() {
-            let wake =
-                [self.scheduler.next_wake(), self.admission.look_again_at()].into_iter().flatten().min();
+            let wake = [self.scheduler.next_wake(), self.admission.look_again_at(), self.operational.next()]
+                .into_iter()
+                .flatten()
+                .min();
             let timer = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(self.clock.instant(at).into()).await,
@@ -303,6 +315,7 @@ impl Dispatcher {
             }
             Control::Discarded(unblocked) => self.unblock(unblocked),
             Control::Unblocked(ticket) => self.unblock(vec![ticket]),
+            Control::Announce(notice) => self.announce(&notice),
             Control::Gain(gain) => self.gain(gain),
             Control::Lose(shards) => self.lose(shards),
             Control::LetGo(shards, reply) => self.let_go(shards, reply),

@@ -23,6 +23,7 @@ impl Dispatcher {
         let content = Arc::clone(&report.content);
         let finished = self.record(report);
         self.see_attempt(&finished, &content);
+        self.announce_outcome(&finished);
         self.commits.take_finished(finished);
     }
 

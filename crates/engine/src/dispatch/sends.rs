@@ -31,6 +31,8 @@ impl Dispatcher {
             }
         }
         self.keep_circuits(circuits);
+        // What was given up on or is to be told since the last one must not wait for something else to happen.
+        self.start_commit();
     }
 
     fn keep_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
@@ -41,6 +43,7 @@ impl Dispatcher {
         for (destination, record) in &circuits {
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
             self.tell_circuit(*destination, *record);
+            self.announce_circuit(*destination, *record);
         }
         self.keeping += 1;
         let store = Arc::clone(&self.store);

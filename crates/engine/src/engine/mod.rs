@@ -30,7 +30,7 @@ pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, IdGenerator};
+use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -61,6 +61,8 @@ pub struct EngineOptions {
     pub backlog: BacklogLimits,
     /// Where dead letters are noted too.
     pub dead_letter_file: Option<DeadLetterFile>,
+    /// Where the operator is told of what befalls all other destinations.
+    pub operational_destination: Option<DestinationId>,
 }
 
 impl EngineOptions {
@@ -68,7 +70,15 @@ impl EngineOptions {
     pub fn new(slots: u32, workers: usize) -> Self {
         let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
         let backlog = BacklogLimits::default();
-        EngineOptions { slots, workers, floors, promotion_age, backlog, dead_letter_file: None }
+        EngineOptions {
+            slots,
+            workers,
+            floors,
+            promotion_age,
+            backlog,
+            dead_letter_file: None,
+            operational_destination: None,
+        }
     }
 }
 

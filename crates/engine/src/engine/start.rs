@@ -13,6 +13,7 @@ use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
 use crate::live::Live;
 use crate::maintenance;
+use crate::operational::Operational;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker};
 use postrider_core::id::IdGenerator;
@@ -60,6 +61,7 @@ impl Engine {
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
+        dispatcher.operational = Operational::new(options.operational_destination);
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,

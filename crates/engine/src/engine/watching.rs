@@ -3,10 +3,12 @@
 use super::Engine;
 use crate::catalog::Catalog;
 use crate::live::{AcceptedEvent, Crowded, DestinationChange, Happening, HappeningKind, LiveFilter, Watch};
+use crate::operational::{Notice, NoticeKind};
 use postrider_core::id::{AccountId, EventId, time_of};
 use postrider_core::limits::STREAM_RESUME_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{Change, EventFilter, EventQuery, StoreError};
+use serde_json::json;
 use std::time::Duration;
 
 /// Events read at once.
@@ -68,11 +70,25 @@ impl Engine {
         Ok(resumed)
     }
 
-    /// Tells watchers of a destination that is sent to no longer, or again. Asked before the change is in memory.
-    pub(super) fn tell_watchers(&self, change: &Change) {
+    /// Tells watchers of a destination that is sent to no longer, or again, and gives it. Asked before the change is in
+    /// memory.
+    pub(super) fn tell_watchers(&self, change: &Change) -> Option<DestinationChange> {
+        let told = status_change(&self.catalog(), change, self.clock.now())?;
         if self.live.is_watched() {
-            let told = status_change(&self.catalog(), change, self.clock.now());
-            told.into_iter().for_each(|change| self.live.tell(Happening::Destination(change)));
+            self.live.tell(Happening::Destination(told.clone()));
+        }
+        Some(told)
+    }
+}
+
+impl DestinationChange {
+    /// For who is told of destinations that were disabled.
+    pub(super) fn notice(&self) -> Notice {
+        Notice {
+            kind: NoticeKind::DestinationDisabled,
+            account: Some(self.account),
+            destination: Some(self.destination),
+            facts: json!({ "disabled_reason": self.reason }),
         }
     }
 }

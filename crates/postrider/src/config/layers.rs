@@ -31,6 +31,7 @@ const KEYS: &[&str] = &[
     "disk_reserve",
     "dead_letter_file",
     "dead_letter_file_max_mb",
+    "operational_destination",
     "admin_key",
     "secret_key",
     "webhooks_secret",
@@ -142,6 +143,7 @@ impl Layers {
             ("disk_reserve", "--disk-reserve", &args.disk_reserve),
             ("dead_letter_file", "--dead-letter-file", &args.dead_letter_file),
             ("dead_letter_file_max_mb", "--dead-letter-file-max-mb", &args.dead_letter_file_max_mb),
+            ("operational_destination", "--operational-destination", &args.operational_destination),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
         ];

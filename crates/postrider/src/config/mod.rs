@@ -13,6 +13,7 @@ use http::HeaderValue;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
+use postrider_core::id::DestinationId;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
@@ -57,6 +58,8 @@ pub(crate) struct Config {
     /// Dead letters are appended to it as they happen.
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
+    /// Where the operator is told of what befalls destinations.
+    pub(crate) operational_destination: Option<DestinationId>,
     pub(crate) admin_key: Option<SecretText>,
     /// Opens `/webhooks` and signs what comes in there.
     pub(crate) webhooks_secret: Option<SecretText>,
@@ -146,6 +149,7 @@ impl Config {
                 .one("dead_letter_file_max_mb", |v| number(v, 1, 1_000_000))
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
+            operational_destination: layers.one("operational_destination", values::destination),
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),

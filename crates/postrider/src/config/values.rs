@@ -3,6 +3,7 @@
 use super::{LogFormat, SecretKeys};
 use http::HeaderValue;
 use ipnet::IpNet;
+use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -122,6 +123,10 @@ pub(super) fn node_name(value: &str) -> Result<String, String> {
 pub(super) fn host_name() -> String {
     let found = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     found.and_then(|name| node_name(name.trim()).ok()).unwrap_or_else(|| "node".to_owned())
+}
+
+pub(super) fn destination(value: &str) -> Result<DestinationId, String> {
+    DestinationId::parse(value).map_err(|_| format!("must be the id of a destination, dst_…, not {value:?}"))
 }
 
 pub(super) fn switch(value: &str) -> Result<bool, String> {

@@ -52,6 +52,7 @@ fn engine_options(config: &Config) -> EngineOptions {
         floors: config.floors.unwrap_or(defaults.floors),
         promotion_age: config.promotion_age,
         backlog: config.backlog,
+        operational_destination: config.operational_destination,
         ..defaults
     }
 }

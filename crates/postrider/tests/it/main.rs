@@ -11,6 +11,7 @@ mod configuration;
 mod egress;
 mod faults;
 mod ingest;
+mod operational;
 mod scheduling;
 mod secrets;
 mod start;
