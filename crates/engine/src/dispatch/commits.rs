@@ -183,6 +183,7 @@ impl Dispatcher {
             Next::Dead(_) if finished.blocks_line => After::Blocks,
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
+        log_attempt(finished);
         self.note_death(finished);
         self.tell_seen(finished.ticket.delivery);
         if finished.attempt.status == Some(410) {
@@ -251,6 +252,24 @@ impl Dispatcher {
             tokio::time::sleep(PAUSE).await;
             Done::Paused
         }));
+    }
+}
+
+/// What became of a delivery, for who reads the log.
+fn log_attempt(finished: &Finished) {
+    let Finished { account, attempt, .. } = finished;
+    let (event, delivery, destination) = (attempt.event, attempt.delivery, attempt.destination);
+    let error = attempt.problem.as_ref().map_or("", |problem| problem.sentence.as_str());
+    let (number, outcome) = (attempt.number, attempt.outcome.as_str());
+    let next = match attempt.next {
+        Next::Delivered => "delivered",
+        Next::Retry { .. } => "retry_scheduled",
+        Next::Dead(_) => "dead_letter",
+    };
+    tracing::debug!(%event, %delivery, %destination, %account, attempt = number, outcome, status = attempt.status, error, next, "an attempt was made");
+    if let Next::Dead(reason) = attempt.next {
+        let reason = reason.as_str();
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = number, error, "a delivery was given up on");
     }
 }
 

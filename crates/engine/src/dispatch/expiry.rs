@@ -29,6 +29,10 @@ impl Dispatcher {
         let ticket = &given_up.ticket;
         self.note_dead_letter(given_up.account, ticket, ticket.attempts, given_up.last_error.clone());
         self.tell_seen(ticket.delivery);
+        let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+        let (account, reason) = (given_up.account, given_up.reason.as_str());
+        let error = given_up.last_error.as_deref().unwrap_or_default();
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = ticket.attempts, error, "a delivery was given up on");
         let after = if given_up.blocks_line { After::Blocks } else { After::Gone };
         // Nothing was sent, so nothing was learned.
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };

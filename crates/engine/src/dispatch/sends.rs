@@ -120,7 +120,8 @@ impl Dispatcher {
             }
             Err(error) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, event = %ticket.event, "an event could not be read");
+                let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+                tracing::warn!(%error, %event, %delivery, %destination, "an event could not be read");
                 self.load_content(ticket, CONTENT_RETRY);
             }
         }
@@ -128,7 +129,8 @@ impl Dispatcher {
 
     /// Retention never drops what is owed, so this is a damaged store; it must not hold a slot forever.
     fn without_content(&self, ticket: Ticket) -> AttemptReport {
-        tracing::error!(event = %ticket.event, delivery = %ticket.delivery, "an event that is owed is not in the store");
+        let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+        tracing::error!(%event, %delivery, %destination, "an event that is owed is not in the store");
         let now = self.now;
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {
