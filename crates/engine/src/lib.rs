@@ -27,6 +27,7 @@ mod rewrite;
 mod routing;
 mod schema;
 pub mod send;
+mod traces;
 pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
@@ -50,3 +51,4 @@ pub use live::{
 };
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
+pub use traces::{Span, SpanKind, SpanValue, Spans};

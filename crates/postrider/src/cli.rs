@@ -133,4 +133,10 @@ pub(crate) struct ServeArgs {
     /// How it is logged: text or json [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<String>,
+    /// Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318 [default: none]
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp_endpoint: Option<String>,
+    /// How it is spoken to: http or grpc [default: http]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub(crate) otlp_protocol: Option<String>,
 }

@@ -24,6 +24,7 @@ use crate::ingest::{Draft, IngestError};
 use crate::live::Live;
 use crate::replay::Replays;
 use crate::send::Connector;
+use crate::traces::Spans;
 pub use activity::Activity;
 use changes::told;
 pub use consent::ConsentError;
@@ -63,6 +64,8 @@ pub struct EngineOptions {
     pub dead_letter_file: Option<DeadLetterFile>,
     /// Where the operator is told of what befalls all other destinations.
     pub operational_destination: Option<DestinationId>,
+    /// Where events and attempts are told as spans.
+    pub spans: Option<Spans>,
 }
 
 impl EngineOptions {
@@ -78,6 +81,7 @@ impl EngineOptions {
             backlog,
             dead_letter_file: None,
             operational_destination: None,
+            spans: None,
         }
     }
 }
@@ -141,6 +145,7 @@ pub struct Engine {
     replays: Arc<Replays>,
     trials: Trials,
     live: Arc<Live>,
+    spans: Option<Spans>,
     last_queue: queue::LastQueue,
 }
 

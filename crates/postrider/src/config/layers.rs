@@ -37,6 +37,8 @@ const KEYS: &[&str] = &[
     "webhooks_secret",
     "log",
     "log_format",
+    "otlp_endpoint",
+    "otlp_protocol",
     "destinations",
 ];
 
@@ -146,6 +148,8 @@ impl Layers {
             ("operational_destination", "--operational-destination", &args.operational_destination),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
+            ("otlp_endpoint", "--otlp-endpoint", &args.otlp_endpoint),
+            ("otlp_protocol", "--otlp-protocol", &args.otlp_protocol),
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {

@@ -67,6 +67,8 @@ pub(crate) struct Config {
     pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    /// Where traces go, if anywhere.
+    pub(crate) traces: Option<TracesTo>,
     /// Destinations that get every event posted to `/ingress`.
     pub(crate) destinations: Vec<ListedDestination>,
 }
@@ -89,6 +91,20 @@ impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
+}
+
+/// A collector of traces.
+#[derive(Clone, Debug)]
+pub(crate) struct TracesTo {
+    pub(crate) url: String,
+    pub(crate) protocol: OtlpProtocol,
+}
+
+/// How a collector is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtlpProtocol {
+    Http,
+    Grpc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +171,7 @@ impl Config {
             secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
+            traces: traces(&mut layers),
             destinations: listed::read(&mut layers),
         };
         if config.https_only {
@@ -174,6 +191,11 @@ fn refuse_plain(listed: &[ListedDestination], layers: &mut Layers) {
     for plain in listed.iter().filter(|found| DestinationUrl::parse(&found.url).is_ok_and(|url| !url.tls)) {
         layers.mistake(format!("url of the destination {:?}: {}", plain.name, Refusal::Plain));
     }
+}
+
+fn traces(layers: &mut Layers) -> Option<TracesTo> {
+    let protocol = layers.one("otlp_protocol", values::otlp_protocol).unwrap_or(OtlpProtocol::Http);
+    layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol })
 }
 
 fn backlog(layers: &mut Layers) -> BacklogLimits {

@@ -1,6 +1,6 @@
 //! Checks of single values. Each refusal says what is allowed.
 
-use super::{LogFormat, SecretKeys};
+use super::{LogFormat, OtlpProtocol, SecretKeys};
 use http::HeaderValue;
 use ipnet::IpNet;
 use postrider_core::id::DestinationId;
@@ -139,6 +139,14 @@ pub(super) fn origin(value: &str) -> Result<HeaderValue, String> {
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
     let allowed = || format!("must be a host such as hooks.example.com, not {value:?}");
     HeaderValue::from_str(value).ok().filter(|_| legal).ok_or_else(allowed)
+}
+
+pub(super) fn otlp_protocol(value: &str) -> Result<OtlpProtocol, String> {
+    match value {
+        "http" => Ok(OtlpProtocol::Http),
+        "grpc" => Ok(OtlpProtocol::Grpc),
+        _ => Err(format!("must be http or grpc, not {value:?}")),
+    }
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

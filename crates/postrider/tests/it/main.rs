@@ -16,3 +16,4 @@ mod scheduling;
 mod secrets;
 mod start;
 mod tidy;
+mod traces;
