@@ -52,3 +52,5 @@ pub use live::{
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
 pub use traces::{Span, SpanKind, SpanValue, Spans};
+
+pub use engine::Seen;
