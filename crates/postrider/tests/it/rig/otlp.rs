@@ -53,7 +53,7 @@ fn span(bytes: &[u8]) -> SpanSeen {
             (6, Field::Number(kind)) => seen.kind = kind,
             (7, Field::Number(at)) => seen.began_ns = at,
             (8, Field::Number(at)) => seen.ended_ns = at,
-            (9, Field::Bytes(pair)) => drop(seen.attributes.extend([attribute(pair)])),
+            (9, Field::Bytes(pair)) => seen.attributes.extend([attribute(pair)]),
             (15, Field::Bytes(status)) => seen.error = messages(status, 2).map(text).collect(),
             (other, _) => panic!("a span has no field {other}"),
         }
