@@ -6,9 +6,10 @@ use crate::command::{
     RouteArgs, SourceArgs,
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
+use crate::doctor::DoctorArgs;
 use clap::{Args, Parser, Subcommand};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change; 3 the gateway cannot be reached.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change, or the doctor's warning; 3 the gateway cannot be reached, or is in a critical state.";
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
 ///
@@ -66,6 +67,11 @@ pub(crate) enum Command {
     /// Say what is owed, and what it waits for.
     #[command(after_help = "Example:\n  postrider queue")]
     Queue(Box<QueueArgs>),
+    /// Say what is wrong with a gateway, and which command comes next.
+    #[command(
+        after_help = "Exit codes: 0 nothing is wrong; 2 something is to be looked at; 3 critical, or not to be reached; 1 refused or failed.\n\nExamples:\n  postrider doctor\n  postrider doctor --json\n  postrider doctor --watch"
+    )]
+    Doctor(Box<DoctorArgs>),
     /// Where events go: list, make, change, pause, resume.
     #[command(
         after_help = "Examples:\n  postrider destinations create name=billing url=https://billing.example.com/hooks max_concurrency:=10\n  postrider destinations pause billing"

@@ -5,7 +5,7 @@ pub(crate) mod api;
 pub(crate) mod audit;
 pub(crate) mod client;
 pub(crate) mod contract;
-mod desk;
+pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
 mod loopback;
