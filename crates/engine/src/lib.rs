@@ -20,11 +20,13 @@ pub mod fuzzing;
 mod ingest;
 mod known_key;
 mod maintenance;
+mod meters;
 mod replay;
 mod rewrite;
 mod routing;
 mod schema;
 pub mod send;
+mod store_health;
 pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
@@ -36,11 +38,13 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, Queue, QueueTotals, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
+    Fault, NotReady, Queue, QueueTotals, Standing, StopReport, Trial, TrialError, TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
+pub use meters::{CIRCUITS, Counter, Histogram, HistogramView, Meters, Shed, ShedCause, circuit_index};
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
+pub use store_health::StoreHealth;

@@ -44,7 +44,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
     EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
-    Shards, Stats, Store, StoreError, Vault,
+    Shards, Space, Stats, Store, StoreError, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -231,6 +231,16 @@ impl Store for PostgresStore {
         let ask = |database: Shared| async move {
             database.client().await?.execute("SELECT 1", &[]).await?;
             Ok(())
+        };
+        self.run(ask).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        let ask = |database: Shared| async move {
+            let size = "SELECT pg_database_size(current_database())";
+            let row = database.client().await?.query_one(size, &[]).await?;
+            let used_bytes = values::uint(values::column(&row, 0)?);
+            Ok(Space { used_bytes, free_bytes: None, reserve_bytes: None })
         };
         self.run(ask).await
     }

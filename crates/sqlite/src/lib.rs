@@ -35,8 +35,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Stats, Store,
-    StoreError, Vault,
+    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Space, Stats,
+    Store, StoreError, Vault,
 };
 use reader::Readers;
 use std::sync::{Arc, Mutex};
@@ -193,6 +193,15 @@ impl Store for SqliteStore {
             return Err(StoreError::Full);
         }
         Ok(())
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        let directory = self.directory.path();
+        Ok(Space {
+            used_bytes: open::used_bytes(directory),
+            free_bytes: Some(open::free_bytes(directory)?),
+            reserve_bytes: Some(self.disk_reserve_bytes),
+        })
     }
 
     async fn close(&self) -> Result<(), StoreError> {

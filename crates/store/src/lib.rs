@@ -19,6 +19,7 @@ mod memory;
 mod origin;
 mod query;
 mod replay;
+mod space;
 mod stats;
 mod vault;
 
@@ -45,6 +46,7 @@ pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use space::Space;
 pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
@@ -160,6 +162,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether events can be accepted now; the reason when not.
     async fn writable(&self) -> Result<(), StoreError>;
+
+    /// How much room it takes and has.
+    async fn space(&self) -> Result<Space, StoreError>;
 
     /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
     fn is_shared(&self) -> bool {

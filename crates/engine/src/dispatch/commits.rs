@@ -12,7 +12,7 @@ use postrider_store::{
     Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
 };
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After a commit that failed, nothing is tried for this long.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -25,6 +25,8 @@ pub(super) struct Commits {
     given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
+    /// When it began.
+    began: Option<Instant>,
     /// The last commit failed: events are refused with this until the pause is over.
     paused: Option<IngestError>,
 }
@@ -94,6 +96,7 @@ impl Dispatcher {
             own: self.owned.shards,
         });
         self.commits.replies = Some(replies);
+        self.commits.began = Some(Instant::now());
         self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
@@ -127,8 +130,10 @@ impl Dispatcher {
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
         self.admission.commit_ended();
+        let took = self.commits.began.take().map(|began| began.elapsed()).unwrap_or_default();
         match result {
             Ok(receipt) => {
+                self.meters.committed(batch.events.len() + batch.finished.len() + batch.given_up.len(), took);
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
                     self.accepted(event, acceptance, reply, batch.own);
                 }
@@ -147,8 +152,14 @@ impl Dispatcher {
 
     fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply, own: Shards) {
         let (id, duplicate) = match acceptance {
-            Acceptance::Accepted => (event.id, false),
-            Acceptance::Duplicate(known) => (known, true),
+            Acceptance::Accepted => {
+                self.meters.accepted.add(1);
+                (event.id, false)
+            }
+            Acceptance::Duplicate(known) => {
+                self.meters.repeated.add(1);
+                (known, true)
+            }
             Acceptance::Conflict(known) => return self.answer(reply, Err(IngestError::Conflict(known))),
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
@@ -227,6 +238,7 @@ impl Dispatcher {
         let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
         replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal.clone())));
         self.commits.draft_bytes = 0;
+        self.meters.commits_failed.add(1);
         self.fault.note(error);
         if self.fault.is_told() {
             return;

@@ -16,6 +16,7 @@ use crate::content_cache::ContentCache;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
+use crate::meters::Meters;
 use crate::send::{AttemptReport, WorkerHandle};
 use commits::Commits;
 use futures_util::StreamExt;
@@ -108,6 +109,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) meters: Arc<Meters>,
     pub(crate) fault: FaultSender,
 }
 
@@ -132,6 +134,7 @@ pub(crate) struct Dispatcher {
     keeping: usize,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
+    meters: Arc<Meters>,
     /// Destinations whose receiver answered 410, to be disabled.
     gone: mpsc::Sender<DestinationId>,
     pub(crate) dead_letter_file: Option<DeadLetterFile>,
@@ -145,7 +148,7 @@ impl Dispatcher {
         workers: Vec<WorkerHandle>,
         gone: mpsc::Sender<DestinationId>,
     ) -> Self {
-        let Shared { store, catalog, clock, ids, admission, fault } = shared;
+        let Shared { store, catalog, clock, ids, admission, meters, fault } = shared;
         Dispatcher {
             store,
             catalog,
@@ -163,6 +166,7 @@ impl Dispatcher {
             drained: None,
             keeping: 0,
             admission,
+            meters,
             gone,
             dead_letter_file: None,
             fault,
@@ -300,7 +304,7 @@ impl Dispatcher {
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
-            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler))),
+            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

@@ -20,7 +20,9 @@ impl Dispatcher {
         if self.owned.is_fenced(report.ticket.delivery) {
             return self.drop_fenced(report.ticket.delivery);
         }
+        let due = report.content.due();
         let finished = self.record(report);
+        self.meters.ended(&finished, due);
         self.commits.take_finished(finished);
     }
 

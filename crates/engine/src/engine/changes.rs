@@ -116,6 +116,7 @@ impl Engine {
             self.clock,
             destination,
             self.fault.clone(),
+            Arc::clone(&self.meters),
         ));
     }
 }

@@ -12,8 +12,10 @@ use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
 use crate::maintenance;
+use crate::meters::Meters;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker};
+use crate::store_health::StoreHealth;
 use postrider_core::id::IdGenerator;
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
@@ -43,6 +45,7 @@ impl Engine {
         let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
+        let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
         let (handles, workers) = (0..options.workers.max(1))
             .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
@@ -53,16 +56,17 @@ impl Engine {
             clock,
             ids: ids.clone(),
             admission: Arc::clone(&admission),
+            meters: Arc::clone(&meters),
             fault: fault.clone(),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let disk_full = Arc::new(AtomicBool::new(false));
+        let store_health = Arc::new(StoreHealth::default());
         let runtime = spawn_dispatcher(
             dispatcher,
             inboxes,
             Arc::clone(&store),
-            Arc::clone(&disk_full),
+            Arc::clone(&store_health),
             clock,
             fault.clone(),
         );
@@ -76,7 +80,9 @@ impl Engine {
             drafts,
             batches,
             control,
-            disk_full,
+            store_health,
+            meters,
+            lease_until: watch::Sender::new(None),
             stopping: AtomicBool::new(false),
             held_until: AtomicU64::new(0),
             heard_version: watch::Sender::new(0),
@@ -152,7 +158,7 @@ fn spawn_dispatcher(
     dispatcher: Dispatcher,
     inboxes: Inboxes,
     store: Arc<dyn Store>,
-    disk_full: Arc<AtomicBool>,
+    store_health: Arc<StoreHealth>,
     clock: Clock,
     fault: FaultSender,
 ) -> tokio::runtime::Handle {
@@ -162,8 +168,8 @@ fn spawn_dispatcher(
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
         let fault_of_house = fault.clone();
         let run = async move {
-            tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
-            tokio::spawn(maintenance::keep_house(store, clock, fault_of_house));
+            tokio::spawn(maintenance::watch_store(Arc::clone(&store), Arc::clone(&store_health), clock));
+            tokio::spawn(maintenance::keep_house(store, store_health, clock, fault_of_house));
             dispatcher.run(inboxes).await;
         };
         let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));

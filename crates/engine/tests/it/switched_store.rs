@@ -10,7 +10,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
     EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, OwedAgain, Page, Receipt, Replay,
-    Revival, Stats, Store, StoreError,
+    Revival, Space, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -227,6 +227,10 @@ impl Store for SwitchedStore {
 
     async fn writable(&self) -> Result<(), StoreError> {
         Switch::pass(&self.space).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        self.inner.space().await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -26,7 +26,7 @@ pub(crate) async fn healthz() -> Response {
     )
 )]
 pub(crate) async fn readyz(State(app): Shared) -> Response {
-    match app.engine.ready() {
+    match app.engine.readiness() {
         Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None }),
         Err(error) => {
             let health = Health { status: "not ready", reason: Some(error.to_string()) };

@@ -24,6 +24,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod metrics;
 mod outbound;
 mod paging;
 mod portal_sessions;
@@ -43,8 +44,10 @@ mod view;
 mod webhooks;
 
 use crate::config::Config;
+use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
+use axum::routing::get;
 use error::ApiError;
 use http::{HeaderValue, StatusCode};
 use postrider_engine::send::DestinationUrl;
@@ -60,6 +63,8 @@ use utoipa_axum::routes;
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
+    /// Of the key that opens the metrics and nothing else.
+    metrics_hash: Option<[u8; 32]>,
     first: FirstThings,
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
@@ -91,6 +96,7 @@ impl App {
         Arc::new(App {
             engine,
             admin_hash,
+            metrics_hash: config.metrics_key.as_ref().map(|key| hash(&key.0)),
             first,
             webhooks,
             rates: rates::Rates::default(),
@@ -170,10 +176,26 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(replays::get, replays::update))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(metrics::get))
         .routes(routes!(document::openapi))
         .routes(routes!(docs::page))
         .routes(routes!(docs::style))
         .routes(routes!(docs::script))
+}
+
+/// The address of its own that metrics can have: they, health, and nothing else.
+pub(crate) fn metrics_router(app: Arc<App>, address: SocketAddr) -> Router {
+    let router = Router::new()
+        .route("/metrics", get(metrics::get))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(async || ApiError::not_found("path"))
+        .method_not_allowed_fallback(async || ApiError::method_not_allowed());
+    let router = match address.ip().is_loopback() {
+        true => router.layer(axum::Extension(auth::OnLoopback)),
+        false => router,
+    };
+    router.with_state(app)
 }
 
 /// A path without this method is 405, any other path 404.

@@ -15,3 +15,4 @@ mod scheduling;
 mod secrets;
 mod start;
 mod tidy;
+mod watching;

@@ -18,6 +18,7 @@ use crate::error::StoreError;
 use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use crate::replay::Replay;
+use crate::space::Space;
 use crate::stats::Stats;
 use async_trait::async_trait;
 use data::Data;
@@ -186,6 +187,10 @@ impl Store for MemoryStore {
 
     async fn writable(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        Ok(Space::default())
     }
 
     async fn close(&self) -> Result<(), StoreError> {

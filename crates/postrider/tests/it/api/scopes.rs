@@ -13,6 +13,7 @@ const PLACES: &[(&str, &[&str])] = &[
         &[
             "GET /healthz",
             "GET /readyz",
+            "GET /metrics",
             "GET /openapi.json",
             "GET /docs",
             "GET /docs/page.css",

@@ -2,6 +2,7 @@
 
 mod database;
 mod nodes;
+mod readiness;
 mod takeover;
 
 use crate::rig::{Api, Gateway, Site, wait_until};
