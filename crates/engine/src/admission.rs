@@ -132,6 +132,11 @@ impl Admission {
         }
     }
 
+    /// Deliveries owed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.rows.load(Relaxed)
+    }
+
     pub(crate) fn commit_begins(&self, now: Timestamp) {
         self.commit_since_ms.store(now.unix_ms(), Relaxed);
     }

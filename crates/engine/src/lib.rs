@@ -26,6 +26,7 @@ mod rewrite;
 mod routing;
 mod schema;
 pub mod send;
+mod series;
 mod store_health;
 pub mod verify;
 
@@ -44,7 +45,9 @@ pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
 pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
-pub use meters::{CIRCUITS, Counter, Histogram, HistogramView, Meters, Shed, ShedCause, circuit_index};
+pub use meters::{
+    CIRCUITS, Counter, DestinationLatency, Histogram, HistogramView, Meters, Shed, ShedCause, circuit_index,
+};
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
 pub use store_health::StoreHealth;

@@ -23,6 +23,7 @@ mod open;
 mod partitions;
 mod queue;
 mod replays;
+mod series;
 mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -43,8 +44,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
-    Shards, Space, Stats, Store, StoreError, Vault,
+    EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News, OwedAgain, Page, Receipt, Replay,
+    Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -233,6 +234,18 @@ impl Store for PostgresStore {
             Ok(())
         };
         self.run(ask).await
+    }
+
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        self.run(|database| async move { series::keep(&database, &points).await }).await
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        self.run(|database| async move { series::read(&database, ring, since).await }).await
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        self.run(|database| async move { series::read_own(&database, ring, point).await }).await
     }
 
     async fn space(&self) -> Result<Space, StoreError> {

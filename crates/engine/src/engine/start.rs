@@ -15,6 +15,7 @@ use crate::maintenance;
 use crate::meters::Meters;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker};
+use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::IdGenerator;
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
@@ -97,6 +98,9 @@ impl Engine {
         };
         let engine = Arc::new(engine);
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
+        let (store, meters, admission) = (&engine.store, &engine.meters, &engine.admission);
+        let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), clock);
+        engine.runtime.spawn(noting);
         engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
         engine.resume(left).await?;
         engine.runtime.spawn(follow(Arc::downgrade(&engine)));

@@ -1,31 +1,23 @@
 //! Counts of what was measured, by size.
 
 use super::Counter;
+use postrider_store::LATENCY_BOUNDS_MS;
 use std::time::Duration;
 
 const MICROSECONDS: u64 = 1_000_000;
-/// In microseconds. From what a local receiver takes to what a retry of hours ends with.
-const TIMES: &[u64] = &[
-    1_000,
-    2_000,
-    5_000,
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    30_000_000,
-    60_000_000,
-    300_000_000,
-    1_800_000_000,
-    7_200_000_000,
-];
+/// In microseconds. From what a local receiver takes to what a retry of hours ends with; the rings of the store count by
+/// the same.
+const TIMES: [u64; LATENCY_BOUNDS_MS.len()] = in_microseconds(LATENCY_BOUNDS_MS);
 const COUNTS: &[u64] = &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
+
+const fn in_microseconds<const N: usize>(mut bounds: [u64; N]) -> [u64; N] {
+    let mut index = 0;
+    while index < N {
+        bounds[index] *= 1000;
+        index += 1;
+    }
+    bounds
+}
 
 /// How many were at most so large.
 #[derive(Debug)]
@@ -52,7 +44,7 @@ pub struct HistogramView {
 impl Default for Histogram {
     /// Of durations, shown in seconds.
     fn default() -> Self {
-        Histogram::new(TIMES, MICROSECONDS)
+        Histogram::new(&TIMES, MICROSECONDS)
     }
 }
 
@@ -74,6 +66,11 @@ impl Histogram {
         let index = self.bounds.partition_point(|bound| *bound < value);
         self.buckets[index].add(1);
         self.sum.add(usize::try_from(value).unwrap_or(usize::MAX));
+    }
+
+    /// The counts between the bounds, and above the last.
+    pub(crate) fn counts<const N: usize>(&self) -> [u64; N] {
+        std::array::from_fn(|index| self.buckets.get(index).map_or(0, Counter::get))
     }
 
     /// As it is now. What is counted meanwhile may be in it in part.

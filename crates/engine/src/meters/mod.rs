@@ -1,9 +1,11 @@
 //! What the engine counts of itself, for whoever watches it. Numbers that many threads may read while one writes them:
 //! counting takes no lock and waits for nobody.
 
+mod by_destination;
 mod histogram;
 mod shed;
 
+pub use by_destination::DestinationLatency;
 pub use histogram::{Histogram, HistogramView};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::{Lane, Priority, Ticket};
@@ -50,6 +52,8 @@ pub struct Meters {
     pub queue_wait: [Histogram; Priority::COUNT],
     /// From when a delivery was due first to its end as delivered, by priority.
     pub delivery_latency: [Histogram; Priority::COUNT],
+    /// The same by destination.
+    pub destination_latency: DestinationLatency,
     /// How long attempts take.
     pub attempt_duration: Histogram,
     /// How long commits take.
@@ -94,7 +98,9 @@ impl Meters {
             Next::Delivered => {
                 self.delivered[priority].add(1);
                 if ticket.line.lane != Lane::Replay {
-                    self.delivery_latency[priority].note(attempt.ended_at().since(due));
+                    let took = attempt.ended_at().since(due);
+                    self.delivery_latency[priority].note(took);
+                    self.destination_latency.note(ticket.line.destination, took);
                 }
             }
             Next::Retry { .. } => self.retries.add(1),

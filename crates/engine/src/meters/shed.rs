@@ -87,6 +87,11 @@ impl Shed {
         accounts.entry(account).or_default()[cause.index()].add(1);
     }
 
+    /// All that were refused.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts().iter().map(|(_, _, count)| count).sum()
+    }
+
     /// What was counted, by account (none for all those that are not told apart) and cause; nothing is left out.
     pub fn counts(&self) -> Vec<(Option<AccountId>, ShedCause, u64)> {
         let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);

@@ -37,6 +37,7 @@ mod request;
 mod route_test;
 mod routes;
 mod send_window;
+mod series;
 mod sources;
 mod stats;
 mod verification;
@@ -167,6 +168,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
+        .routes(routes!(series::get))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))

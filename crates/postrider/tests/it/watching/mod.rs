@@ -5,5 +5,6 @@ mod deployed;
 mod metrics;
 mod readiness;
 mod samples;
+mod series;
 
 pub(crate) use samples::Samples;
