@@ -51,3 +51,5 @@ pub use meters::{
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
 pub use store_health::StoreHealth;
+
+pub use engine::Seen;

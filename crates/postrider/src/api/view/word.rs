@@ -37,6 +37,8 @@ words! {
         "paused", "dead_letter", "slots",
     ];
     Resolution = ["1s", "1m", "1h"];
+    StoreKind = ["sqlite", "postgresql"];
+    Durability = ["none", "server", "standby"];
     Lane = ["fresh", "retry", "replay", "ordered"];
     Direction = ["inbound", "outbound"];
     BodyEncoding = ["utf8", "base64"];

@@ -108,7 +108,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
-    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/stats/series"]),
+    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster", "GET /v1/stats/series"]),
 ];
 
 /// Which scopes may, and the one that a refusal names.
