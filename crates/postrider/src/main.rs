@@ -7,6 +7,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod doctor;
 mod serve;
 mod terminal;
 
@@ -63,6 +64,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => args.run().map(success),
         Command::Dlq(args) => args.run().map(success),
         Command::Queue(args) => args.run().map(success),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Destinations(args) => args.run().map(success),
         Command::Sources(args) => args.run().map(success),
         Command::Routes(args) => args.run().map(success),

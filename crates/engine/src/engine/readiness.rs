@@ -24,7 +24,7 @@ pub enum NotReady {
     #[error("the node holds no lease")]
     NoLease,
     /// The backlog has reached a limit.
-    #[error("the backlog has reached {}", .0.as_str())]
+    #[error("the backlog has reached {}", .0.setting())]
     Backlog(Limit),
 }
 

@@ -12,13 +12,15 @@ use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
+use crate::live::Live;
 use crate::maintenance;
 use crate::meters::Meters;
+use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, SendWorker};
+use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
-use postrider_core::id::IdGenerator;
+use postrider_core::id::{DestinationId, IdGenerator};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
@@ -40,6 +42,7 @@ impl Engine {
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let live = Live::new(configuration.id_floor);
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
@@ -49,9 +52,7 @@ impl Engine {
         let fault = FaultSender::default();
         let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
-        let (handles, workers) = (0..options.workers.max(1))
-            .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
-            .unzip();
+        let (handles, workers) = workers(&options, &connector, clock, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
@@ -60,9 +61,11 @@ impl Engine {
             admission: Arc::clone(&admission),
             meters: Arc::clone(&meters),
             fault: fault.clone(),
+            live: Arc::clone(&live),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
+        dispatcher.operational = Operational::new(options.operational_destination);
         let store_health = Arc::new(StoreHealth::default());
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -95,18 +98,30 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            live,
+            spans: options.spans,
             last_queue: Default::default(),
         };
         let engine = Arc::new(engine);
-        engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
-        let (store, meters, admission) = (&engine.store, &engine.meters, &engine.admission);
-        let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), clock);
-        engine.runtime.spawn(noting);
-        engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
-        engine.resume(left).await?;
-        engine.keep_company();
-        engine.replays.resume_all();
+        engine.begin(left, gone_inbox).await?;
         Ok((engine, workers))
+    }
+
+    /// Takes up what an earlier run left, and what goes on beside all calls.
+    async fn begin(
+        self: &Arc<Self>,
+        left: Option<Gained>,
+        gone: mpsc::Receiver<DestinationId>,
+    ) -> Result<(), StoreError> {
+        self.runtime.spawn(disable_gone(Arc::downgrade(self), gone));
+        self.runtime.spawn(forget_old_keys(Arc::downgrade(self)));
+        let (store, meters, admission) = (&self.store, &self.meters, &self.admission);
+        let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), self.clock);
+        self.runtime.spawn(noting);
+        self.resume(left).await?;
+        self.keep_company();
+        self.replays.resume_all();
+        Ok(())
     }
 
     /// Hears what other nodes do, and tells them what this one does.
@@ -138,6 +153,20 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
     let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
     let circuits = configuration.circuits.clone();
     Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
+}
+
+/// The threads' parts of sending, and the dispatcher's handles on them.
+fn workers(
+    options: &EngineOptions,
+    connector: &Arc<Connector>,
+    clock: Clock,
+    reports: &mpsc::Sender<AttemptReport>,
+) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
+    let worker = |number| {
+        let (connector, spans) = (Arc::clone(connector), options.spans.clone());
+        SendWorker::new(number, connector, clock, options.slots as usize, reports.clone(), spans)
+    };
+    (0..options.workers.max(1)).map(worker).unzip()
 }
 
 /// The ways in to the dispatcher.

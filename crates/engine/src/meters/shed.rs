@@ -55,7 +55,7 @@ impl ShedCause {
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
-            ShedCause::Limit(limit) => limit.as_str(),
+            ShedCause::Limit(limit) => limit.setting(),
             ShedCause::Writing => "writing",
             ShedCause::Disk => "disk",
             ShedCause::Store => "store",

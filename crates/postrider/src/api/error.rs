@@ -219,7 +219,7 @@ impl From<ApiError> for Refusal {
     fn from(refused: ApiError) -> Self {
         let ApiError { sentence, code, field, limit, .. } = refused;
         let docs = format!("{CODES_EXPLAINED}#{code}");
-        Refusal { error: sentence, code, docs, field, limit: limit.map(Limit::as_str) }
+        Refusal { error: sentence, code, docs, field, limit: limit.map(Limit::setting) }
     }
 }
 

@@ -41,6 +41,7 @@ mod send_window;
 mod series;
 mod sources;
 mod stats;
+mod stream;
 mod verification;
 mod view;
 mod webhooks;
@@ -170,6 +171,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(outbound::batch::create))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
+        .routes(routes!(stream::stream))
         .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
