@@ -67,14 +67,7 @@ impl Engine {
         dispatcher.dead_letter_file = options.dead_letter_file;
         dispatcher.operational = Operational::new(options.operational_destination);
         let store_health = Arc::new(StoreHealth::default());
-        let runtime = spawn_dispatcher(
-            dispatcher,
-            inboxes,
-            Arc::clone(&store),
-            Arc::clone(&store_health),
-            clock,
-            fault.clone(),
-        );
+        let runtime = spawn_dispatcher(dispatcher, inboxes, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -199,11 +192,12 @@ fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
 fn spawn_dispatcher(
     dispatcher: Dispatcher,
     inboxes: Inboxes,
-    store: Arc<dyn Store>,
-    store_health: Arc<StoreHealth>,
+    store: &Arc<dyn Store>,
+    store_health: &Arc<StoreHealth>,
     clock: Clock,
-    fault: FaultSender,
+    fault: &FaultSender,
 ) -> tokio::runtime::Handle {
+    let (store, store_health, fault) = (Arc::clone(store), Arc::clone(store_health), fault.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
