@@ -105,7 +105,10 @@ impl AwaitedGain {
 impl Engine {
     async fn hear(self: &Arc<Self>, news: News, awaited: &mut Awaited) -> Result<(), StoreError> {
         match news {
-            News::Lease(until) => self.tell(Control::Lease(until)).await,
+            News::Lease(until) => {
+                self.lease_until.send_replace(Some(until));
+                self.tell(Control::Lease(until)).await;
+            }
             News::Numbered(node) => self.ids.renumber(node),
             News::Gained(gained) => {
                 let (reply, idle) = oneshot::channel();

@@ -9,6 +9,7 @@ mod latency;
 mod nodes;
 mod order;
 mod partition;
+mod readiness;
 mod refusals;
 mod seen;
 mod takeover;
