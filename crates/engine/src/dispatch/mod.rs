@@ -325,9 +325,7 @@ impl Dispatcher {
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
-            Control::Look(reply) => {
-                drop(reply.send(Activity::of(&self.scheduler, self.owned.fenced_count, self.now)));
-            }
+            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {

@@ -85,7 +85,7 @@ impl Dispatcher {
             }
         }
         self.drop_fenced_outcomes();
-        let (fenced, in_flight) = (self.owned.fenced_count, self.owned.fenced.len());
+        let (fenced, in_flight) = (self.meters.fenced.get(), self.owned.fenced.len());
         tracing::warn!(
             shards = shards.len(),
             in_flight,

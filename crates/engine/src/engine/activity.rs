@@ -29,8 +29,6 @@ pub struct Activity {
     pub longest_wait: Duration,
     /// Counts since the start.
     pub counters: Counters,
-    /// Outcomes since the start that were dropped because another node had taken their shard over.
-    pub fenced: u64,
     /// Of each destination that has something going on.
     pub destinations: IdMap<DestinationId, DestinationView>,
     /// How long ago others told what is in shards of theirs.
@@ -47,7 +45,7 @@ pub struct Seen {
 }
 
 impl Activity {
-    pub(crate) fn of(scheduler: &Scheduler, fenced: u64, now: Timestamp) -> Self {
+    pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
         let tickets: Vec<&Ticket> = scheduler.in_flight().collect();
         Activity {
             in_flight: tickets.iter().map(|ticket| ticket.delivery).collect(),
@@ -56,7 +54,6 @@ impl Activity {
             pending: scheduler.pending(),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
-            fenced,
             destinations: scheduler.views(now).collect(),
             told_ago: BTreeMap::new(),
         }
