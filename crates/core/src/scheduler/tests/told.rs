@@ -50,7 +50,7 @@ fn keys_that_are_told_of_while_keys_are_read_are_looked_for_again() {
     let theirs = bench.ticket(0, Lane::Ordered(KEY), START);
     let more = || Input::StoredKeys { destination: destination(0), depth: Depth::default() };
     let scan = Action::LoadKeys { destination: destination(0), after: None, limit: KEYS_PAGE };
-    assert_eq!(bench.step(more()), [scan.clone()]);
+    assert_eq!(bench.step(more()), [scan]);
     assert!(bench.step(more()).is_empty(), "one scan at a time");
     let keys = |tickets: Vec<Ticket>| Input::Keys { destination: destination(0), tickets, end: true };
     assert_eq!(bench.step(keys(vec![])), [scan], "the page may have been read before");
