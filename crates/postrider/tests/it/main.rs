@@ -19,3 +19,4 @@ mod secrets;
 mod start;
 mod tidy;
 mod traces;
+mod watching;
