@@ -12,10 +12,10 @@ const LEASE: Duration = Duration::from_secs(60);
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The next news that are asked for; the others are passed over.
-async fn hear<T>(store: &dyn Store, mut wanted: impl FnMut(News) -> Option<T>) -> T {
+async fn hear<T>(store: &dyn Store, mut wanted: impl FnMut(&News) -> Option<T>) -> T {
     let next = async {
         loop {
-            if let Some(found) = wanted(store.news().await) {
+            if let Some(found) = wanted(&store.news().await) {
                 return found;
             }
         }
@@ -23,12 +23,12 @@ async fn hear<T>(store: &dyn Store, mut wanted: impl FnMut(News) -> Option<T>) -
     tokio::time::timeout(PATIENCE, next).await.expect("it is heard well within the lease")
 }
 
-fn gained(news: News) -> Option<Gained> {
-    if let News::Gained(gained) = news { Some(gained) } else { None }
+fn gained(news: &News) -> Option<Gained> {
+    if let News::Gained(gained) = news { Some(gained.clone()) } else { None }
 }
 
-fn wanted(news: News) -> Option<Shards> {
-    if let News::Wanted(shards) = news { Some(shards) } else { None }
+fn wanted(news: &News) -> Option<Shards> {
+    if let News::Wanted(shards) = news { Some(*shards) } else { None }
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_node_that_was_taken_for_dead_gets_a_number_that_nobody_had_of_late() 
     Server::shared().end_leases(&url);
     let second = opened(&url, LEASE).await;
     assert_ne!(second.configuration().await.unwrap().node, 0, "the first may still make ids");
-    let numbered = |news| if let News::Numbered(node) = news { Some(node) } else { None };
+    let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
     let node = hear(&first, numbered).await;
     assert!(node != 0 && node != second.configuration().await.unwrap().node, "{node}");
 }
@@ -103,7 +103,7 @@ async fn a_replay_that_was_paused_elsewhere_stays_so_and_its_owner_hears_of_it()
     other.put_replay(replay(ReplayState::Running, 0)).await.unwrap();
     let noted = owner.note_replay(replay(ReplayState::Done, 10)).await.unwrap().unwrap();
     assert_eq!((noted.state, noted.done), (ReplayState::Done, 10));
-    let told =
-        |news| matches!(news, News::Mail(Mail::Replay(id)) if id == ReplayId::from_u64(900)).then_some(());
+    let id = ReplayId::from_u64(900);
+    let told = |news: &News| matches!(news, News::Mail(Mail::Replay(told)) if *told == id).then_some(());
     hear(&owner, told).await;
 }
