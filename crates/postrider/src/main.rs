@@ -4,6 +4,7 @@ mod api;
 mod cli;
 mod config;
 mod configuration;
+mod dashboard;
 mod serve;
 
 use clap::Parser;

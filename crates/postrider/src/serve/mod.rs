@@ -16,6 +16,7 @@ mod storage;
 use crate::api;
 use crate::cli::ServeArgs;
 use crate::config::Config;
+use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
@@ -74,7 +75,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
-    let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
+    let public_url = app.public_url().to_owned();
+    let api = api::router(app);
+    let site = api.clone().merge(dashboard::router(api, &public_url, &key.hash));
+    let (handovers, threads) = start_workers(senders, &site, &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 

@@ -8,6 +8,7 @@ mod bad_input;
 mod bench;
 mod cluster;
 mod configuration;
+mod dashboard;
 mod egress;
 mod faults;
 mod ingest;
