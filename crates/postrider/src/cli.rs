@@ -1,13 +1,20 @@
 //! The command line. Values are taken as text here and checked with those of the environment and the file.
 
+use crate::chaos::ChaosArgs;
+use crate::command::{
+    AccountArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs, ReplayArgs,
+    RouteArgs, SourceArgs,
+};
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
 use clap::{Args, Parser, Subcommand};
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change; 3 the gateway cannot be reached.";
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
 ///
 /// Without a command it serves on 127.0.0.1:8080 with its data in ./postrider-data.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -38,6 +45,53 @@ pub(crate) enum Command {
     /// Write the file that declares what a gateway has, without its secrets.
     #[command(after_help = "Example:\n  postrider export --format toml > gateway.toml")]
     Export(Box<ExportArgs>),
+    /// List what came in, or follow it.
+    #[command(
+        after_help = "Examples:\n  postrider events --status dead_letter --since 1h\n  postrider events --tail --type 'payment.*'"
+    )]
+    Events(Box<EventsArgs>),
+    /// Show an event with its payload and every attempt.
+    #[command(after_help = "Example:\n  postrider inspect evt_01hz3k8q2v4xw")]
+    Inspect(Box<InspectArgs>),
+    /// Send an event again.
+    #[command(
+        after_help = "Examples:\n  postrider replay evt_01hz3k8q2v4xw\n  postrider replay evt_01hz3k8q2v4xw --dry-run\n  postrider replay evt_01hz3k8q2v4xw --to http://localhost:3000/hook"
+    )]
+    Replay(Box<ReplayArgs>),
+    /// Look at dead letters, send them again or let them go.
+    #[command(
+        after_help = "Examples:\n  postrider dlq list --since 1d\n  postrider dlq replay --destination dst_01hz3k8q2v4xw"
+    )]
+    Dlq(Box<DeadLetterArgs>),
+    /// Say what is owed, and what it waits for.
+    #[command(after_help = "Example:\n  postrider queue")]
+    Queue(Box<QueueArgs>),
+    /// Where events go: list, make, change, pause, resume.
+    #[command(
+        after_help = "Examples:\n  postrider destinations create name=billing url=https://billing.example.com/hooks max_concurrency:=10\n  postrider destinations pause billing"
+    )]
+    Destinations(Box<DestinationArgs>),
+    /// Where events come in.
+    #[command(
+        after_help = "Example:\n  postrider sources create name=shop provider=stripe verification_config.secret=@stripe-secret"
+    )]
+    Sources(Box<SourceArgs>),
+    /// Which events go where.
+    #[command(
+        after_help = "Example:\n  postrider routes create destination_id=dst_01hz3k8q2v4xw 'event_type_pattern=payment.*' priority:=1"
+    )]
+    Routes(Box<RouteArgs>),
+    /// Tenants.
+    #[command(after_help = "Example:\n  postrider accounts create name=acme weight:=2")]
+    Accounts(Box<AccountArgs>),
+    /// API keys.
+    #[command(after_help = "Example:\n  postrider keys create name=ci scope=read expires_in_seconds:=86400")]
+    Keys(Box<KeyArgs>),
+    /// A receiver that misbehaves as its URL asks it to.
+    #[command(
+        after_help = "Examples:\n  postrider chaos --listen 127.0.0.1:9000\n  curl -d '{}' 'http://127.0.0.1:9000/billing?status=503&percent=30'\n  curl http://127.0.0.1:9000/report"
+    )]
+    Chaos(ChaosArgs),
     /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
     #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
     Openapi,

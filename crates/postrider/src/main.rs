@@ -1,13 +1,19 @@
 //! `postrider`: a webhook gateway in one binary.
 
 mod api;
+mod chaos;
 mod cli;
+mod client;
+mod command;
 mod config;
 mod configuration;
 mod dashboard;
 mod serve;
+mod terminal;
 
 use clap::Parser;
+use cli::{Cli, Command};
+use command::Run as _;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -15,8 +21,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// A gateway that cannot be reached now may be later, so scripts can tell it from a refusal.
+const UNREACHABLE: u8 = 3;
+
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(said) => {
             let _ = said.print();
@@ -24,25 +33,50 @@ fn main() -> ExitCode {
             return if said.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
-    let done = match cli.command {
-        None => serve::run(&cli.serve).map(success),
-        Some(cli::Command::Serve(args)) => serve::run(&args).map(success),
-        Some(cli::Command::Bench(args)) => postrider_bench::run(*args).map(success),
-        Some(cli::Command::Openapi) => {
-            std::io::stdout().write_all(&api::document::text()).map(success).map_err(Into::into)
-        }
-        Some(cli::Command::Plan(args)) => configuration::run_plan(&args),
-        Some(cli::Command::Apply(args)) => configuration::run_apply(&args),
-        Some(cli::Command::Export(args)) => configuration::run_export(&args),
-    };
-    match done {
+    match run(cli) {
         Ok(code) => code,
+        // Whoever read our output has seen enough, as `head` does.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // One sentence for a person, never a stack trace.
             eprintln!("postrider: {error:#}");
-            ExitCode::FAILURE
+            if error.downcast_ref::<client::Unreachable>().is_some() {
+                ExitCode::from(UNREACHABLE)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
+}
+
+fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    let Some(command) = cli.command else { return serve::run(&cli.serve).map(success) };
+    match command {
+        Command::Serve(args) => serve::run(&args).map(success),
+        Command::Bench(args) => postrider_bench::run(*args).map(success),
+        Command::Chaos(args) => chaos::run(&args).map(success),
+        Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
+        Command::Plan(args) => configuration::run_plan(&args),
+        Command::Apply(args) => configuration::run_apply(&args),
+        Command::Export(args) => configuration::run_export(&args),
+        Command::Events(args) => args.run().map(success),
+        Command::Inspect(args) => args.run().map(success),
+        Command::Replay(args) => args.run().map(success),
+        Command::Dlq(args) => args.run().map(success),
+        Command::Queue(args) => args.run().map(success),
+        Command::Destinations(args) => args.run().map(success),
+        Command::Sources(args) => args.run().map(success),
+        Command::Routes(args) => args.run().map(success),
+        Command::Accounts(args) => args.run().map(success),
+        Command::Keys(args) => args.run().map(success),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_it = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    // A connection to a gateway breaks in the same words.
+    error.downcast_ref::<client::Unreachable>().is_none()
+        && error.chain().filter_map(|cause| cause.downcast_ref()).any(is_it)
 }
 
 fn success((): ()) -> ExitCode {

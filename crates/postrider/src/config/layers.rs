@@ -40,8 +40,14 @@ const KEYS: &[&str] = &[
 ];
 
 /// Variables with our prefix that are not settings of the server: they are for the clients and the tests.
-const OTHER_VARIABLES: [&str; 4] =
-    ["POSTRIDER_CONFIG", "POSTRIDER_URL", "POSTRIDER_KEY", "POSTRIDER_SIM_SEED"];
+const OTHER_VARIABLES: [&str; 6] = [
+    "POSTRIDER_CONFIG",
+    "POSTRIDER_URL",
+    "POSTRIDER_KEY",
+    "POSTRIDER_PROFILE",
+    "POSTRIDER_CHAOS_SECRET",
+    "POSTRIDER_SIM_SEED",
+];
 
 /// A value and where it stands, for the sentence that refuses it.
 struct Found {

@@ -1,12 +1,12 @@
 //! Carries a plan out, step by step, and stops where the gateway is not as the plan saw it.
 
-use super::client::{Answer, Client};
 use super::difference::same;
 use super::gateway::existing;
 use super::kind::Kind;
 use super::object::{Declared, Existing};
 use super::plan::{Plan, Step};
 use super::request;
+use crate::client::{Answer, Client};
 use anyhow::{Context as _, bail, ensure};
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;

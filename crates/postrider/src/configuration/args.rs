@@ -1,7 +1,7 @@
 //! The flags of `plan`, `apply` and `export`.
 
 use super::file::Format;
-use anyhow::Context as _;
+use crate::client::GatewayArgs;
 use clap::Args;
 
 #[derive(Args)]
@@ -46,30 +46,4 @@ pub(super) struct FileArgs {
     /// Answer in JSON
     #[arg(long)]
     pub(super) json: bool,
-}
-
-#[derive(Args)]
-pub(super) struct GatewayArgs {
-    /// Where the gateway is [default: POSTRIDER_URL, or http://127.0.0.1:8080]
-    #[arg(long)]
-    url: Option<String>,
-    /// A key of the account, or the admin key [default: POSTRIDER_KEY, or POSTRIDER_ADMIN_KEY]
-    #[arg(long)]
-    key: Option<String>,
-    /// With the admin key: the account, acc_… [default: the first]
-    #[arg(long, value_name = "ID")]
-    pub(super) account: Option<String>,
-}
-
-impl GatewayArgs {
-    pub(super) fn url(&self) -> String {
-        let known = self.url.clone().or_else(|| std::env::var("POSTRIDER_URL").ok());
-        known.unwrap_or_else(|| "http://127.0.0.1:8080".to_owned())
-    }
-
-    pub(super) fn key(&self) -> anyhow::Result<String> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
-        let known = self.key.clone().or_else(|| variable("POSTRIDER_KEY"));
-        known.or_else(|| variable("POSTRIDER_ADMIN_KEY")).context("give a key with --key or POSTRIDER_KEY")
-    }
 }

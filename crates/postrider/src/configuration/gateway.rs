@@ -1,8 +1,8 @@
 //! What a gateway has now.
 
-use super::client::Client;
 use super::kind::{KINDS, Kind};
 use super::object::{Existing, name_of, settings};
+use crate::client::{Answer, Client};
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 pub(super) fn read(client: &Client) -> anyhow::Result<Vec<Existing>> {
     let mut objects = Vec::new();
     for kind in KINDS {
-        let listed = client.get(kind.path()).and_then(super::client::Answer::data);
+        let listed = client.get(kind.path()).and_then(Answer::data);
         let listed = listed.with_context(|| format!("cannot list {}", kind.section()))?;
         let Value::Array(listed) = listed else { anyhow::bail!("{} is not a list", kind.path()) };
         for shown in listed {

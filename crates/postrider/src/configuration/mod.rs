@@ -3,7 +3,6 @@
 
 mod apply;
 mod args;
-mod client;
 mod difference;
 mod export;
 mod file;
@@ -24,14 +23,13 @@ mod yaml_text;
 pub(crate) use self::args::{ApplyArgs, ExportArgs, PlanArgs};
 
 use self::args::FileArgs;
-use self::client::Client;
 use self::file::Format;
 use self::node::Mistake;
 use self::object::{Declared, Existing};
 use self::plan::{Plan, Wishes, plan};
+use crate::terminal::{confirm, say, say_json};
 use anyhow::{Context as _, anyhow, bail};
-use serde_json::Value;
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::Read as _;
 use std::process::ExitCode;
 
 /// There is something to change.
@@ -42,9 +40,9 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Says what `apply` would do: 0 when nothing, 2 when something.
 pub(crate) fn run_plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let declared = read(&args.file.file)?;
-    let client = args.gateway.client()?;
-    let key = args.gateway.key()?;
-    let plan = planned(&declared, &gateway::read(&client)?, args.file.wishes(&key), &args.file)?;
+    let access = args.gateway.access()?;
+    let client = access.client()?;
+    let plan = planned(&declared, &gateway::read(&client)?, args.file.wishes(&access.key), &args.file)?;
     if args.file.json {
         say_json(&print::json(&plan))?;
     } else {
@@ -56,15 +54,15 @@ pub(crate) fn run_plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
 /// Makes the changes.
 pub(crate) fn run_apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let declared = read(&args.file.file)?;
-    let client = args.gateway.client()?;
-    let key = args.gateway.key()?;
+    let access = args.gateway.access()?;
+    let client = access.client()?;
     let existing = gateway::read(&client)?;
-    let plan = planned(&declared, &existing, args.file.wishes(&key), &args.file)?;
+    let plan = planned(&declared, &existing, args.file.wishes(&access.key), &args.file)?;
     if !args.file.json {
         say(&print::text(&plan))?;
     }
     if !plan.steps.is_empty() && !args.yes {
-        confirm(&plan)?;
+        confirm(&format!("Make {} changes", plan.steps.len()))?;
     }
     let mut applied = apply::apply(&client, &plan, existing);
     if args.file.json {
@@ -80,7 +78,7 @@ pub(crate) fn run_apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
             print::undone(&plan, &applied)
         )));
     }
-    let wishes = Wishes { rotate_secrets: false, ..args.file.wishes(&key) };
+    let wishes = Wishes { rotate_secrets: false, ..args.file.wishes(&access.key) };
     let left = planned(&declared, &gateway::read(&client)?, wishes, &args.file)?;
     if left.steps.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -132,32 +130,8 @@ fn shown(path: &str) -> &str {
     if path == "-" { "stdin" } else { path }
 }
 
-fn confirm(plan: &Plan) -> anyhow::Result<()> {
-    if !std::io::stdin().is_terminal() {
-        bail!("nobody can be asked whether to go on, since this is no terminal; --yes goes on");
-    }
-    eprint!("Make {} changes? [y/N] ", plan.steps.len());
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer).context("read the answer")?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { bail!("nothing was changed") }
-}
-
-fn say(text: &str) -> anyhow::Result<()> {
-    std::io::stdout().write_all(text.as_bytes()).context("write the answer")
-}
-
-fn say_json(value: &Value) -> anyhow::Result<()> {
-    say(&format!("{value:#}\n"))
-}
-
 impl FileArgs {
     fn wishes<'a>(&self, key: &'a str) -> Wishes<'a> {
         Wishes { prune: self.prune, rotate_secrets: self.rotate_secrets, key }
-    }
-}
-
-impl args::GatewayArgs {
-    fn client(&self) -> anyhow::Result<Client> {
-        Client::new(&self.url(), &self.key()?, self.account.as_deref())
     }
 }

@@ -7,6 +7,7 @@ mod api;
 mod bad_input;
 mod bench;
 mod cluster;
+mod command;
 mod configuration;
 mod dashboard;
 mod egress;

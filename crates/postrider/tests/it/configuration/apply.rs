@@ -11,7 +11,7 @@ fn everything(sink: &Sink) -> String {
 
 #[test]
 fn a_second_apply_changes_nothing() {
-    let (desk, sink) = (Desk::new(), Sink::start());
+    let (desk, sink) = (Desk::with_secrets(), Sink::start());
     let file = everything(&sink);
     assert!(desk.plan(&file).out(2).contains("11 to create, 0 to change, 0 to delete."));
     let applied = desk.apply(&file);
@@ -26,7 +26,7 @@ fn a_second_apply_changes_nothing() {
 
 #[test]
 fn made_keys_work_and_are_shown_once() {
-    let (desk, sink) = (Desk::new(), Sink::start());
+    let (desk, sink) = (Desk::with_secrets(), Sink::start());
     let applied = desk.apply(&everything(&sink));
     let line =
         applied.out(0).lines().find(|line| line.starts_with("The key of the API key ci, shown this once: "));
@@ -41,7 +41,7 @@ fn made_keys_work_and_are_shown_once() {
 
 #[test]
 fn one_changed_field_is_the_whole_plan_and_events_follow_it() {
-    let (desk, sink) = (Desk::new(), Sink::start());
+    let (desk, sink) = (Desk::with_secrets(), Sink::start());
     let file = everything(&sink);
     desk.apply(&file).out(0);
     let api = desk.gateway.api();
@@ -69,7 +69,7 @@ fn one_changed_field_is_the_whole_plan_and_events_follow_it() {
 
 #[test]
 fn a_field_that_leaves_the_file_goes_back_to_its_default() {
-    let (desk, sink) = (Desk::new(), Sink::start());
+    let (desk, sink) = (Desk::with_secrets(), Sink::start());
     let file = everything(&sink);
     desk.apply(&file).out(0);
     let mut shorter: Vec<&str> = file.lines().collect();
@@ -87,7 +87,7 @@ fn a_field_that_leaves_the_file_goes_back_to_its_default() {
 
 #[test]
 fn toml_says_the_same() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let path = desk.site.path().join("gateway.toml");
     let file = "[[destinations]]\nname = \"billing\"\nurl = \"https://example.com\"\nsigning_secret = {env = \"BILLING_SECRET\"}\n\n[[routes]]\ndestination = \"billing\"\n";
     std::fs::write(&path, file).unwrap();
@@ -100,7 +100,7 @@ fn toml_says_the_same() {
 
 #[test]
 fn a_plan_for_programs_has_every_field() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     desk.apply("destinations: [{name: billing, url: https://example.com}]").out(0);
     let file = "destinations: [{name: billing, url: https://example.com, timeout_seconds: 20}]";
     let plan = desk.run(&["plan", "-f", "-", "--json"], file).json(2);
@@ -114,7 +114,7 @@ fn a_plan_for_programs_has_every_field() {
 
 #[test]
 fn nothing_is_done_unasked() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let file = "destinations: [{name: billing, url: https://example.com}]";
     let asked = desk.run(&["apply", "-f", "-"], file);
     assert!(asked.err().contains("--yes"), "{asked:?}");

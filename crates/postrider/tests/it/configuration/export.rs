@@ -18,14 +18,14 @@ fn fill(desk: &mut Desk, export: &str) {
 
 #[test]
 fn an_export_is_the_gateway_and_makes_another_like_it() {
-    let one = Desk::new();
+    let one = Desk::with_secrets();
     let file = EVERYTHING.replace("SINK", "https://example.com");
     one.apply(&file).out(0);
     let export = one.export();
     // Its variables are not set here, and need not be: nothing is to be sent.
     assert_eq!(one.plan(&export).out(0), "No changes.\n");
 
-    let mut other = Desk::new();
+    let mut other = Desk::with_secrets();
     assert!(other.plan(&export).err().contains("BILLING_SIGNING_SECRET is not set"));
     fill(&mut other, &export);
     other.apply(&export).out(0);
@@ -36,7 +36,7 @@ fn an_export_is_the_gateway_and_makes_another_like_it() {
 
 #[test]
 fn an_export_in_toml_says_the_same() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     desk.apply(&EVERYTHING.replace("SINK", "https://example.com")).out(0);
     let export = desk.run(&["export", "--format", "toml"], "").out(0).to_owned();
     let path = desk.site.path().join("export.toml");
@@ -46,7 +46,7 @@ fn an_export_in_toml_says_the_same() {
 
 #[test]
 fn only_what_is_no_default_is_exported() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     desk.apply("destinations: [{name: billing, url: https://example.com, timeout_seconds: 20}]").out(0);
     let (_, body) =
         desk.export().split_once('\n').map(|(head, body)| (head.to_owned(), body.to_owned())).unwrap();
@@ -56,7 +56,7 @@ fn only_what_is_no_default_is_exported() {
 
 #[test]
 fn two_of_one_name_are_told_apart_by_nobody() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let body = serde_json::json!({ "name": "twin", "url": "https://example.com" });
     let ids = [(); 2].map(|()| desk.gateway.api().make("/v1/destinations", &body));
     assert!(desk.run(&["export"], "").err().contains("destinations twin"));

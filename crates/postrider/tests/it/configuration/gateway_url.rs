@@ -52,11 +52,13 @@ const FILE: &str = "sources: [{name: shop}]\n";
 
 #[test]
 fn a_gateway_is_spoken_to_by_https_if_its_certificate_is_trusted() {
-    let mut desk = Desk::new();
+    let mut desk = Desk::with_secrets();
     let identity = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let address = by_tls(desk.gateway.api(), &identity);
     desk.url = format!("https://localhost:{}", address.port());
-    assert!(desk.apply(FILE).err().contains("cannot be reached"), "nobody vouches for it");
+    let refused = desk.apply(FILE);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(refused.err.contains("cannot be reached"), "nobody vouches for it");
 
     let body = STANDARD.encode(identity.cert.der());
     let lines: Vec<&str> = body.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
@@ -70,7 +72,7 @@ fn a_gateway_is_spoken_to_by_https_if_its_certificate_is_trusted() {
 
 #[test]
 fn the_admin_key_acts_for_the_account_that_is_named() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let made = desk.gateway.api().post("/v1/accounts", &json!({ "name": "other" })).data(201);
     let account = made["account"]["id"].as_str().unwrap();
     desk.run(&["apply", "-f", "-", "--yes", "--account", account], FILE).out(0);
@@ -81,7 +83,7 @@ fn the_admin_key_acts_for_the_account_that_is_named() {
 
 #[test]
 fn a_wrong_flag_is_an_error_and_no_change() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     assert!(desk.run(&["plan", "-f", "-", "--purge"], FILE).err().contains("--purge"));
     assert!(desk.run(&["plan", "--help"], "").out(0).contains("postrider plan -f gateway.yaml"));
 }

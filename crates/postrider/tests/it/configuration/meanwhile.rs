@@ -32,7 +32,7 @@ const FILE: &str = "destinations: [{name: billing, url: https://example.com, tim
 
 /// Somebody else acts before a request of this method; gives how the apply ended.
 fn check(method: &'static str, args: &[&str], file: &str) {
-    let mut desk = Desk::new();
+    let mut desk = Desk::with_secrets();
     desk.apply(FILE).out(0);
     let destination = desk.object("/v1/destinations", "billing");
     let path = format!("/v1/destinations/{}", destination["id"].as_str().unwrap());

@@ -31,7 +31,7 @@ keys: []
 
 #[test]
 fn all_mistakes_come_at_once() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let plan = desk.plan(BAD);
     let said: Vec<&str> = plan.err().lines().collect();
     let expected = [
@@ -64,19 +64,20 @@ fn all_mistakes_come_at_once() {
 
 #[test]
 fn what_is_no_yaml_and_who_is_no_gateway_is_said() {
-    let mut desk = Desk::new();
+    let mut desk = Desk::with_secrets();
     assert!(desk.plan("sources: [").err().contains("stdin:2:1: This is not YAML: "));
     assert!(desk.run(&["plan", "-f", "nowhere.yaml"], "").err().contains("cannot read nowhere.yaml"));
     let wrong = desk.run(&["plan", "-f", "-", "--key", "hk_wrong"], "");
     assert!(wrong.err().contains("Send a valid key"), "{wrong:?}");
     desk.url = "http://127.0.0.1:1".into();
     let unreachable = desk.plan("");
-    assert!(unreachable.err().contains("cannot be reached"), "{unreachable:?}");
+    assert_eq!(unreachable.code, 3);
+    assert!(unreachable.err.contains("cannot be reached"), "{unreachable:?}");
 }
 
 #[test]
 fn what_the_gateway_refuses_stops_the_rest_and_is_told() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let file = "\
 destinations:
   - {name: fine, url: https://example.com}
@@ -93,7 +94,7 @@ routes:
 
 #[test]
 fn the_scope_of_a_key_stays() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     desk.apply("api_keys: [{name: ci, scope: read}]").out(0);
     let plan = desk.plan("api_keys: [{name: ci, scope: account}]");
     assert!(plan.err().contains("cannot be changed"), "{plan:?}");

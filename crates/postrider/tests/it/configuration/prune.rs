@@ -7,7 +7,7 @@ const FILE: &str = "destinations: [{name: kept, url: https://example.com}]\nrout
 
 #[test]
 fn the_rest_is_left_alone_or_pruned_routes_first() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let api = desk.gateway.api();
     desk.apply(FILE).out(0);
     let other = api.make("/v1/destinations", &json!({ "name": "other", "url": "https://example.com" }));
@@ -27,7 +27,7 @@ fn the_rest_is_left_alone_or_pruned_routes_first() {
 
 #[test]
 fn the_key_that_prunes_is_not_revoked() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let api = desk.gateway.api();
     let made = api.post("/v1/api-keys", &json!({ "name": "mine" })).data(201);
     api.post("/v1/api-keys", &json!({ "name": "other" })).data(201);

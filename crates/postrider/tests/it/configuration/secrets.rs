@@ -13,7 +13,7 @@ fn check_hides_secrets(ran: &Ran) {
 
 #[test]
 fn no_output_holds_a_secret() {
-    let desk = Desk::new();
+    let desk = Desk::with_secrets();
     let file = EVERYTHING.replace("SINK", "https://example.com");
     let bad = file.replace("threshold: 9", "threshold: none");
     for args in [
@@ -36,7 +36,7 @@ fn no_output_holds_a_secret() {
 
 #[test]
 fn a_secret_is_sent_again_only_when_that_is_asked_for() {
-    let (mut desk, sink) = (Desk::new(), Sink::start());
+    let (mut desk, sink) = (Desk::with_secrets(), Sink::start());
     let file = EVERYTHING.replace("SINK", sink.url("").trim_end_matches('/'));
     desk.apply(&file).out(0);
     let api = desk.gateway.api();
@@ -55,7 +55,7 @@ fn a_secret_is_sent_again_only_when_that_is_asked_for() {
 
 #[test]
 fn the_secret_of_a_source_stays_when_its_header_is_renamed() {
-    let mut desk = Desk::new();
+    let mut desk = Desk::with_secrets();
     let file = EVERYTHING.replace("SINK", "https://example.com");
     desk.apply(&file).out(0);
     desk.variables.clear();

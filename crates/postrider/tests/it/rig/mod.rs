@@ -5,6 +5,7 @@ pub(crate) mod api;
 pub(crate) mod audit;
 pub(crate) mod client;
 pub(crate) mod contract;
+mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
 mod loopback;
@@ -18,6 +19,7 @@ pub(crate) mod wire;
 
 pub(crate) use answer::Answer;
 pub(crate) use api::Api;
+pub(crate) use desk::{Desk, Ran};
 pub(crate) use gateway::Gateway;
 pub(crate) use reply::Reply;
 pub(crate) use sink::Sink;

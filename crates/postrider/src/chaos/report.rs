@@ -1,0 +1,189 @@
+//! What the receiver saw, path by path.
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// A sender that makes up paths is told of the first so many.
+const PATHS_MAX: usize = 1000;
+/// Ids that are remembered for each path.
+const IDS_MAX: usize = 100_000;
+/// Ids whose order is shown.
+const ORDER_MAX: usize = 100;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Whether a signature was right.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signature {
+    Valid,
+    Invalid,
+    /// There is no secret to check it by.
+    Unchecked,
+}
+
+#[derive(Default)]
+pub(crate) struct Report {
+    paths: BTreeMap<String, Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: u64,
+    bytes: u64,
+    in_flight: u64,
+    in_flight_max: u64,
+    answers: BTreeMap<String, u64>,
+    signatures_valid: u64,
+    signatures_invalid: u64,
+    duplicates: u64,
+    retries: u64,
+    misordered: u64,
+    greatest: String,
+    /// Whether each id was answered with success.
+    ids: HashMap<String, bool>,
+    oldest: VecDeque<String>,
+    /// When the requests of the last second came, as far as a limit looks at them.
+    lately: VecDeque<Instant>,
+}
+
+/// A request as far as the report looks at it.
+pub(super) struct Arrival<'a> {
+    pub(super) path: &'a str,
+    /// `webhook-id`; empty when there is none.
+    pub(super) id: &'a str,
+    pub(super) bytes: u64,
+    pub(super) signature: Signature,
+}
+
+/// How busy a path is, with the request that asks.
+pub(super) struct Load {
+    pub(super) in_flight: u64,
+    pub(super) last_second: u64,
+}
+
+impl Report {
+    pub(super) fn arrives(&mut self, arrival: &Arrival<'_>, now: Instant) -> Load {
+        let seen = self.at(arrival.path);
+        seen.requests += 1;
+        seen.bytes += arrival.bytes;
+        seen.in_flight += 1;
+        seen.in_flight_max = seen.in_flight_max.max(seen.in_flight);
+        match arrival.signature {
+            Signature::Valid => seen.signatures_valid += 1,
+            Signature::Invalid => seen.signatures_invalid += 1,
+            Signature::Unchecked => {}
+        }
+        if !arrival.id.is_empty() {
+            seen.note(arrival.id);
+        }
+        while seen.lately.front().is_some_and(|at| now.duration_since(*at) >= SECOND) {
+            seen.lately.pop_front();
+        }
+        if seen.lately.len() < IDS_MAX {
+            seen.lately.push_back(now);
+        }
+        Load { in_flight: seen.in_flight, last_second: seen.lately.len() as u64 }
+    }
+
+    /// It was answered with this status, or left without an answer in this way.
+    pub(super) fn leaves(&mut self, path: &str, id: &str, how: &str) {
+        let seen = self.at(path);
+        seen.in_flight = seen.in_flight.saturating_sub(1);
+        *seen.answers.entry(how.to_owned()).or_default() += 1;
+        if how.starts_with('2')
+            && let Some(delivered) = seen.ids.get_mut(id)
+        {
+            *delivered = true;
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        // What is in flight still leaves, so it must still be known.
+        for seen in self.paths.values_mut() {
+            *seen = Seen { in_flight: seen.in_flight, in_flight_max: seen.in_flight, ..Seen::default() };
+        }
+        self.paths.retain(|_, seen| seen.in_flight > 0);
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let paths = self.paths.iter().map(|(path, seen)| (path.clone(), seen.json()));
+        json!({ "paths": paths.collect::<serde_json::Map<_, _>>() })
+    }
+
+    fn at(&mut self, path: &str) -> &mut Seen {
+        let is_known = self.paths.contains_key(path) || self.paths.len() < PATHS_MAX;
+        self.paths.entry(if is_known { path } else { "(others)" }.to_owned()).or_default()
+    }
+}
+
+impl Seen {
+    /// The same id again is a duplicate when it was answered with success before, and a retry when it was not.
+    fn note(&mut self, id: &str) {
+        if let Some(delivered) = self.ids.get(id) {
+            if *delivered {
+                self.duplicates += 1;
+            } else {
+                self.retries += 1;
+            }
+            return;
+        }
+        // Ids of events are ordered by time, so a smaller one that is new has been overtaken.
+        if id < self.greatest.as_str() {
+            self.misordered += 1;
+        } else {
+            id.clone_into(&mut self.greatest);
+        }
+        self.ids.insert(id.to_owned(), false);
+        self.oldest.push_back(id.to_owned());
+        if self.oldest.len() > IDS_MAX {
+            self.oldest.pop_front().map(|oldest| self.ids.remove(&oldest));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let order: Vec<&String> = self.oldest.iter().rev().take(ORDER_MAX).rev().collect();
+        json!({
+            "requests": self.requests,
+            "bytes": self.bytes,
+            "in_flight": self.in_flight,
+            "in_flight_max": self.in_flight_max,
+            "answers": self.answers,
+            "events": self.ids.len(),
+            "delivered": self.ids.values().filter(|delivered| **delivered).count(),
+            "retries": self.retries,
+            "duplicates": self.duplicates,
+            "misordered": self.misordered,
+            "signatures": { "valid": self.signatures_valid, "invalid": self.signatures_invalid },
+            "order": order,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(report: &mut Report, id: &str) -> Load {
+        let arrival = Arrival { path: "/a", id, bytes: 1, signature: Signature::Valid };
+        report.arrives(&arrival, Instant::now())
+    }
+
+    #[test]
+    fn retries_duplicates_and_what_was_overtaken_are_told_apart() {
+        let mut report = Report::default();
+        assert_eq!(arrive(&mut report, "evt_1").in_flight, 1);
+        assert_eq!(arrive(&mut report, "evt_3").in_flight, 2);
+        report.leaves("/a", "evt_1", "500");
+        report.leaves("/a", "evt_3", "200");
+        for (id, how) in [("evt_1", "200"), ("evt_3", "200"), ("evt_2", "200")] {
+            arrive(&mut report, id);
+            report.leaves("/a", id, how);
+        }
+        let seen = &report.json()["paths"]["/a"];
+        let counts = ["requests", "in_flight_max", "retries", "duplicates", "misordered", "delivered"];
+        assert_eq!(counts.map(|name| seen[name].clone()), [5, 2, 1, 1, 1, 3].map(Value::from));
+        assert_eq!(seen["order"], json!(["evt_1", "evt_3", "evt_2"]));
+        report.forget();
+        assert_eq!(report.json(), json!({ "paths": {} }));
+    }
+}

@@ -1,0 +1,285 @@
+//! `postrider dlq`: what was given up on, sending it again, and letting it go.
+
+use super::readable::{self, Detail};
+use super::replay_job::{self, Job};
+use super::{Agreement, Reading, Run, id, items, moment, shown, text, time};
+use crate::client::Client;
+use crate::terminal::{Cell, Column, Progress, Screen, Table, clean, json as json_text, say, say_json};
+use anyhow::{bail, ensure};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Map, Value, json};
+
+#[derive(Args)]
+pub(crate) struct DeadLetterArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List dead letters, newest first.
+    List {
+        #[command(flatten)]
+        filter: Filter,
+        /// How many
+        #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
+    },
+    /// Show one with its event and every attempt.
+    Show {
+        /// dlv_…
+        #[arg(value_name = "ID")]
+        id: String,
+        /// With the headers that were sent and answered
+        #[arg(long)]
+        headers: bool,
+    },
+    /// Send them again: the one that is named, or all that match, as a job of the gateway.
+    #[command(
+        after_help = "Examples:\n  postrider dlq replay dlv_01hz3k8q2v4xw\n  postrider dlq replay --destination dst_01hz3k8q2v4xw --rate 50\n  postrider dlq replay --all --dry-run\n  postrider dlq replay --job rpl_01hz3k8q2v4xw      # watch one that runs"
+    )]
+    Replay {
+        #[command(flatten)]
+        which: Which,
+        /// So many a second at most
+        #[arg(long, value_name = "N")]
+        rate: Option<f64>,
+        /// Say how many there are, and send nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Do not wait for the end; the gateway goes on by itself
+        #[arg(long)]
+        detach: bool,
+        /// Watch a job that was begun earlier
+        #[arg(long, value_name = "ID", conflicts_with_all = ["id", "all"])]
+        job: Option<String>,
+    },
+    /// Let them go: they cannot be sent again.
+    Discard {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        agreement: Agreement,
+    },
+    /// Write them to the standard output, a line of JSON each.
+    #[command(after_help = "Example:\n  postrider dlq export --since 7d > dead-letters.ndjson")]
+    Export {
+        #[command(flatten)]
+        filter: Filter,
+        /// What waford writes, or all that is known
+        #[arg(long, value_enum, default_value = "waford")]
+        format: Format,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Waford,
+    Full,
+}
+
+#[derive(Args)]
+struct Filter {
+    /// Owed to this destination
+    #[arg(long, value_name = "ID")]
+    destination: Option<String>,
+    /// Of events that came in at this source
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+    /// Of events of this type, or of such types: payment.**
+    #[arg(long = "type", value_name = "PATTERN")]
+    event_type: Option<String>,
+    /// Given up on for this: attempts, age, final_answer, destination_deleted, transform_failed, expired
+    #[arg(long)]
+    reason: Option<String>,
+    /// Given up on then or later: RFC 3339, or how long ago (15m, 6h, 2d)
+    #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
+    since: Option<String>,
+    /// Given up on before that
+    #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
+    until: Option<String>,
+}
+
+#[derive(Args)]
+struct Which {
+    /// One of them, dlv_…
+    #[arg(value_name = "ID", conflicts_with = "all")]
+    id: Option<String>,
+    #[command(flatten)]
+    filter: Filter,
+    /// All of the account, when there is no filter
+    #[arg(long)]
+    all: bool,
+}
+
+impl Filter {
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let given = [
+            ("destination_id", &self.destination),
+            ("source_id", &self.source),
+            ("event_type", &self.event_type),
+            ("reason", &self.reason),
+            ("since", &self.since),
+            ("until", &self.until),
+        ];
+        given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+    }
+
+    fn json(&self) -> Value {
+        let fields = self.parameters().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        Value::Object(fields.collect::<Map<_, _>>())
+    }
+}
+
+impl Which {
+    /// The filter, if it says something or everything is meant.
+    fn checked(&self) -> anyhow::Result<Value> {
+        let filter = self.filter.json();
+        let is_empty = filter.as_object().is_none_or(Map::is_empty);
+        ensure!(!is_empty || self.all, "say which: an id, a filter such as --destination, or --all");
+        ensure!(is_empty || !self.all, "--all is for all of them; leave it out beside a filter");
+        Ok(filter)
+    }
+}
+
+impl Run for DeadLetterArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        match &self.verb {
+            Verb::List { filter, limit } => self.list(&client, filter, *limit),
+            Verb::Show { id, headers } => {
+                let detail = if *headers { Detail::Headers } else { Detail::Outcome };
+                self.show(&client, id, detail)
+            }
+            Verb::Replay { job: Some(job), .. } => {
+                replay_job::watch(&client, &Job::known(job)?, &self.reading)
+            }
+            Verb::Replay { which: Which { id: Some(one), .. }, .. } => self.replay_one(&client, one),
+            Verb::Replay { which, rate, dry_run, detach, .. } => {
+                let mut wanted = json!({ "filter": which.checked()?, "dry_run": dry_run });
+                if let Some(rate) = rate {
+                    wanted["rate_per_second"] = (*rate).into();
+                }
+                let job = replay_job::begin(&client, &wanted)?;
+                let is_answer = *detach || *dry_run;
+                if is_answer {
+                    job.say(&self.reading)
+                } else {
+                    replay_job::watch(&client, &job, &self.reading)
+                }
+            }
+            Verb::Discard { which, agreement } => self.discard(&client, which, agreement),
+            Verb::Export { filter, format } => export(&client, filter, *format),
+        }
+    }
+}
+
+impl DeadLetterArgs {
+    fn list(&self, client: &Client, filter: &Filter, limit: u32) -> anyhow::Result<()> {
+        let mut parameters = filter.parameters();
+        parameters.push(("limit", limit.to_string()));
+        let page = client.read("/v1/dead-letters", &parameters)?;
+        if self.reading.json {
+            return say_json(&page);
+        }
+        say(&table(items(&page["items"])).text(Screen::of_stdout()))?;
+        if page["next_cursor"].is_string() {
+            eprintln!("there are older ones; --limit or --until show more");
+        }
+        Ok(())
+    }
+
+    fn show(&self, client: &Client, of: &str, detail: Detail) -> anyhow::Result<()> {
+        let letter = client.read(&format!("/v1/dead-letters/{}", id(of)?), &[])?;
+        if self.reading.json {
+            return say_json(&letter);
+        }
+        let screen = Screen::of_stdout();
+        let to = letter["destination_name"].as_str().unwrap_or("a destination that was deleted");
+        let url = letter["destination_url"].as_str().unwrap_or("-");
+        let attempts: String = items(&letter["attempts"])
+            .iter()
+            .map(|attempt| readable::attempt(attempt, detail, screen))
+            .collect();
+        say(&format!(
+            "dead letter {} to {} ({})\n  reason      {}\n  died        {}\n{attempts}",
+            clean(text(&letter["delivery_id"])),
+            clean(to),
+            clean(url),
+            clean(text(&letter["reason"])),
+            clean(&time(&letter["died_at"])),
+        ))?;
+        say(&readable::event(&letter["event"], screen))
+    }
+
+    fn replay_one(&self, client: &Client, of: &str) -> anyhow::Result<()> {
+        let of = id(of)?;
+        let owed = client.post(&format!("/v1/dead-letters/{of}/replay"), &json!({}))?.data()?;
+        if self.reading.json {
+            return say_json(&owed);
+        }
+        say(&format!("{of} is owed again; `postrider inspect {of}` shows what becomes of it\n"))
+    }
+
+    fn discard(&self, client: &Client, which: &Which, agreement: &Agreement) -> anyhow::Result<()> {
+        let filter = match &which.id {
+            Some(one) => json!({ "delivery_ids": [id(one)?] }),
+            None => which.checked()?,
+        };
+        agreement.asked(|| {
+            let dry = client.post("/v1/replays", &json!({ "filter": filter, "dry_run": true }))?.data()?;
+            Ok(format!("Discard {} dead letters for good", dry["total"]))
+        })?;
+        let discarded = client.post("/v1/dead-letters/discard", &filter)?.data()?;
+        if self.reading.json {
+            return say_json(&discarded);
+        }
+        if which.id.is_some() && discarded["discarded"] == 0 {
+            bail!("there is no such dead letter");
+        }
+        say(&format!("{} discarded\n", discarded["discarded"]))
+    }
+}
+
+/// Line by line as they come: however many there are, they are never all in memory.
+fn export(client: &Client, filter: &Filter, format: Format) -> anyhow::Result<()> {
+    let mut parameters = filter.parameters();
+    let word = if matches!(format, Format::Full) { "full" } else { "waford" };
+    parameters.push(("format", word.to_owned()));
+    let (mut progress, mut lines, mut pending) = (Progress::new("exported"), 0, Vec::new());
+    client.stream("/v1/dead-letters/export", &parameters, |piece| {
+        lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        progress.at(lines, None);
+        pending.extend_from_slice(piece);
+        let whole = pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = pending.split_off(whole);
+        // A payload stands there as it came; escaped, it is the same JSON.
+        let said = say(&json_text(&String::from_utf8_lossy(&pending)));
+        pending = rest;
+        said
+    })
+}
+
+fn table(letters: &[Value]) -> Table {
+    let mut table = Table::new(&[
+        Column::Whole("DELIVERY"),
+        Column::Whole("DIED"),
+        Column::Text("TYPE"),
+        Column::Text("DESTINATION"),
+        Column::Text("REASON"),
+        Column::Text("LAST ERROR"),
+    ]);
+    for letter in letters {
+        table.row(vec![
+            Cell::of(text(&letter["delivery_id"])),
+            Cell::of(&time(&letter["died_at"])),
+            Cell::of(&shown(&letter["event_type"])),
+            Cell::of(letter["destination_name"].as_str().unwrap_or(text(&letter["destination_id"]))),
+            Cell::of(text(&letter["reason"])),
+            Cell::of(&shown(&letter["last_error"])),
+        ]);
+    }
+    table
+}

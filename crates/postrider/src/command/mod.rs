@@ -1,0 +1,93 @@
+//! The commands of every day. Each speaks to a running gateway by its API.
+
+mod assignment;
+mod dead_letters;
+mod events;
+mod inspect;
+mod moment;
+mod objects;
+mod queue;
+mod readable;
+mod replay;
+mod replay_job;
+
+pub(crate) use self::dead_letters::DeadLetterArgs;
+pub(crate) use self::events::EventsArgs;
+pub(crate) use self::inspect::InspectArgs;
+pub(crate) use self::objects::{AccountArgs, DestinationArgs, KeyArgs, RouteArgs, SourceArgs};
+pub(crate) use self::queue::QueueArgs;
+pub(crate) use self::replay::ReplayArgs;
+
+use crate::client::{Client, GatewayArgs};
+use crate::terminal::confirm;
+use anyhow::bail;
+use clap::Args;
+use serde_json::Value;
+
+/// What every reading command takes.
+#[derive(Args)]
+pub(crate) struct Reading {
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    gateway: GatewayArgs,
+}
+
+impl Reading {
+    fn client(&self) -> anyhow::Result<Client> {
+        self.gateway.client()
+    }
+}
+
+/// Whether something that cannot be taken back was agreed to.
+#[derive(Args)]
+pub(crate) struct Agreement {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Agreement {
+    /// Asks, unless there is nothing to ask any more.
+    fn asked(&self, question: impl FnOnce() -> anyhow::Result<String>) -> anyhow::Result<()> {
+        if self.yes { Ok(()) } else { confirm(&question()?) }
+    }
+}
+
+/// A command that does what its arguments say.
+pub(crate) trait Run {
+    fn run(&self) -> anyhow::Result<()>;
+}
+
+/// An id goes into the path of a call, so it must be nothing but one.
+fn id(text: &str) -> anyhow::Result<&str> {
+    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if text.is_empty() || !text.bytes().all(is_id) {
+        bail!("{text:?} is no id; ids look like evt_01hz3k8q2v4xw");
+    }
+    Ok(text)
+}
+
+/// A field for a cell: text as it is, anything else as JSON, a dash for nothing.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// To the second and without the `T`: what a person reads in a list.
+fn time(value: &Value) -> String {
+    let Some(text) = value.as_str() else { return "-".to_owned() };
+    text.get(..19).map_or_else(|| text.to_owned(), |second| second.replacen('T', " ", 1))
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}

@@ -1,0 +1,141 @@
+//! `postrider destinations`, `sources`, `routes`, `accounts` and `keys`: one set of verbs for all.
+
+mod kind;
+mod verb;
+
+use self::kind::Kind;
+use self::verb::Verb;
+use super::{Reading, Run, id, text};
+use crate::client::Client;
+use crate::terminal::{clean, say, say_json};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+/// A command for the objects of one kind, with nothing but what all kinds have.
+macro_rules! plain_objects {
+    ($($args:ident $kind:expr,)*) => {$(
+        #[derive(Args)]
+        pub(crate) struct $args {
+            #[command(subcommand)]
+            verb: Verb,
+            #[command(flatten)]
+            reading: Reading,
+        }
+
+        impl Run for $args {
+            fn run(&self) -> anyhow::Result<()> {
+                self.verb.run(&self.reading, $kind)
+            }
+        }
+    )*};
+}
+
+plain_objects! {
+    SourceArgs Kind::Source,
+    RouteArgs Kind::Route,
+    AccountArgs Kind::Account,
+    KeyArgs Kind::Key,
+}
+
+#[derive(Args)]
+pub(crate) struct DestinationArgs {
+    #[command(subcommand)]
+    verb: DestinationVerb,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Subcommand)]
+enum DestinationVerb {
+    #[command(flatten)]
+    Any(Verb),
+    /// Send it nothing, and keep what it is owed.
+    Pause {
+        /// Its id or its name
+        destination: String,
+    },
+    /// Send to it again, also when it was disabled.
+    Resume {
+        /// Its id or its name
+        destination: String,
+    },
+    /// Tell its circuit what to be.
+    #[command(after_help = "Example:\n  postrider destinations circuit billing half-open")]
+    Circuit {
+        /// Its id or its name
+        destination: String,
+        /// open leaves it alone, half-open makes one probe now, closed sends again, slowly at first
+        state: CircuitState,
+    },
+    /// Send it one signed event now, and show the attempt.
+    Test {
+        /// Its id or its name
+        destination: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CircuitState {
+    Open,
+    HalfOpen,
+    Closed,
+}
+
+impl CircuitState {
+    fn word(self) -> &'static str {
+        match self {
+            CircuitState::Open => "open",
+            CircuitState::HalfOpen => "half_open",
+            CircuitState::Closed => "closed",
+        }
+    }
+}
+
+impl Run for DestinationArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        match &self.verb {
+            DestinationVerb::Any(verb) => verb.run(&self.reading, Kind::Destination),
+            DestinationVerb::Pause { destination } => self.tell(destination, "pause", &json!({})),
+            DestinationVerb::Resume { destination } => self.tell(destination, "resume", &json!({})),
+            DestinationVerb::Circuit { destination, state } => {
+                self.tell(destination, "circuit", &json!({ "state": state.word() }))
+            }
+            DestinationVerb::Test { destination } => self.test(destination),
+        }
+    }
+}
+
+impl DestinationArgs {
+    fn tell(&self, destination: &str, what: &str, body: &Value) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        let of = Kind::Destination.find(&client, destination)?;
+        let now = client.post(&format!("/v1/destinations/{of}/{what}"), body)?.data()?;
+        if self.reading.json {
+            return say_json(&now);
+        }
+        let [name, status, circuit] =
+            ["name", "status", "circuit_state"].map(|field| clean(text(&now[field])));
+        say(&format!("{name} ({of}) is {status}, its circuit {circuit}\n"))
+    }
+
+    fn test(&self, destination: &str) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        let of = Kind::Destination.find(&client, destination)?;
+        let attempt = client.post(&format!("/v1/destinations/{of}/test"), &json!({}))?.data()?;
+        if self.reading.json {
+            return say_json(&attempt);
+        }
+        let screen = crate::terminal::Screen::of_stdout();
+        say(&super::readable::attempt(&attempt, super::readable::Detail::Headers, screen))
+    }
+}
+
+/// Whether a person means an object by its id.
+fn is_id_of(kind: Kind, text: &str) -> bool {
+    text.starts_with(kind.prefix()) && id(text).is_ok()
+}
+
+/// All of a kind.
+fn all(client: &Client, kind: Kind) -> anyhow::Result<Value> {
+    client.read(kind.path(), &[])
+}

@@ -1,0 +1,116 @@
+//! What can be done with an object of any kind.
+
+use super::super::{Agreement, Reading, items, shown, text};
+use super::{Kind, all};
+use crate::client::Client;
+use crate::command::assignment;
+use crate::terminal::{Screen, clean, say, say_json};
+use anyhow::ensure;
+use clap::Subcommand;
+use serde_json::Value;
+
+#[derive(Subcommand)]
+pub(super) enum Verb {
+    /// List them.
+    List,
+    /// Show one with all its settings.
+    Show {
+        /// Its id or its name
+        #[arg(value_name = "ID")]
+        which: String,
+    },
+    /// Make one.
+    Create {
+        /// name=text, name:=json, name=@file; fields as in the API
+        #[arg(value_name = "FIELD=VALUE", required = true)]
+        fields: Vec<String>,
+    },
+    /// Change some of its settings; the others stay.
+    Edit {
+        /// Its id or its name
+        #[arg(value_name = "ID")]
+        which: String,
+        /// name=text, name:=json, name=@file; name:=null takes an optional field away
+        #[arg(value_name = "FIELD=VALUE", required = true)]
+        fields: Vec<String>,
+    },
+    /// Delete it. What a destination was owed becomes dead letters; a key stops working at once.
+    Delete {
+        /// Its id or its name
+        #[arg(value_name = "ID")]
+        which: String,
+        #[command(flatten)]
+        agreement: Agreement,
+    },
+}
+
+impl Verb {
+    pub(super) fn run(&self, reading: &Reading, kind: Kind) -> anyhow::Result<()> {
+        let client = reading.client()?;
+        match self {
+            Verb::List => {
+                let listed = all(&client, kind)?;
+                if reading.json {
+                    return say_json(&listed);
+                }
+                say(&kind.table(items(&listed)).text(Screen::of_stdout()))
+            }
+            Verb::Show { which } => {
+                let path = format!("{}/{}", kind.path(), kind.find(&client, which)?);
+                answer(reading, &client.read(&path, &[])?)
+            }
+            Verb::Create { fields } => {
+                let made = client.post(kind.path(), &assignment::object(fields)?)?.data()?;
+                answer(reading, &made)
+            }
+            Verb::Edit { which, fields } => edit(reading, &client, kind, which, fields),
+            Verb::Delete { which, agreement } => delete(&client, kind, which, agreement),
+        }
+    }
+}
+
+/// Only what is still as it was when the command began: of two people who change one thing, the second is told.
+fn edit(
+    reading: &Reading,
+    client: &Client,
+    kind: Kind,
+    which: &str,
+    fields: &[String],
+) -> anyhow::Result<()> {
+    let body = assignment::object(fields)?;
+    let path = format!("{}/{}", kind.path(), kind.find(client, which)?);
+    let before = client.get(&path)?;
+    ensure!(before.status.is_success(), before.refusal());
+    answer(reading, &client.patch(&path, before.tag.as_ref(), &body)?.data()?)
+}
+
+fn delete(client: &Client, kind: Kind, which: &str, agreement: &Agreement) -> anyhow::Result<()> {
+    let id = kind.find(client, which)?;
+    agreement.asked(|| Ok(format!("Delete the {} {id}", kind.noun())))?;
+    let answer = client.delete(&format!("{}/{id}", kind.path()), None)?;
+    ensure!(answer.status.is_success(), answer.refusal());
+    say(&format!("{id} is deleted\n"))
+}
+
+fn answer(reading: &Reading, object: &Value) -> anyhow::Result<()> {
+    if reading.json { say_json(object) } else { say(&settings(object)) }
+}
+
+/// A field a line. An account is made with its key beside it.
+fn settings(object: &Value) -> String {
+    let mut lines = String::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        if name == "account" && value.is_object() {
+            lines.push_str(&settings(value));
+        } else {
+            lines.push_str(&format!("{:<20}  {}\n", clean(name), clean(&shown(value))));
+        }
+    }
+    for secret in ["key", "api_key", "signing_secret"] {
+        let is_new = !text(&object[secret]).is_empty() && object[secret] != "[redacted]";
+        if is_new {
+            lines.push_str(&format!("{secret} is shown this once; keep it\n"));
+        }
+    }
+    lines
+}

@@ -1,0 +1,151 @@
+//! `postrider replay`: an event again, for the routes of today or to one URL, or a dead letter to where it was owed.
+
+use super::inspect::find;
+use super::{Reading, Run, id, items, shown, text};
+use crate::client::{Client, Connection};
+use crate::terminal::{Cell, Column, Screen, Table, clean, clean_lines, say, say_json};
+use anyhow::{Context as _, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use clap::Args;
+use http::Method;
+use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// As a destination has it by default, and a debugger in between takes its time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// More of an answer than anyone reads.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Args)]
+pub(crate) struct ReplayArgs {
+    /// An event, evt_…, for the routes of today; or a dead letter, dlv_…, to its destination
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Send the event from this machine to this URL, as it came; nothing is stored
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// Say what would be sent where, and send nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Run for ReplayArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        match &self.to {
+            Some(url) => self.send_to(&client, url),
+            None if self.dry_run => self.try_out(&client),
+            None => self.replay(&client),
+        }
+    }
+}
+
+impl ReplayArgs {
+    fn replay(&self, client: &Client) -> anyhow::Result<()> {
+        let of = id(&self.id)?;
+        let is_dead_letter = of.starts_with("dlv_");
+        let list = if is_dead_letter { "dead-letters" } else { "events" };
+        let replayed = client.post(&format!("/v1/{list}/{of}/replay"), &json!({}))?.data()?;
+        if self.reading.json {
+            return say_json(&replayed);
+        }
+        let status = clean(text(&replayed["status"]));
+        if is_dead_letter {
+            return say(&format!("{of} is {status}; `postrider inspect {of}` shows what becomes of it\n"));
+        }
+        let new = clean(text(&replayed["replay_event_id"]));
+        let note = if status == "accepted" { "; no route takes it" } else { "" };
+        say(&format!("{new} is {status}{note}; `postrider inspect {new}` shows what becomes of it\n"))
+    }
+
+    /// By the routes as they are now. A dead letter goes where it was owed.
+    fn try_out(&self, client: &Client) -> anyhow::Result<()> {
+        let found = find(client, &self.id)?;
+        let event = &found["event"];
+        ensure!(event["body_encoding"] != "base64", "a body that is no text cannot be tried on routes");
+        let mut sample = json!({ "headers": event["headers"], "payload": event["body"] });
+        for field in ["source_id", "event_type"] {
+            if event[field].is_string() {
+                sample[field] = event[field].clone();
+            }
+        }
+        let judged = client.post("/v1/routes/test", &sample)?.data()?;
+        if self.reading.json {
+            return say_json(&judged);
+        }
+        say(&judgements(items(&judged["routes"])).text(Screen::of_stdout()))
+    }
+
+    fn send_to(&self, client: &Client, url: &str) -> anyhow::Result<()> {
+        let found = find(client, &self.id)?;
+        let event = &found["event"];
+        let (body, headers) = (body(event)?, passed_on(&event["headers"]));
+        if self.dry_run {
+            let (bytes, count) = (body.len(), headers.len());
+            return say(&format!("{bytes} bytes with {count} headers would be sent to {}\n", clean(url)));
+        }
+        let connection = Connection::to(url)?;
+        let began = Instant::now();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let request = connection.request_itself(Method::POST, headers, body)?;
+        let answer = runtime.block_on(async {
+            connection.open(request, PATIENCE).await?.rest(ANSWER_BYTES_MAX, PATIENCE).await
+        });
+        let answer = answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
+        let (ms, text) = (began.elapsed().as_millis(), String::from_utf8_lossy(&answer.body));
+        if self.reading.json {
+            return say_json(&json!({ "status": answer.status.as_u16(), "latency_ms": ms, "body": text }));
+        }
+        say(&format!("{} after {ms} ms\n{}\n", answer.status.as_u16(), clean_lines(text.trim_end())))
+    }
+}
+
+fn judgements(routes: &[Value]) -> Table {
+    let mut table = Table::new(&[
+        Column::Whole("ROUTE"),
+        Column::Whole("DESTINATION"),
+        Column::Whole("TAKES IT"),
+        Column::Text("URL, OR WHY NOT"),
+    ]);
+    for route in routes {
+        let takes = route["matches"] == true;
+        let why = [&route["request"]["url"], &route["error"], &route["reason"]];
+        let why = why.into_iter().find(|value| value.is_string()).unwrap_or(&Value::Null);
+        table.row(vec![
+            Cell::of(&shown(&route["route_id"])),
+            Cell::of(text(&route["destination_id"])),
+            Cell::of(if takes { "yes" } else { "no" }),
+            Cell::of(&shown(why)),
+        ]);
+    }
+    table
+}
+
+fn body(event: &Value) -> anyhow::Result<Bytes> {
+    let body = text(&event["body"]);
+    if event["body_encoding"] == "base64" {
+        return Ok(STANDARD.decode(body).context("the gateway answered with a broken body")?.into());
+    }
+    Ok(Bytes::copy_from_slice(body.as_bytes()))
+}
+
+/// The event's own, less those that speak of the connection they came by.
+fn passed_on(headers: &Value) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    for (name, value) in headers.as_object().into_iter().flatten() {
+        let named = HeaderName::try_from(name.as_str()).ok();
+        let valued = value.as_str().and_then(|value| HeaderValue::try_from(value).ok());
+        if let Some((name, value)) = named.zip(valued) {
+            kept.insert(name, value);
+        }
+    }
+    for name in [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, http::header::CONNECTION] {
+        kept.remove(name);
+    }
+    kept
+}

@@ -1,0 +1,15 @@
+//! Asking before something that cannot be taken back.
+
+use anyhow::{Context as _, bail};
+use std::io::IsTerminal as _;
+
+/// Goes on only if a person says yes. The question is without its question mark.
+pub(crate) fn confirm(question: &str) -> anyhow::Result<()> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nobody can be asked whether to go on, since this is no terminal; --yes goes on");
+    }
+    eprint!("{question}? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("read the answer")?;
+    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { bail!("nothing was changed") }
+}

@@ -1,0 +1,71 @@
+//! `destinations`, `sources`, `routes`, `accounts` and `keys`.
+
+use crate::rig::{Desk, Sink};
+
+#[test]
+fn objects_are_made_changed_and_deleted_by_name_or_id() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    let url = format!("url={}", sink.url("/hook"));
+    let made =
+        desk.said(&["destinations", "create", "name=billing", &url, "max_concurrency:=7", "--json"]).json(0);
+    let id = made["id"].as_str().unwrap();
+    let destination_id = format!("destination_id={id}");
+    let route =
+        desk.said(&["routes", "create", &destination_id, "event_type_pattern=payment.*", "priority:=1"]);
+    assert!(route.out(0).contains("priority              1\n"), "{route:?}");
+    let list = desk.said(&["destinations", "list"]);
+    assert!(list.out(0).contains(id) && list.out.contains("billing"), "{list:?}");
+    let edited =
+        desk.said(&["destinations", "edit", "billing", "max_concurrency:=9", "circuit.threshold:=3"]);
+    assert!(edited.out(0).contains("max_concurrency       9\n"), "{edited:?}");
+    assert_eq!(desk.said(&["destinations", "show", id, "--json"]).json(0)["circuit"]["threshold"], 3);
+    let wrong = desk.said(&["destinations", "edit", "billing", "max_concurrency=many"]);
+    assert!(wrong.err().contains("max_concurrency must be"), "{wrong:?}");
+    assert!(desk.said(&["routes", "list"]).out(0).contains("payment.*"));
+    let unsure = desk.said(&["destinations", "delete", "billing"]);
+    assert!(unsure.err().contains("--yes"), "{unsure:?}");
+    assert_eq!(
+        desk.said(&["destinations", "delete", "billing", "--yes"]).out(0),
+        format!("{id} is deleted\n")
+    );
+    let gone = desk.said(&["destinations", "show", "billing"]);
+    assert!(gone.err().contains("there is no destination \"billing\"; give its id, dst_…"), "{gone:?}");
+}
+
+#[test]
+fn a_destination_is_paused_resumed_tested_and_its_circuit_told() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.destination(&sink.url("/hook"), &serde_json::json!({ "name": "billing" }));
+    let check = |args: &[&str], wanted: &str| {
+        let ran = desk.said(&[&["destinations"], args].concat());
+        assert!(ran.out(0).contains(wanted), "{ran:?}");
+    };
+    check(&["pause", "billing"], "is paused, its circuit closed\n");
+    check(&["resume", "billing"], "is active, its circuit closed\n");
+    check(&["circuit", "billing", "open"], "is active, its circuit open\n");
+    check(&["circuit", "billing", "half-open"], "its circuit half_open\n");
+    check(&["circuit", "billing", "closed"], "its circuit closed\n");
+    check(&["test", "billing"], "  200  ");
+    assert_eq!(sink.arrivals_at("/hook").len(), 1);
+}
+
+#[test]
+fn secrets_are_read_from_files_and_new_ones_shown_once() {
+    let desk = Desk::new();
+    std::fs::write(desk.site.path().join("secret"), "whsec_planted-5f1c\n").unwrap();
+    let source = ["sources", "create", "name=shop", "provider=stripe", "verification_config.secret=@secret"];
+    let made = desk.said(&source);
+    assert!(made.out(0).contains("ingest_url") && !made.out.contains("planted"), "{made:?}");
+    let key = desk.said(&["keys", "create", "name=ci", "scope=read"]);
+    assert!(key.out(0).contains("key is shown this once; keep it\n") && key.out.contains("hk_"), "{key:?}");
+    let listed = desk.said(&["keys", "list"]);
+    assert!(listed.out(0).contains("ci") && !listed.out.contains("shown this once"), "{listed:?}");
+    let account = desk.said(&["accounts", "create", "name=acme", "weight:=2"]);
+    assert!(account.out(0).contains("weight                2\n"), "{account:?}");
+    assert!(account.out.contains("api_key is shown this once"), "{account:?}");
+    assert!(desk.said(&["accounts", "list"]).out(0).contains("acme"));
+    let hidden = desk.said(&["sources", "create", "name=a", "verification_config:={\"secret\":\"planted"]);
+    assert!(hidden.err().contains("is no JSON") && !hidden.err.contains("planted"), "{hidden:?}");
+}

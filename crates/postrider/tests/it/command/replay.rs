@@ -1,0 +1,35 @@
+//! `replay`: for the routes of today, tried out, and to a URL from this machine.
+
+use crate::rig::{Desk, Reply, Sink};
+use serde_json::json;
+
+#[test]
+fn an_event_is_replayed_tried_out_and_sent_elsewhere() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let destination = api.destination(&sink.url("/hook"), &json!({}));
+    let (_, path) = api.source();
+    let id = api.send(&path, &[("x-event-type", "a.b"), ("x-shop", "7")], b"{\"n\":1}");
+    sink.wait_for("/hook", 1);
+    api.event_once(&id, "delivered");
+
+    let replayed = desk.said(&["replay", &id, "--json"]).json(0);
+    let new = replayed["replay_event_id"].as_str().unwrap();
+    assert_eq!(api.event_once(new, "delivered")["event"]["replay_of"], id.as_str());
+    let said = desk.said(&["replay", &id]);
+    assert!(said.out(0).contains("is queued; `postrider inspect evt_"), "{said:?}");
+    sink.wait_for("/hook", 3);
+
+    let tried = desk.said(&["replay", &id, "--dry-run"]);
+    assert!(tried.out(0).contains(&destination) && tried.out.contains(&sink.url("/hook")), "{tried:?}");
+    sink.always("/local", Reply::status(201).body(b"thanks"));
+    let to = sink.url("/local");
+    let dry = desk.said(&["replay", &id, "--to", &to, "--dry-run"]);
+    assert!(dry.out(0).starts_with("7 bytes with "), "{dry:?}");
+    let sent = desk.said(&["replay", &id, "--to", &to]);
+    assert!(sent.out(0).starts_with("201 after ") && sent.out.ends_with("thanks\n"), "{sent:?}");
+    let arrived = &sink.arrivals_at("/local")[0];
+    assert_eq!(arrived.body, b"{\"n\":1}");
+    assert_eq!(arrived.headers.get("x-shop"), Some("7"));
+    assert_eq!(sink.arrivals_at("/hook").len(), 3, "a dry run sends nothing");
+}
