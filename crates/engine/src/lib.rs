@@ -44,3 +44,5 @@ pub use ingest::{Accepted, Arrival, IngestError, storable_headers};
 pub use known_key::KnownKey;
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
+
+pub use engine::Seen;

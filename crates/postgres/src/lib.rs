@@ -6,11 +6,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking"))]
 
+mod activity;
 mod assignment;
+mod cluster;
 mod commit;
 mod configuration;
 mod database;
 mod dead_letters;
+mod durability;
 mod error;
 mod history;
 mod keys;
@@ -42,9 +45,9 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
-    Shards, Stats, Store, StoreError, Vault,
+    Batch, Change, ClusterState, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded,
+    Durability, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Mail, News, NodeActivity,
+    Others, OwedAgain, Page, Receipt, Replay, Revival, Shards, Stats, Store, StoreError, TellOf, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,6 +80,8 @@ pub struct PostgresStore {
     database: Shared,
     options: PostgresOptions,
     unclean_stop: bool,
+    /// What was told to the other nodes last.
+    told: Arc<Mutex<activity::Told>>,
     news: Mutex<mpsc::Receiver<News>>,
 }
 
@@ -270,6 +275,23 @@ impl Store for PostgresStore {
 
     async fn begin_change(&self) -> Result<u64, StoreError> {
         self.run(|database| async move { configuration::begin(&database).await }).await
+    }
+
+    async fn tell_activity(&self, activity: NodeActivity) -> Result<(), StoreError> {
+        let told = Arc::clone(&self.told);
+        self.run(|database| async move { activity::tell(&database, &told, &activity).await }).await
+    }
+
+    async fn others(&self, of: TellOf) -> Result<Others, StoreError> {
+        self.run(|database| async move { activity::others(&database, of).await }).await
+    }
+
+    async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
+        self.run(|database| async move { cluster::read(&database).await.map(Some) }).await
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        Some(self.database.durability.get())
     }
 
     async fn close(&self) -> Result<(), StoreError> {

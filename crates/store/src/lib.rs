@@ -1,9 +1,11 @@
 //! What a store promises: the trait in domain verbs, the records it keeps, a store in memory, and the
 //! conformance suite that every implementation passes.
 
+mod activity;
 mod attempt;
 mod batch;
 mod cluster;
+mod cluster_state;
 pub mod codec;
 mod configuration;
 pub mod conformance;
@@ -22,9 +24,11 @@ mod replay;
 mod stats;
 mod vault;
 
+pub use activity::{InFlight, NodeActivity, Others, TellOf};
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use cluster::{Gained, Mail, News, Shard, Shards};
+pub use cluster_state::{ClusterState, Durability, NodeState, NodeSummary, ShardState};
 pub use configuration::{
     Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
     DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
@@ -185,6 +189,26 @@ pub trait Store: Send + Sync + 'static {
     /// be decided on the version that is given, which is in the news by then.
     async fn begin_change(&self) -> Result<u64, StoreError> {
         Ok(0)
+    }
+
+    /// Tells the other nodes what this one is doing, for them to show. Nothing is decided by it.
+    async fn tell_activity(&self, _told: NodeActivity) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// What the other nodes told last.
+    async fn others(&self, _of: TellOf) -> Result<Others, StoreError> {
+        Ok(Others::default())
+    }
+
+    /// Who shares the store, and who owns what of it; `None` when it is one node's own.
+    async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
+        Ok(None)
+    }
+
+    /// What a shared store's server makes of a commit, as far as it was asked; `None` when the store is one node's own.
+    fn durability(&self) -> Option<Durability> {
+        None
     }
 
     /// Notes an orderly stop. Nothing may be in flight, and nothing is called after it.

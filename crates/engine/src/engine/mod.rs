@@ -22,7 +22,7 @@ use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
 use crate::replay::Replays;
 use crate::send::Connector;
-pub use activity::Activity;
+pub use activity::{Activity, Seen};
 use changes::told;
 pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
@@ -180,7 +180,7 @@ impl Engine {
         let _ = self.control.send(control).await;
     }
 
-    /// What is going on right now.
+    /// What is going on right now on this node.
     pub async fn activity(&self) -> Activity {
         let (reply, answer) = oneshot::channel();
         self.tell(Control::Look(reply)).await;

@@ -1,5 +1,6 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
+use super::activity::tell_others;
 use super::changes::disable_gone;
 use super::old_keys::forget_old_keys;
 use super::ownership::follow;
@@ -93,9 +94,17 @@ impl Engine {
         engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
         engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
         engine.resume(left).await?;
-        engine.runtime.spawn(follow(Arc::downgrade(&engine)));
+        engine.keep_company();
         engine.replays.resume_all();
         Ok((engine, workers))
+    }
+
+    /// Hears what other nodes do, and tells them what this one does.
+    fn keep_company(self: &Arc<Self>) {
+        self.runtime.spawn(follow(Arc::downgrade(self)));
+        if self.store.is_shared() {
+            self.runtime.spawn(tell_others(Arc::downgrade(self)));
+        }
     }
 
     /// Tells the scheduler of all accounts and, on a store of its own, of all that an earlier run left there.

@@ -93,6 +93,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "PATCH", &["/v1/event-types/{id}"]),
     (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),
+    (Power::Operate, "GET", &["/v1/cluster"]),
 ];
 
 /// What a call does; `None` when nobody has said.

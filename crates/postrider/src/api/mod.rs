@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod brand_settings;
 mod cloud_event;
+mod cluster;
 mod cursor;
 mod dead_letters;
 pub(crate) mod declared;
@@ -63,6 +64,8 @@ pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
     first: FirstThings,
+    /// Of an embedded store; nodes that share one are asked for there.
+    node: view::cluster::ThisNode,
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
@@ -90,8 +93,10 @@ impl App {
         let handshake_origin = config.handshake_origin.clone().unwrap_or_else(|| host_of(&public_url));
         let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
         let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
+        let node = view::cluster::ThisNode { name: config.node_name.clone(), since: engine.clock().now() };
         Arc::new(App {
             engine,
+            node,
             admin_hash,
             first,
             webhooks,
@@ -175,6 +180,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(dead_letters::replay))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::get, replays::update))
+        .routes(routes!(cluster::get))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(document::openapi))

@@ -7,6 +7,7 @@ use crate::api::destinations::keys::previous_until;
 use crate::api::request::{Circuit, RateLimit, RetryPolicy};
 use postrider_core::breaker;
 use postrider_core::scheduler::{DestinationView, LimitReason};
+use postrider_engine::Seen;
 use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json};
 use postrider_store::{ClientCertificate, DestinationAuth, Handshake};
 use serde::Serialize;
@@ -43,6 +44,11 @@ pub(crate) struct Destination {
     pending_bytes: u64,
     #[schema(value_type = CircuitState)]
     circuit_state: &'static str,
+    /// How long ago its owner told `in_flight`, `pending` and the like, when that is another node. Absent: they are as of
+    /// now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    activity_age_ms: Option<u64>,
     #[schema(format = DateTime)]
     created_at: String,
     concurrency: Concurrency,
@@ -142,7 +148,10 @@ impl ShownCertificate {
 }
 
 impl Destination {
-    pub(crate) fn of(found: &postrider_store::Destination, seen: Option<&DestinationView>) -> Self {
+    pub(crate) fn of(found: &postrider_store::Destination, seen: Option<Seen>) -> Self {
+        let told_ago = seen.and_then(|seen| seen.told_ago);
+        let seen = seen.and_then(|seen| seen.view);
+        let seen = seen.as_ref();
         Destination {
             id: found.id.to_string(),
             account_id: found.account.to_string(),
@@ -160,6 +169,7 @@ impl Destination {
             pending: seen.map_or(0, |seen| seen.pending.rows),
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
             circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
+            activity_age_ms: told_ago.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             created_at: found.created_at.to_string(),
             concurrency: concurrency(found, seen),
             waiting_for: seen.map(|seen| seen.why.as_str()),

@@ -5,6 +5,7 @@
 mod account;
 mod api_key;
 mod attempt;
+pub(crate) mod cluster;
 mod content;
 mod dead_letter;
 mod delivery;

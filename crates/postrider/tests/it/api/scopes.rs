@@ -107,7 +107,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
-    ("operate", &["DELETE /v1/accounts/{id}"]),
+    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster"]),
 ];
 
 /// Which scopes may, and the one that a refusal names.

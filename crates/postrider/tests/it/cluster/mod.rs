@@ -2,6 +2,7 @@
 
 mod database;
 mod nodes;
+mod seen;
 mod takeover;
 
 use crate::rig::{Api, Gateway, Site, wait_until};
