@@ -1,7 +1,7 @@
 //! A browser: keeps the cookie, reads forms out of pages, and sends them as they are filled in.
 
-use crate::rig::Api;
 use crate::rig::Answer;
+use crate::rig::Api;
 use crate::rig::client::{Client, request};
 use std::net::SocketAddr;
 use url::form_urlencoded::Serializer;
