@@ -4,7 +4,7 @@ use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
 use super::event::segment;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed, path};
+use super::inside::{Inside, Listed, page_at, path};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -40,12 +40,8 @@ impl Asked {
         .map(|(name, value)| (name, Some(value.trim()).filter(|value| !value.is_empty())))
     }
 
-    fn from_place(&self, cursor: &str) -> String {
-        let parameters = self.parameters().map(|(name, value)| match name {
-            "cursor" => (name, Some(cursor)),
-            _ => (name, value),
-        });
-        path("/dead-letters", &parameters)
+    fn page_at(&self, cursor: &str) -> String {
+        page_at("/dead-letters", &self.parameters(), cursor)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::guard::Visitor;
-use super::inside::{Inside, path};
+use super::inside::{Inside, page_at, path};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -50,13 +50,8 @@ impl Asked {
         .map(|(name, value)| (name, Some(value.trim()).filter(|value| !value.is_empty())))
     }
 
-    /// The same list from another place on.
-    fn from_place(&self, cursor: &str) -> String {
-        let parameters = self.parameters().map(|(name, value)| match name {
-            "cursor" => (name, Some(cursor)),
-            _ => (name, value),
-        });
-        path("/events", &parameters)
+    fn page_at(&self, cursor: &str) -> String {
+        page_at("/events", &self.parameters(), cursor)
     }
 }
 
