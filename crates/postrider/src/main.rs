@@ -7,6 +7,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod dashboard;
 mod doctor;
 mod serve;
 mod terminal;
