@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Measure this machine: the gateway beside a bare forwarder, in one run.
     #[command(
-        after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
+        after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm\n  postrider bench --database-url postgres://postrider@127.0.0.1/bench --events 200000"
     )]
     Bench(Box<postrider_bench::BenchArgs>),
     /// Say what apply would change at a gateway; exit 0 for nothing, 2 for something, 1 for an error.

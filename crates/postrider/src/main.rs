@@ -1,6 +1,7 @@
 //! `postrider`: a webhook gateway in one binary.
 
 mod api;
+mod bench_lives;
 mod chaos;
 mod cli;
 mod client;
@@ -52,7 +53,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli.serve).map(success) };
     match command {
         Command::Serve(args) => serve::run(&args).map(success),
-        Command::Bench(args) => postrider_bench::run(*args).map(success),
+        Command::Bench(args) => postrider_bench::run(*args, bench_lives::live).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
         Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
         Command::Plan(args) => configuration::run_plan(&args),
