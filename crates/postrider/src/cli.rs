@@ -2,10 +2,11 @@
 
 use crate::chaos::ChaosArgs;
 use crate::command::{
-    AccountArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs, ReplayArgs,
-    RouteArgs, SourceArgs,
+    AccountArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs,
+    ReplayArgs, RouteArgs, SourceArgs,
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
+use crate::migrate_store::MigrateStoreArgs;
 use clap::{Args, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change; 3 the gateway cannot be reached.";
@@ -92,6 +93,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  postrider chaos --listen 127.0.0.1:9000\n  curl -d '{}' 'http://127.0.0.1:9000/billing?status=503&percent=30'\n  curl http://127.0.0.1:9000/report"
     )]
     Chaos(ChaosArgs),
+    /// Move everything from one store to another: a data directory to a PostgreSQL database, or back.
+    #[command(
+        after_help = "Examples:\n  postrider migrate-store --from sqlite:postrider-data --to postgres://postrider@db.example.com/postrider\n  postrider migrate-store --from postgres://postrider@db.example.com/postrider --to sqlite:postrider-data"
+    )]
+    MigrateStore(Box<MigrateStoreArgs>),
     /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
     #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
     Openapi,

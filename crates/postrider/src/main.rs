@@ -8,6 +8,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod migrate_store;
 mod serve;
 mod terminal;
 
@@ -55,6 +56,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args).map(success),
         Command::Bench(args) => postrider_bench::run(*args, bench_lives::live).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
+        Command::MigrateStore(args) => migrate_store::run(&args),
         Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
         Command::Plan(args) => configuration::run_plan(&args),
         Command::Apply(args) => configuration::run_apply(&args),

@@ -22,6 +22,7 @@ mod origin;
 mod query;
 mod replay;
 mod stats;
+pub mod transfer;
 mod vault;
 
 pub use activity::{InFlight, NodeActivity, Others, TellOf};

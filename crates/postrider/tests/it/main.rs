@@ -12,6 +12,7 @@ mod configuration;
 mod egress;
 mod faults;
 mod ingest;
+mod migrate_store;
 mod scheduling;
 mod secrets;
 mod start;
