@@ -2,7 +2,7 @@
 
 use crate::chaos::ChaosArgs;
 use crate::command::{
-    AccountArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs,
+    AccountArgs, ClusterArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs,
     ReplayArgs, RouteArgs, SourceArgs,
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
@@ -93,6 +93,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  postrider chaos --listen 127.0.0.1:9000\n  curl -d '{}' 'http://127.0.0.1:9000/billing?status=503&percent=30'\n  curl http://127.0.0.1:9000/report"
     )]
     Chaos(ChaosArgs),
+    /// Show the nodes that share a store, with their leases and shards; needs the admin key.
+    #[command(
+        after_help = "Examples:\n  postrider cluster\n  postrider cluster --json --url https://node-b.example.com"
+    )]
+    Cluster(Box<ClusterArgs>),
     /// Move everything from one store to another: a data directory to a PostgreSQL database, or back.
     #[command(
         after_help = "Examples:\n  postrider migrate-store --from sqlite:postrider-data --to postgres://postrider@db.example.com/postrider\n  postrider migrate-store --from postgres://postrider@db.example.com/postrider --to sqlite:postrider-data"

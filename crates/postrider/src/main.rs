@@ -57,6 +57,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Bench(args) => postrider_bench::run(*args, bench_lives::live).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
         Command::MigrateStore(args) => migrate_store::run(&args),
+        Command::Cluster(args) => args.run().map(success),
         Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
         Command::Plan(args) => configuration::run_plan(&args),
         Command::Apply(args) => configuration::run_apply(&args),
