@@ -8,6 +8,7 @@ use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Depth, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::Account;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -51,6 +52,20 @@ pub enum Limit {
     AccountRows,
     /// Body bytes that its account may be owed.
     AccountBytes,
+}
+
+impl Limit {
+    /// The setting that an operator would raise.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Limit::Rows => "backlog_max_rows",
+            Limit::Bytes => "backlog_max_bytes",
+            Limit::Age => "backlog_max_age",
+            Limit::Commit => "commit_max_ms",
+            Limit::AccountRows => "max_pending",
+            Limit::AccountBytes => "max_pending_bytes",
+        }
+    }
 }
 
 /// Past this share of a limit of all, accounts above their own share are refused first.
@@ -111,6 +126,19 @@ impl Admission {
         } else {
             Ok(())
         }
+    }
+
+    /// Who is over which limit of the backlog; `None` stands for all accounts together.
+    pub(crate) fn refusing(&self) -> HashMap<Option<AccountId>, Limit> {
+        let BacklogLimits { rows, bytes, age, .. } = self.limits;
+        let reached = [
+            (self.rows.load(Relaxed) >= rows, Limit::Rows),
+            (self.bytes.load(Relaxed) >= bytes, Limit::Bytes),
+            (Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age, Limit::Age),
+        ];
+        let of_all = reached.into_iter().find(|(reached, _)| *reached).map(|(_, limit)| (None, limit));
+        let over = self.over.read().unwrap_or_else(PoisonError::into_inner);
+        over.iter().map(|(account, limit)| (Some(*account), *limit)).chain(of_all).collect()
     }
 
     pub(crate) fn commit_begins(&self, now: Timestamp) {

@@ -7,7 +7,7 @@ use crate::routing::{Match, Order, Plan};
 use crate::send::{Rewrite, Target};
 use crate::verify::Verifier;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
@@ -202,6 +202,11 @@ impl Catalog {
     /// The key with this hash, while it counts.
     pub fn api_key(&self, hash: &[u8; 32], now: Timestamp) -> Option<&Arc<KnownKey>> {
         self.keys_by_hash.get(hash).filter(|known| known.key.counts_at(now))
+    }
+
+    /// Whether a key still counts.
+    pub fn key_counts(&self, id: ApiKeyId, now: Timestamp) -> bool {
+        self.keys_by_hash.values().any(|known| known.key.id == id && known.key.counts_at(now))
     }
 
     /// All keys of an account, those that no longer count included, oldest first.

@@ -8,6 +8,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod doctor;
 mod migrate_store;
 mod serve;
 mod terminal;
@@ -67,6 +68,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => args.run().map(success),
         Command::Dlq(args) => args.run().map(success),
         Command::Queue(args) => args.run().map(success),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Destinations(args) => args.run().map(success),
         Command::Sources(args) => args.run().map(success),
         Command::Routes(args) => args.run().map(success),

@@ -32,8 +32,8 @@ pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use cluster_state::{ClusterState, Durability, NodeState, NodeSummary, ShardState};
 pub use configuration::{
     Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
-    DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
-    SignatureVersions, Signing, Source, Verification,
+    DestinationAuth, DestinationStatus, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route,
+    Scope, SignatureVersions, Signing, Source, Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,

@@ -103,6 +103,7 @@ impl Dispatcher {
     /// Gives the slot back of an attempt that is not recorded.
     pub(super) fn drop_fenced(&mut self, delivery: DeliveryId) {
         self.owned.fenced.remove(&delivery);
+        self.seen.remove(&delivery);
         self.owned.fenced_count += 1;
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
         self.step(Input::Finished { delivery, after: After::Gone, verdict });

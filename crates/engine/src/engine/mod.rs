@@ -13,6 +13,7 @@ mod reading;
 mod standing;
 mod start;
 mod trials;
+mod watching;
 
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
@@ -20,15 +21,17 @@ use crate::clock::Clock;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
+use crate::live::Live;
 use crate::replay::Replays;
 use crate::send::Connector;
+use crate::traces::Spans;
 pub use activity::{Activity, Seen};
 use changes::told;
 pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, IdGenerator};
+use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -42,6 +45,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
+pub use watching::Resumed;
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -58,6 +62,10 @@ pub struct EngineOptions {
     pub backlog: BacklogLimits,
     /// Where dead letters are noted too.
     pub dead_letter_file: Option<DeadLetterFile>,
+    /// Where the operator is told of what befalls all other destinations.
+    pub operational_destination: Option<DestinationId>,
+    /// Where events and attempts are told as spans.
+    pub spans: Option<Spans>,
 }
 
 impl EngineOptions {
@@ -65,7 +73,16 @@ impl EngineOptions {
     pub fn new(slots: u32, workers: usize) -> Self {
         let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
         let backlog = BacklogLimits::default();
-        EngineOptions { slots, workers, floors, promotion_age, backlog, dead_letter_file: None }
+        EngineOptions {
+            slots,
+            workers,
+            floors,
+            promotion_age,
+            backlog,
+            dead_letter_file: None,
+            operational_destination: None,
+            spans: None,
+        }
     }
 }
 
@@ -127,6 +144,8 @@ pub struct Engine {
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
     trials: Trials,
+    live: Arc<Live>,
+    spans: Option<Spans>,
     last_queue: queue::LastQueue,
 }
 
@@ -191,6 +210,7 @@ impl Engine {
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
         self.replays.stop();
+        self.live.close();
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {

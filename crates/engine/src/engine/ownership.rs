@@ -106,6 +106,8 @@ impl Engine {
     /// A change that another node has made: in memory and in the scheduler.
     async fn take_over(&self, change: Change) {
         let told = told(&change);
+        // Who has made the change has told the account and the operator.
+        let _ = self.tell_watchers(&change);
         let change = Prepared::from(change);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
         if let Some(told) = told {

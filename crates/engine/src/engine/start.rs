@@ -12,10 +12,12 @@ use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
+use crate::live::Live;
 use crate::maintenance;
+use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, SendWorker};
-use postrider_core::id::IdGenerator;
+use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
+use postrider_core::id::{DestinationId, IdGenerator};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
@@ -37,6 +39,7 @@ impl Engine {
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let live = Live::new(configuration.id_floor);
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
@@ -45,9 +48,7 @@ impl Engine {
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let admission = Arc::new(Admission::new(options.backlog));
-        let (handles, workers) = (0..options.workers.max(1))
-            .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
-            .unzip();
+        let (handles, workers) = workers(&options, &connector, clock, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
@@ -55,9 +56,11 @@ impl Engine {
             ids: ids.clone(),
             admission: Arc::clone(&admission),
             fault: fault.clone(),
+            live: Arc::clone(&live),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
+        dispatcher.operational = Operational::new(options.operational_destination);
         let disk_full = Arc::new(AtomicBool::new(false));
         let runtime = spawn_dispatcher(
             dispatcher,
@@ -88,15 +91,27 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            live,
+            spans: options.spans,
             last_queue: Default::default(),
         };
         let engine = Arc::new(engine);
-        engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
-        engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
-        engine.resume(left).await?;
-        engine.keep_company();
-        engine.replays.resume_all();
+        engine.begin(left, gone_inbox).await?;
         Ok((engine, workers))
+    }
+
+    /// Takes up what an earlier run left, and what goes on beside all calls.
+    async fn begin(
+        self: &Arc<Self>,
+        left: Option<Gained>,
+        gone: mpsc::Receiver<DestinationId>,
+    ) -> Result<(), StoreError> {
+        self.runtime.spawn(disable_gone(Arc::downgrade(self), gone));
+        self.runtime.spawn(forget_old_keys(Arc::downgrade(self)));
+        self.resume(left).await?;
+        self.keep_company();
+        self.replays.resume_all();
+        Ok(())
     }
 
     /// Hears what other nodes do, and tells them what this one does.
@@ -128,6 +143,20 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
     let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
     let circuits = configuration.circuits.clone();
     Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
+}
+
+/// The threads' parts of sending, and the dispatcher's handles on them.
+fn workers(
+    options: &EngineOptions,
+    connector: &Arc<Connector>,
+    clock: Clock,
+    reports: &mpsc::Sender<AttemptReport>,
+) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
+    let worker = |number| {
+        let (connector, spans) = (Arc::clone(connector), options.spans.clone());
+        SendWorker::new(number, connector, clock, options.slots as usize, reports.clone(), spans)
+    };
+    (0..options.workers.max(1)).map(worker).unzip()
 }
 
 /// The ways in to the dispatcher.

@@ -68,6 +68,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
         &["/v1/events", "/v1/events/{id}", "/v1/outbound-events", "/v1/outbound-events/{id}"],
     ),
     (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats", "/v1/platform-stats"]),
+    (Power::Look, "GET", &["/v1/stream"]),
     (Power::Look, "GET", &["/v1/queue"]),
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
     // It changes nothing.

@@ -39,6 +39,7 @@ mod routes;
 mod send_window;
 mod sources;
 mod stats;
+mod stream;
 mod verification;
 mod view;
 mod webhooks;
@@ -163,6 +164,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(outbound::batch::create))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
+        .routes(routes!(stream::stream))
         .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))

@@ -4,7 +4,7 @@ mod args;
 mod connection;
 mod profile;
 
-pub(crate) use self::args::GatewayArgs;
+pub(crate) use self::args::{Access, GatewayArgs};
 pub(crate) use self::connection::{Connection, Message};
 
 use anyhow::{Context as _, anyhow};
@@ -52,6 +52,11 @@ impl Answer {
     /// What a success holds, or the sentence of the refusal.
     pub(crate) fn data(mut self) -> anyhow::Result<Value> {
         if self.status.is_success() { Ok(self.body["data"].take()) } else { Err(anyhow!(self.refusal())) }
+    }
+
+    /// The code of a refusal.
+    pub(crate) fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
     }
 
     pub(crate) fn refusal(&self) -> String {

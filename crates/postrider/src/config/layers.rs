@@ -31,11 +31,14 @@ const KEYS: &[&str] = &[
     "disk_reserve",
     "dead_letter_file",
     "dead_letter_file_max_mb",
+    "operational_destination",
     "admin_key",
     "secret_key",
     "webhooks_secret",
     "log",
     "log_format",
+    "otlp_endpoint",
+    "otlp_protocol",
     "destinations",
 ];
 
@@ -148,8 +151,11 @@ impl Layers {
             ("disk_reserve", "--disk-reserve", &args.disk_reserve),
             ("dead_letter_file", "--dead-letter-file", &args.dead_letter_file),
             ("dead_letter_file_max_mb", "--dead-letter-file-max-mb", &args.dead_letter_file_max_mb),
+            ("operational_destination", "--operational-destination", &args.operational_destination),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
+            ("otlp_endpoint", "--otlp-endpoint", &args.otlp_endpoint),
+            ("otlp_protocol", "--otlp-protocol", &args.otlp_protocol),
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {

@@ -13,6 +13,7 @@ use http::HeaderValue;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
+use postrider_core::id::DestinationId;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
@@ -58,6 +59,8 @@ pub(crate) struct Config {
     /// Dead letters are appended to it as they happen.
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
+    /// Where the operator is told of what befalls destinations.
+    pub(crate) operational_destination: Option<DestinationId>,
     pub(crate) admin_key: Option<SecretText>,
     /// Opens `/webhooks` and signs what comes in there.
     pub(crate) webhooks_secret: Option<SecretText>,
@@ -65,6 +68,8 @@ pub(crate) struct Config {
     pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    /// Where traces go, if anywhere.
+    pub(crate) traces: Option<TracesTo>,
     /// Destinations that get every event posted to `/ingress`.
     pub(crate) destinations: Vec<ListedDestination>,
 }
@@ -87,6 +92,20 @@ impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
+}
+
+/// A collector of traces.
+#[derive(Clone, Debug)]
+pub(crate) struct TracesTo {
+    pub(crate) url: String,
+    pub(crate) protocol: OtlpProtocol,
+}
+
+/// How a collector is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtlpProtocol {
+    Http,
+    Grpc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,11 +166,13 @@ impl Config {
                 .one("dead_letter_file_max_mb", |v| number(v, 1, 1_000_000))
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
+            operational_destination: layers.one("operational_destination", values::destination),
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
+            traces: traces(&mut layers),
             destinations: listed::read(&mut layers),
         };
         if config.https_only {
@@ -171,6 +192,11 @@ fn refuse_plain(listed: &[ListedDestination], layers: &mut Layers) {
     for plain in listed.iter().filter(|found| DestinationUrl::parse(&found.url).is_ok_and(|url| !url.tls)) {
         layers.mistake(format!("url of the destination {:?}: {}", plain.name, Refusal::Plain));
     }
+}
+
+fn traces(layers: &mut Layers) -> Option<TracesTo> {
+    let protocol = layers.one("otlp_protocol", values::otlp_protocol).unwrap_or(OtlpProtocol::Http);
+    layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol })
 }
 
 fn backlog(layers: &mut Layers) -> BacklogLimits {

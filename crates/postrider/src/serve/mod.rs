@@ -9,6 +9,7 @@ mod guarded_stream;
 mod key_file;
 mod last_use;
 mod log;
+mod otlp;
 pub(crate) mod room;
 pub(crate) mod secret_key;
 mod storage;
@@ -52,6 +53,7 @@ fn engine_options(config: &Config) -> EngineOptions {
         floors: config.floors.unwrap_or(defaults.floors),
         promotion_age: config.promotion_age,
         backlog: config.backlog,
+        operational_destination: config.operational_destination,
         ..defaults
     }
 }
@@ -68,7 +70,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let Storage { store, key, place } = storage::open(&config).await?;
     let connector = Arc::new(Connector::new(address_guard(&config, address), tls_config()));
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
-    let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
+    let traces = config.traces.as_ref().map(|to| otlp::start(to, &config.node_name)).transpose()?;
+    let (spans, exporter) = traces.unzip();
+    let options = EngineOptions { dead_letter_file, spans, ..engine_options(&config) };
     let (engine, senders) = Engine::start(store, connector, options).await?;
     let first = bootstrap::first_things(&engine, &config).await?;
 
@@ -94,7 +98,12 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
     tokio::select! {
-        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => done,
+        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => {
+            if let Some(exporter) = exporter {
+                exporter.finish();
+            }
+            done
+        }
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }

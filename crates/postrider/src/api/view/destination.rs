@@ -164,7 +164,7 @@ impl Destination {
             adaptive: found.adaptive,
             circuit: circuit_to_json(found.circuit),
             active: found.active,
-            status: status(found),
+            status: found.status().as_str(),
             in_flight: seen.map_or(0, |seen| seen.in_flight),
             pending: seen.map_or(0, |seen| seen.pending.rows),
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
@@ -196,14 +196,6 @@ fn concurrency(found: &postrider_store::Destination, seen: Option<&DestinationVi
     let limit = seen.map_or(found.max_concurrency.get(), |seen| seen.limit);
     let reason = seen.map_or(LimitReason::Configured, |seen| seen.limit_reason);
     Concurrency::of(limit, reason)
-}
-
-fn status(found: &postrider_store::Destination) -> &'static str {
-    match (found.active, found.paused || found.handshake.is_missing()) {
-        (false, _) => "disabled",
-        (true, true) => "paused",
-        (true, false) => "active",
-    }
 }
 
 fn disabled_reason(found: &postrider_store::Destination) -> Option<String> {

@@ -29,7 +29,7 @@ pub(crate) mod word;
 
 pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
-pub(crate) use attempt::Attempt;
+pub(crate) use attempt::{Attempt, milliseconds};
 pub(crate) use content::header_map;
 pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use delivery::{DeliveryDetail, DeliveryItem, DeliveryPage};

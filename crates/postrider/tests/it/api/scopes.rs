@@ -47,6 +47,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/outbound-events/{id}",
             "GET /v1/deliveries",
             "GET /v1/deliveries/{id}",
+            "GET /v1/stream",
             "GET /v1/queue",
             "GET /v1/stats",
             "GET /v1/platform-stats",
@@ -145,6 +146,8 @@ fn nobodys(path: &str) -> String {
         ("/v1/replays/", "rpl_"),
     ];
     let prefix = known.iter().find(|(before, _)| path.starts_with(before)).map_or("", |(_, prefix)| prefix);
+    // A stream that is begun does not end.
+    let path = path.replace("/v1/stream", "/v1/stream?kind=none");
     path.replace("{id}", &format!("{prefix}0000000000000")).replace("{token}", "none")
 }
 
