@@ -20,7 +20,7 @@ use std::path::Path;
 /// Runs what the command line asks for, and reports.
 pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()> {
     if let Some(url) = &args.database.database_url {
-        return on_database(args, url, lives).await;
+        return Box::pin(on_database(args, url, lives)).await;
     }
     let asked_for = name::asked_for(&args.scenarios, args.rounds, args.pending)?;
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);

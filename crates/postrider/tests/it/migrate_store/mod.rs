@@ -34,12 +34,20 @@ fn everything(api: &Api) -> BTreeMap<String, Value> {
     all
 }
 
-/// Without what changes by itself while one looks.
+/// Without what changes by itself while one looks, and with the address of the gateway.
 fn stable(mut listed: Value) -> Value {
+    const FLEETING: [&str; 8] = [
+        "waiting_until",
+        "waiting_for",
+        "last_used_at",
+        "activity_age_ms",
+        "in_flight",
+        "circuit_state",
+        "concurrency",
+        "ingest_url",
+    ];
     for one in listed.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-        for field in ["waiting_until", "waiting_for", "last_used_at", "activity_age_ms"] {
-            one.remove(field);
-        }
+        FLEETING.iter().for_each(|field| drop(one.remove(*field)));
     }
     listed
 }
