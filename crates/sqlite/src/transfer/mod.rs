@@ -56,12 +56,12 @@ impl SqliteTransfer {
         Ok(sum)
     }
 
-    fn read_chunk(&mut self, table: Table, after: Option<Place>) -> rusqlite::Result<Chunk> {
-        let begun = after.as_ref().map_or(0, |place| place.segment);
+    fn read_chunk(&mut self, table: Table, after: Option<&Place>) -> rusqlite::Result<Chunk> {
+        let begun = after.map_or(0, |place| place.segment);
         let numbers: Vec<i64> =
             self.segments.iter().map(|listed| listed.number).filter(|number| *number >= begun).collect();
         for number in numbers {
-            let behind = after.as_ref().filter(|place| place.segment == number);
+            let behind = after.filter(|place| place.segment == number);
             let chunk = read_segment(self.segment(number)?, table, number, behind)?;
             if !chunk.rows.is_empty() {
                 return Ok(chunk);
@@ -125,7 +125,7 @@ impl Transfer for SqliteTransfer {
 
     async fn read(&mut self, table: Table, after: Option<&Position>) -> Result<Chunk, StoreError> {
         let after = after.map(|position| Place::parse(table, position)).transpose()?;
-        told(self.read_chunk(table, after))
+        told(self.read_chunk(table, after.as_ref()))
     }
 
     async fn begin(&mut self, from: &str) -> Result<Begun, StoreError> {

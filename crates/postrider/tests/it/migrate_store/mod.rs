@@ -84,6 +84,13 @@ fn fill(api: &Api, sink: &Sink) -> String {
     path
 }
 
+/// From then on nothing changes by itself.
+fn pause_all(api: &Api) {
+    for one in api.get("/v1/destinations").data(200).as_array().into_iter().flatten() {
+        api.post(&format!("/v1/destinations/{}/pause", text(&one["id"])), &json!({})).data(200);
+    }
+}
+
 #[test]
 fn everything_moves_to_a_database_and_back() {
     let (sink, first) = (Sink::start(), Site::new());
@@ -122,6 +129,7 @@ fn a_move_that_was_cut_off_goes_on_and_nothing_starts_on_half_of_it() {
     let (sink, first) = (Sink::start(), Site::new());
     let gateway = first.start();
     fill(&gateway.api(), &sink);
+    pause_all(&gateway.api());
     let lines = |number| format!("{{\"event_type\":\"a.b\",\"payload\":{{\"n\":{number}}}}}");
     let batch: Vec<String> = (0..1000).map(lines).collect();
     for _ in 0..3 {
