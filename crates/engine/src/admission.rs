@@ -112,20 +112,30 @@ impl Admission {
         if let Some(limit) = self.over.read().unwrap_or_else(PoisonError::into_inner).get(&account) {
             return Err(Refusal::Account(*limit));
         }
+        self.admit_anyone(now).map_err(Refusal::All)
+    }
+
+    /// Whether there is room for an event of any account.
+    pub(crate) fn admit_anyone(&self, now: Timestamp) -> Result<(), Limit> {
         let commit_since = self.commit_since_ms.load(Relaxed);
         let committing_ms = if commit_since == 0 { 0 } else { now.unix_ms().saturating_sub(commit_since) };
         let BacklogLimits { rows, bytes, age, commit } = self.limits;
         if self.rows.load(Relaxed) >= rows {
-            Err(Refusal::All(Limit::Rows))
+            Err(Limit::Rows)
         } else if self.bytes.load(Relaxed) >= bytes {
-            Err(Refusal::All(Limit::Bytes))
+            Err(Limit::Bytes)
         } else if Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age {
-            Err(Refusal::All(Limit::Age))
+            Err(Limit::Age)
         } else if Duration::from_millis(committing_ms) >= commit {
-            Err(Refusal::All(Limit::Commit))
+            Err(Limit::Commit)
         } else {
             Ok(())
         }
+    }
+
+    /// Deliveries owed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.rows.load(Relaxed)
     }
 
     /// Who is over which limit of the backlog; `None` stands for all accounts together.

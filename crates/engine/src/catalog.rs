@@ -271,6 +271,11 @@ impl Catalog {
         self.destinations.get(&id).map(|known| &known.destination)
     }
 
+    /// How many destinations there are.
+    pub fn destination_count(&self) -> usize {
+        self.destinations.len()
+    }
+
     pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {
         self.destinations.values().map(|known| &known.destination)
     }

@@ -235,6 +235,16 @@ CREATE TABLE stats (
     PRIMARY KEY (account_id, event_day, day, node)
 ) WITH (fillfactor = 50);
 
+-- What happened when, in rings by node: the place is the number of the point within its ring, so a ring never grows.
+CREATE TABLE series (
+    ring   integer NOT NULL,
+    node   integer NOT NULL,
+    place  integer NOT NULL,
+    point  bigint  NOT NULL,
+    moment bytea   NOT NULL,
+    PRIMARY KEY (ring, node, place)
+) WITH (fillfactor = 50);
+
 -- What falls into no day that was made ahead is not refused.
 CREATE TABLE events_other PARTITION OF events DEFAULT;
 CREATE TABLE attempts_other PARTITION OF attempts DEFAULT;

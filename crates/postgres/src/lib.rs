@@ -26,6 +26,7 @@ mod open;
 mod partitions;
 mod queue;
 mod replays;
+mod series;
 mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -48,8 +49,9 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, ClusterState, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded,
-    Durability, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Mail, News, NodeActivity,
-    Others, OwedAgain, Page, Receipt, Replay, Revival, Shards, Stats, Store, StoreError, TellOf, Vault,
+    Durability, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News,
+    NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats,
+    Store, StoreError, TellOf, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -238,6 +240,28 @@ impl Store for PostgresStore {
         let ask = |database: Shared| async move {
             database.client().await?.execute("SELECT 1", &[]).await?;
             Ok(())
+        };
+        self.run(ask).await
+    }
+
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        self.run(|database| async move { series::keep(&database, &points).await }).await
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        self.run(|database| async move { series::read(&database, ring, since).await }).await
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        self.run(|database| async move { series::read_own(&database, ring, point).await }).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        let ask = |database: Shared| async move {
+            let size = "SELECT pg_database_size(current_database())";
+            let row = database.client().await?.query_one(size, &[]).await?;
+            let used_bytes = values::uint(values::column(&row, 0)?);
+            Ok(Space { used_bytes, free_bytes: None, reserve_bytes: None })
         };
         self.run(ask).await
     }

@@ -120,6 +120,9 @@ pub(crate) struct ServeArgs {
     /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
+    /// An address of its own for /metrics [default: none, it is on LISTEN alone]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics_listen: Option<String>,
     /// Where events, configuration and keys are kept [default: ./postrider-data]
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<String>,

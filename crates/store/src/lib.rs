@@ -21,6 +21,8 @@ mod memory;
 mod origin;
 mod query;
 mod replay;
+mod series;
+mod space;
 mod stats;
 pub mod transfer;
 mod vault;
@@ -50,6 +52,8 @@ pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
+pub use space::Space;
 pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
@@ -130,6 +134,16 @@ pub trait Store: Send + Sync + 'static {
     /// What an account came to, or all of them together. No event is looked at for it.
     async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError>;
 
+    /// Notes points of the rings, each in the place of the one that is a ring older. They outlive the process; a power cut
+    /// may lose the last moments.
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError>;
+
+    /// The points of a ring from this one on, oldest first, of all nodes together.
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError>;
+
+    /// A point as this node has noted it, to go on with after a restart.
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError>;
+
     /// Dead letters of an account, without those that were discarded.
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError>;
 
@@ -165,6 +179,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether events can be accepted now; the reason when not.
     async fn writable(&self) -> Result<(), StoreError>;
+
+    /// How much room it takes and has.
+    async fn space(&self) -> Result<Space, StoreError>;
 
     /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
     fn is_shared(&self) -> bool {

@@ -13,7 +13,7 @@ use postrider_store::{
     Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
 };
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After a commit that failed, nothing is tried for this long.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -26,6 +26,8 @@ pub(super) struct Commits {
     given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
+    /// When it began.
+    began: Option<Instant>,
     /// The last commit failed: events are refused with this until the pause is over.
     paused: Option<IngestError>,
 }
@@ -96,6 +98,7 @@ impl Dispatcher {
             own: self.owned.shards,
         });
         self.commits.replies = Some(replies);
+        self.commits.began = Some(Instant::now());
         self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
@@ -129,8 +132,10 @@ impl Dispatcher {
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
         self.admission.commit_ended();
+        let took = self.commits.began.take().map(|began| began.elapsed()).unwrap_or_default();
         match result {
             Ok(receipt) => {
+                self.meters.committed(batch.events.len() + batch.finished.len() + batch.given_up.len(), took);
                 if let Some(last) = batch.events.last() {
                     self.live.note_accepted(last.id);
                 }
@@ -152,8 +157,14 @@ impl Dispatcher {
 
     fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply, own: Shards) {
         let (id, duplicate) = match acceptance {
-            Acceptance::Accepted => (event.id, false),
-            Acceptance::Duplicate(known) => (known, true),
+            Acceptance::Accepted => {
+                self.meters.accepted.add(1);
+                (event.id, false)
+            }
+            Acceptance::Duplicate(known) => {
+                self.meters.repeated.add(1);
+                (known, true)
+            }
             Acceptance::Conflict(known) => return self.answer(reply, Err(IngestError::Conflict(known))),
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
@@ -237,6 +248,7 @@ impl Dispatcher {
         others.into_iter().for_each(|(_, reply)| reply.send(Err(refusal.clone())));
         let waiting = std::mem::take(&mut self.commits.drafts);
         self.commits.draft_bytes = 0;
+        self.meters.commits_failed.add(1);
         self.commits.paused = Some(refusal);
         let own = own.into_iter().map(|(event, reply)| draft_again(event, reply));
         own.chain(waiting).for_each(|draft| self.commits.take_draft(draft));

@@ -27,6 +27,7 @@ impl Dispatcher {
 
     pub(super) fn gave_up(&mut self, given_up: &GivenUp) {
         let ticket = &given_up.ticket;
+        self.meters.died(given_up.reason, 1);
         self.note_dead_letter(given_up.account, ticket, ticket.attempts, given_up.last_error.clone());
         self.tell_seen(ticket.delivery);
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);

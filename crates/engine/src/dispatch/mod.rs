@@ -19,6 +19,7 @@ use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
 use crate::live::{Happening, Live};
+use crate::meters::Meters;
 use crate::operational::{Notice, Operational};
 use crate::send::{AttemptReport, WorkerHandle};
 use announce::OverLimit;
@@ -116,6 +117,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) meters: Arc<Meters>,
     pub(crate) fault: FaultSender,
     pub(crate) live: Arc<Live>,
 }
@@ -141,6 +143,7 @@ pub(crate) struct Dispatcher {
     keeping: usize,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
+    meters: Arc<Meters>,
     /// Destinations whose receiver answered 410, to be disabled.
     gone: mpsc::Sender<DestinationId>,
     pub(crate) dead_letter_file: Option<DeadLetterFile>,
@@ -160,7 +163,7 @@ impl Dispatcher {
         workers: Vec<WorkerHandle>,
         gone: mpsc::Sender<DestinationId>,
     ) -> Self {
-        let Shared { store, catalog, clock, ids, admission, fault, live } = shared;
+        let Shared { store, catalog, clock, ids, admission, meters, fault, live } = shared;
         Dispatcher {
             store,
             catalog,
@@ -178,6 +181,7 @@ impl Dispatcher {
             drained: None,
             keeping: 0,
             admission,
+            meters,
             gone,
             dead_letter_file: None,
             fault,
@@ -322,7 +326,7 @@ impl Dispatcher {
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
-            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler))),
+            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

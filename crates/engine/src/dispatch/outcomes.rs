@@ -22,6 +22,7 @@ impl Dispatcher {
         }
         let content = Arc::clone(&report.content);
         let finished = self.record(report);
+        self.meters.ended(&finished, content.due());
         self.see_attempt(&finished, &content);
         self.announce_outcome(&finished);
         self.commits.take_finished(finished);

@@ -41,6 +41,7 @@ impl Dispatcher {
             return;
         }
         for (destination, record) in &circuits {
+            self.meters.circuit_moved(record.circuit);
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
             self.tell_circuit(*destination, *record);
             self.announce_circuit(*destination, *record);
@@ -80,6 +81,7 @@ impl Dispatcher {
             let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
             return self.step(Input::Finished { delivery: ticket.delivery, after: After::Gone, verdict });
         };
+        self.meters.begins(&ticket, content.due(), self.now);
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
         handle.give(Job { worker, ticket, target, content, rewrite });

@@ -121,6 +121,7 @@ impl Engine {
             self.clock,
             destination,
             self.fault.clone(),
+            Arc::clone(&self.meters),
         ));
     }
 }

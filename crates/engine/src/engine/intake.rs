@@ -78,7 +78,8 @@ impl Engine {
             }));
         }
         if !drafts.is_empty() {
-            self.batches.try_send(drafts).map_err(|refused| not_taken(&refused))?;
+            let taken = self.batches.try_send(drafts).map_err(|refused| not_taken(&refused));
+            taken.inspect_err(|error| self.meters.shed.note(account, error))?;
         }
         let mut answers = Vec::with_capacity(replies.len());
         for reply in replies {
@@ -158,7 +159,16 @@ impl Engine {
     }
 
     async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
-        self.admit(draft.content.account)?;
+        let account = draft.content.account;
+        self.try_submit(draft, answer).await.inspect_err(|error| self.meters.shed.note(account, error))
+    }
+
+    async fn try_submit(
+        &self,
+        draft: Draft,
+        answer: oneshot::Receiver<Answer>,
+    ) -> Result<Accepted, IngestError> {
+        self.has_room(draft.content.account)?;
         let content = Arc::clone(&draft.content);
         self.drafts.try_send(draft).map_err(|refused| not_taken(&refused))?;
         self.traced(&content, answer.await.unwrap_or(Err(IngestError::Unavailable)))

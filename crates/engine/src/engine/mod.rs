@@ -9,6 +9,7 @@ mod intake;
 mod old_keys;
 mod ownership;
 mod queue;
+mod readiness;
 mod reading;
 mod standing;
 mod start;
@@ -22,8 +23,10 @@ use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
 use crate::live::Live;
+use crate::meters::Meters;
 use crate::replay::Replays;
 use crate::send::Connector;
+use crate::store_health::StoreHealth;
 use crate::traces::Spans;
 pub use activity::{Activity, Seen};
 use changes::told;
@@ -38,10 +41,11 @@ use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
 pub(crate) use queue::QueueStep;
 pub use queue::{Queue, QueueTotals, Waiting};
+pub use readiness::NotReady;
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
@@ -130,7 +134,10 @@ pub struct Engine {
     /// Those of a batch come together and go into one commit.
     batches: mpsc::Sender<Vec<Draft>>,
     control: mpsc::Sender<Control>,
-    disk_full: Arc<AtomicBool>,
+    store_health: Arc<StoreHealth>,
+    meters: Arc<Meters>,
+    /// Until when the other nodes take this one for alive.
+    lease_until: watch::Sender<Option<Instant>>,
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
     held_until: AtomicU64,
@@ -181,7 +188,7 @@ impl Engine {
             Err(IngestError::Stopping)
         } else if self.fault.is_told() {
             Err(IngestError::Unavailable)
-        } else if self.disk_full.load(Ordering::Relaxed) {
+        } else if self.store_health.is_full() {
             Err(IngestError::DiskFull)
         } else {
             Ok(())
@@ -190,8 +197,22 @@ impl Engine {
 
     /// Whether an event of this account may come in now; why not, when not.
     pub fn admit(&self, account: AccountId) -> Result<(), IngestError> {
+        self.has_room(account).inspect_err(|error| self.meters.shed.note(account, error))
+    }
+
+    fn has_room(&self, account: AccountId) -> Result<(), IngestError> {
         self.ready()?;
         Ok(self.admission.admit(account, self.clock.now())?)
+    }
+
+    /// What the engine counts of itself.
+    pub fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// How the store is.
+    pub fn store_health(&self) -> &StoreHealth {
+        &self.store_health
     }
 
     /// A dispatcher that is gone needs to be told nothing.

@@ -33,7 +33,10 @@ pub(super) async fn follow(engine: Weak<Engine>) {
 impl Engine {
     async fn hear(self: &Arc<Self>, news: News) -> Result<(), StoreError> {
         match news {
-            News::Lease(until) => self.tell(Control::Lease(until)).await,
+            News::Lease(until) => {
+                self.lease_until.send_replace(Some(until));
+                self.tell(Control::Lease(until)).await;
+            }
             News::Gained(gained) => {
                 // Attempts of the time before it was lost must not be mixed up with new ones.
                 self.idle(gained.shards).await;

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use postrider_core::id::AccountId;
-use postrider_store::{Stats, StoreError, TellOf};
+use postrider_store::{Ring, SeriesPoint, Stats, StoreError, TellOf};
 
 /// Where an account stands.
 #[derive(Clone, Debug)]
@@ -19,6 +19,12 @@ impl Engine {
     /// What an account came to, or all of them together.
     pub async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
         self.store.stats(account).await
+    }
+
+    /// What happened when: all points of a ring that are not older than it is long.
+    pub async fn series(&self, ring: Ring) -> Result<Vec<SeriesPoint>, StoreError> {
+        let since = (ring.point_at(self.clock.now()) + 1).saturating_sub(ring.points());
+        self.store.series(ring, since).await
     }
 
     /// Where an account stands.

@@ -14,9 +14,12 @@ use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
 use crate::live::Live;
 use crate::maintenance;
+use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
+use crate::series::keep_series;
+use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
@@ -47,6 +50,7 @@ impl Engine {
         let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
+        let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
         let (handles, workers) = workers(&options, &connector, clock, &reports);
         let shared = Shared {
@@ -55,21 +59,15 @@ impl Engine {
             clock,
             ids: ids.clone(),
             admission: Arc::clone(&admission),
+            meters: Arc::clone(&meters),
             fault: fault.clone(),
             live: Arc::clone(&live),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
         dispatcher.operational = Operational::new(options.operational_destination);
-        let disk_full = Arc::new(AtomicBool::new(false));
-        let runtime = spawn_dispatcher(
-            dispatcher,
-            inboxes,
-            Arc::clone(&store),
-            Arc::clone(&disk_full),
-            clock,
-            fault.clone(),
-        );
+        let store_health = Arc::new(StoreHealth::default());
+        let runtime = spawn_dispatcher(dispatcher, inboxes, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -80,7 +78,9 @@ impl Engine {
             drafts,
             batches,
             control,
-            disk_full,
+            store_health,
+            meters,
+            lease_until: watch::Sender::new(None),
             stopping: AtomicBool::new(false),
             held_until: AtomicU64::new(0),
             heard_version: watch::Sender::new(0),
@@ -108,6 +108,9 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.runtime.spawn(disable_gone(Arc::downgrade(self), gone));
         self.runtime.spawn(forget_old_keys(Arc::downgrade(self)));
+        let (store, meters, admission) = (&self.store, &self.meters, &self.admission);
+        let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), self.clock);
+        self.runtime.spawn(noting);
         self.resume(left).await?;
         self.keep_company();
         self.replays.resume_all();
@@ -189,19 +192,20 @@ fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
 fn spawn_dispatcher(
     dispatcher: Dispatcher,
     inboxes: Inboxes,
-    store: Arc<dyn Store>,
-    disk_full: Arc<AtomicBool>,
+    store: &Arc<dyn Store>,
+    store_health: &Arc<StoreHealth>,
     clock: Clock,
-    fault: FaultSender,
+    fault: &FaultSender,
 ) -> tokio::runtime::Handle {
+    let (store, store_health, fault) = (Arc::clone(store), Arc::clone(store_health), fault.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
         let fault_of_house = fault.clone();
         let run = async move {
-            tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
-            tokio::spawn(maintenance::keep_house(store, clock, fault_of_house));
+            tokio::spawn(maintenance::watch_store(Arc::clone(&store), Arc::clone(&store_health), clock));
+            tokio::spawn(maintenance::keep_house(store, store_health, clock, fault_of_house));
             dispatcher.run(inboxes).await;
         };
         let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));

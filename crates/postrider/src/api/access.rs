@@ -58,6 +58,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Open, "POST", &["/ingest/{token}", "/ingress", "/webhooks"]),
     // It says itself when it is not.
     (Power::Open, "POST", &["/v1/accounts"]),
+    (Power::Open, "GET", &["/metrics"]),
     (Power::Send, "POST", &["/v1/outbound-events", "/v1/outbound-events/batch", "/v1/events/batch"]),
     (Power::Look, "GET", &["/v1/destinations", "/v1/destinations/{id}", "/v1/routes", "/v1/routes/{id}"]),
     (Power::Look, "GET", &["/v1/destinations/{id}/public-key"]),
@@ -94,6 +95,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "PATCH", &["/v1/event-types/{id}"]),
     (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),
+    (Power::Operate, "GET", &["/v1/stats/series"]),
     (Power::Operate, "GET", &["/v1/cluster"]),
 ];
 

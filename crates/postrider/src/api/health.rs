@@ -28,7 +28,7 @@ pub(crate) async fn healthz() -> Response {
 )]
 pub(crate) async fn readyz(State(app): Shared) -> Response {
     let durability = app.engine.durability().map(Durability::as_str);
-    match app.engine.ready() {
+    match app.engine.readiness() {
         Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None, durability }),
         Err(error) => {
             let health = Health { status: "not ready", reason: Some(error.to_string()), durability };

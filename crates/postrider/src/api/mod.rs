@@ -25,6 +25,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod metrics;
 mod outbound;
 mod paging;
 mod portal_sessions;
@@ -37,6 +38,7 @@ mod request;
 mod route_test;
 mod routes;
 mod send_window;
+mod series;
 mod sources;
 mod stats;
 mod stream;
@@ -45,8 +47,10 @@ mod view;
 mod webhooks;
 
 use crate::config::Config;
+use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
+use axum::routing::get;
 use error::ApiError;
 use http::{HeaderValue, StatusCode};
 use postrider_engine::send::DestinationUrl;
@@ -62,6 +66,8 @@ use utoipa_axum::routes;
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
+    /// Of the key that opens the metrics and nothing else.
+    metrics_hash: Option<[u8; 32]>,
     first: FirstThings,
     /// Of an embedded store; nodes that share one are asked for there.
     node: view::cluster::ThisNode,
@@ -97,6 +103,7 @@ impl App {
             engine,
             node,
             admin_hash,
+            metrics_hash: config.metrics_key.as_ref().map(|key| hash(&key.0)),
             first,
             webhooks,
             rates: rates::Rates::default(),
@@ -168,6 +175,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
+        .routes(routes!(series::get))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))
@@ -178,10 +186,26 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(cluster::get))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(metrics::get))
         .routes(routes!(document::openapi))
         .routes(routes!(docs::page))
         .routes(routes!(docs::style))
         .routes(routes!(docs::script))
+}
+
+/// The address of its own that metrics can have: they, health, and nothing else.
+pub(crate) fn metrics_router(app: Arc<App>, address: SocketAddr) -> Router {
+    let router = Router::new()
+        .route("/metrics", get(metrics::get))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(async || ApiError::not_found("path"))
+        .method_not_allowed_fallback(async || ApiError::method_not_allowed());
+    let router = match address.ip().is_loopback() {
+        true => router.layer(axum::Extension(auth::OnLoopback)),
+        false => router,
+    };
+    router.with_state(app)
 }
 
 /// A path without this method is 405, any other path 404.

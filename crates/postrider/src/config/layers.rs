@@ -7,6 +7,7 @@ use toml::{Table, Value};
 /// Settings that a file or the environment may hold.
 const KEYS: &[&str] = &[
     "listen",
+    "metrics_listen",
     "data_dir",
     "database_url",
     "node_name",
@@ -33,6 +34,7 @@ const KEYS: &[&str] = &[
     "dead_letter_file_max_mb",
     "operational_destination",
     "admin_key",
+    "metrics_key",
     "secret_key",
     "webhooks_secret",
     "log",
@@ -124,6 +126,7 @@ impl Layers {
     fn read_flags(&mut self, args: &ServeArgs) {
         let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
+            ("metrics_listen", "--metrics-listen", &args.metrics_listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("database_url", "--database-url", &args.database_url),
             ("node_name", "--node-name", &args.node_name),

@@ -31,6 +31,8 @@ use values::{count, log_format, number, path, size, url};
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
+    /// An address of its own for the metrics.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) data_dir: PathBuf,
     /// The database that nodes share; without it the data directory is used.
     pub(crate) database_url: Option<DatabaseUrl>,
@@ -62,6 +64,8 @@ pub(crate) struct Config {
     /// Where the operator is told of what befalls destinations.
     pub(crate) operational_destination: Option<DestinationId>,
     pub(crate) admin_key: Option<SecretText>,
+    /// Opens the metrics and nothing else.
+    pub(crate) metrics_key: Option<SecretText>,
     /// Opens `/webhooks` and signs what comes in there.
     pub(crate) webhooks_secret: Option<SecretText>,
     /// What secrets are sealed with at rest.
@@ -141,6 +145,7 @@ impl Config {
             layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(SLOTS_DEFAULT);
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            metrics_listen: layers.one("metrics_listen", values::address),
             data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
             database_url: layers.one("database_url", values::database_url).map(DatabaseUrl),
             node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
@@ -168,6 +173,7 @@ impl Config {
                 * 1_000_000,
             operational_destination: layers.one("operational_destination", values::destination),
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
+            metrics_key: layers.one("metrics_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),

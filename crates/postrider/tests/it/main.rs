@@ -20,3 +20,4 @@ mod secrets;
 mod start;
 mod tidy;
 mod traces;
+mod watching;

@@ -23,6 +23,7 @@ mod queue;
 mod replay;
 mod route;
 mod route_test;
+mod series;
 mod source;
 mod stats;
 pub(crate) mod word;
@@ -47,6 +48,7 @@ pub(crate) use queue::Queue;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;
 pub(crate) use route_test::{RouteJudgement, RouteTest, SchemaError};
+pub(crate) use series::{Percentiles, Series};
 pub(crate) use source::Source;
 pub(crate) use stats::{PlatformStats, Stats};
 

@@ -36,6 +36,7 @@ words! {
         "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "unclean_stop",
         "paused", "dead_letter", "slots",
     ];
+    Resolution = ["1s", "1m", "1h"];
     StoreKind = ["sqlite", "postgresql"];
     Durability = ["none", "server", "standby"];
     Lane = ["fresh", "retry", "replay", "ordered"];

@@ -13,6 +13,7 @@ const PLACES: &[(&str, &[&str])] = &[
         &[
             "GET /healthz",
             "GET /readyz",
+            "GET /metrics",
             "GET /openapi.json",
             "GET /docs",
             "GET /docs/page.css",
@@ -108,7 +109,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
-    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster"]),
+    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster", "GET /v1/stats/series"]),
 ];
 
 /// Which scopes may, and the one that a refusal names.

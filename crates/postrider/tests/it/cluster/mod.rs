@@ -2,6 +2,7 @@
 
 mod database;
 mod nodes;
+mod readiness;
 mod seen;
 mod takeover;
 
