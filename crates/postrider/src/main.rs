@@ -8,6 +8,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod dashboard;
 mod doctor;
 mod migrate_store;
 mod serve;

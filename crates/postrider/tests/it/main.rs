@@ -9,6 +9,7 @@ mod bench;
 mod cluster;
 mod command;
 mod configuration;
+mod dashboard;
 mod doctor;
 mod egress;
 mod faults;
