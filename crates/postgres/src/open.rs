@@ -10,7 +10,8 @@ use crate::url::{self, Address};
 use crate::values::column;
 use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+    ClientWrapper, GenericClient, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod,
+    Runtime,
 };
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
@@ -29,7 +30,7 @@ mod schema {
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
 /// Connections of a node for pages and for people's queries; a ninth hears notifications.
-const CONNECTIONS_MAX: usize = 6;
+pub(crate) const CONNECTIONS_MAX: usize = 6;
 /// One that commits, one for the lease.
 const CONNECTIONS_URGENT: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,16 +45,7 @@ pub(crate) async fn open(
     options: PostgresOptions,
 ) -> Result<PostgresStore, OpenError> {
     let thread = Thread::start().map_err(|error| OpenError::Database(error.to_string()))?;
-    let Address { mut config, root_certificates } = url::parse(url)?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    // A server that is gone without a word is found to be, whether something is being said to it or not.
-    if config.get_tcp_user_timeout().is_none() {
-        config.tcp_user_timeout(SILENCE_MAX);
-    }
-    config.keepalives_idle(SILENCE_MAX / 2).keepalives_interval(SILENCE_MAX / 6).keepalives_retries(3);
-    let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
+    let (config, tls) = address(url)?;
     let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
     let (database, news, options, unclean_stop) =
         opened.map_err(|error| OpenError::Database(error.to_string()))??;
@@ -67,6 +59,33 @@ pub(crate) async fn open(
     })
 }
 
+/// Where the server is, and how it is spoken to.
+pub(crate) fn address(url: &str) -> Result<(Config, MakeRustlsConnect), OpenError> {
+    let Address { mut config, root_certificates } = url::parse(url)?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    // A server that is gone without a word is found to be, whether something is being said to it or not.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE_MAX);
+    }
+    config.keepalives_idle(SILENCE_MAX / 2).keepalives_interval(SILENCE_MAX / 6).keepalives_retries(3);
+    let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
+    Ok((config, tls))
+}
+
+/// Checks the server and brings the schema up to date.
+pub(crate) async fn prepared(client: &mut Object) -> Result<(), OpenError> {
+    check_server(client).await?;
+    migrate(client).await
+}
+
+/// Whether everything of another store was to be moved here, and was not yet.
+pub(crate) async fn is_half_moved(client: &impl GenericClient) -> Result<bool, QueryError> {
+    let half = client.query_one("SELECT EXISTS (SELECT FROM migration WHERE NOT finished)", &[]).await?;
+    column(&half, 0)
+}
+
 type Joined = (Shared, mpsc::Receiver<News>, PostgresOptions, bool);
 
 async fn join(
@@ -78,8 +97,10 @@ async fn join(
     let urgent = pool(&address, &tls, options.lease, CONNECTIONS_URGENT)?;
     let pool = pool(&address, &tls, options.lease, CONNECTIONS_MAX)?;
     let mut client = first_connection(&urgent).await?;
-    check_server(&client).await?;
-    migrate(&mut client).await?;
+    prepared(&mut client).await?;
+    if is_half_moved(&client).await? {
+        return Err(OpenError::HalfMoved);
+    }
     let vault = keys::vault(&client, vault).await?;
     let identity = members::join(&mut client, &options.node_name, options.lease).await?;
     let unclean_stop = members::left_unclean(&client).await?;
@@ -113,7 +134,7 @@ async fn join(
     Ok((database, news, options, unclean_stop))
 }
 
-fn pool(
+pub(crate) fn pool(
     address: &Config,
     tls: &MakeRustlsConnect,
     lease: Duration,
@@ -132,7 +153,7 @@ fn pool(
     pool.map_err(|error| OpenError::Database(error.to_string()))
 }
 
-async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
+pub(crate) async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
     pool.get().await.map_err(|error| {
         let error = QueryError::from(error);
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), cause);

@@ -4,6 +4,7 @@ use crate::database::Database;
 use crate::error::QueryError;
 use crate::mail::Letters;
 use crate::values::{column, int, read_time, time, uint};
+use deadpool_postgres::{GenericClient, Transaction};
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::limits::REPLAYS_ENDED_MAX;
 use postrider_store::{DeadLetterFilter, Mail, Replay, ReplayState};
@@ -28,6 +29,17 @@ const FORGET: &str = "DELETE FROM replays WHERE account_id = $1 AND state IN ('d
 pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), QueryError> {
     let mut client = database.client().await?;
     let change = client.transaction().await?;
+    write(&change, replay).await?;
+    // Whoever runs it hears of it.
+    let mut letters = Letters::default();
+    letters.push(&Mail::Replay(replay.id));
+    letters.write(&change, database.membership.identity()).await?;
+    change.commit().await?;
+    database.notice.give(letters.shards());
+    Ok(())
+}
+
+pub(crate) async fn write(change: &Transaction<'_>, replay: &Replay) -> Result<(), QueryError> {
     let (id, account) = (int(replay.id.as_u64()), int(replay.account.as_u64()));
     let (filter, state) = (replay.filter.to_json().to_string(), replay.state.as_str());
     let (total, done, skipped) = (int(replay.total), int(replay.done), int(replay.skipped));
@@ -54,12 +66,6 @@ pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), Quer
     if replay.state.is_final() {
         change.execute(FORGET, &[&account, &int(REPLAYS_ENDED_MAX as u64)]).await?;
     }
-    // Whoever runs it hears of it.
-    let mut letters = Letters::default();
-    letters.push(&Mail::Replay(replay.id));
-    letters.write(&change, database.membership.identity()).await?;
-    change.commit().await?;
-    database.notice.give(letters.shards());
     Ok(())
 }
 
@@ -83,8 +89,12 @@ pub(crate) async fn note(database: &Database, replay: &Replay) -> Result<Option<
 }
 
 pub(crate) async fn all(database: &Database) -> Result<Vec<Replay>, QueryError> {
+    read_all(&database.client().await?).await
+}
+
+pub(crate) async fn read_all(client: &impl GenericClient) -> Result<Vec<Replay>, QueryError> {
     let select = format!("SELECT {COLUMNS} FROM replays ORDER BY id");
-    let rows = database.client().await?.query(&select, &[]).await?;
+    let rows = client.query(&select, &[]).await?;
     rows.iter().map(read).collect()
 }
 

@@ -22,11 +22,13 @@ mod segment;
 mod series;
 mod statements;
 mod stats;
+mod transfer;
 mod writer;
 
 pub use error::OpenError;
 pub use lock::DataDirectory;
 pub use open::SqliteOptions;
+pub use transfer::SqliteTransfer;
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;

@@ -1,6 +1,7 @@
 //! The commands of every day. Each speaks to a running gateway by its API.
 
 mod assignment;
+mod cluster;
 mod dead_letters;
 mod events;
 mod inspect;
@@ -11,6 +12,7 @@ mod readable;
 mod replay;
 mod replay_job;
 
+pub(crate) use self::cluster::ClusterArgs;
 pub(crate) use self::dead_letters::DeadLetterArgs;
 pub(crate) use self::events::EventsArgs;
 pub(crate) use self::inspect::InspectArgs;

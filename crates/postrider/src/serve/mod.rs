@@ -12,7 +12,7 @@ mod log;
 mod metrics;
 mod otlp;
 pub(crate) mod room;
-mod secret_key;
+pub(crate) mod secret_key;
 mod storage;
 
 use crate::api;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
 }
 
 /// Variables as text. One that is none keeps its name, so that ours are refused by it and others are ignored.
-fn environment() -> HashMap<String, String> {
+pub(crate) fn environment() -> HashMap<String, String> {
     let text = |value: OsString| value.to_string_lossy().into_owned();
     std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }

@@ -14,6 +14,7 @@ mod doctor;
 mod egress;
 mod faults;
 mod ingest;
+mod migrate_store;
 mod operational;
 mod scheduling;
 mod secrets;

@@ -2,6 +2,7 @@
 
 mod access;
 mod chaos;
+mod cluster;
 mod dead_letters;
 mod events;
 mod hostile;
