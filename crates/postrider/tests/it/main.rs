@@ -9,6 +9,7 @@ mod bench;
 mod cluster;
 mod command;
 mod configuration;
+mod deploy;
 mod egress;
 mod faults;
 mod ingest;
