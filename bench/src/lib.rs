@@ -35,6 +35,8 @@ use std::future::Future;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use args::BenchArgs;
+pub use gateway::Gateway;
+pub use scratch::Scratch;
 
 /// Runs the benchmark, or the one role of it that a child process was started for.
 ///

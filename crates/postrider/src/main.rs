@@ -7,6 +7,7 @@ mod client;
 mod command;
 mod config;
 mod configuration;
+mod demo;
 mod serve;
 mod terminal;
 
@@ -53,12 +54,14 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => serve::run(&args).map(success),
         Command::Bench(args) => postrider_bench::run(*args).map(success),
+        Command::Demo(args) => demo::run(&args).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
         Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
         Command::Plan(args) => configuration::run_plan(&args),
         Command::Apply(args) => configuration::run_apply(&args),
         Command::Export(args) => configuration::run_export(&args),
         Command::Events(args) => args.run().map(success),
+        Command::Listen(args) => args.run().map(success),
         Command::Inspect(args) => args.run().map(success),
         Command::Replay(args) => args.run().map(success),
         Command::Dlq(args) => args.run().map(success),
@@ -68,6 +71,14 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Routes(args) => args.run().map(success),
         Command::Accounts(args) => args.run().map(success),
         Command::Keys(args) => args.run().map(success),
+        Command::Completions(args) => args.run().map(success),
+        Command::Man(args) => args.run().map(success),
+        Command::Send(args) => args.run().map(success),
+        Command::Trigger(args) => args.run().map(success),
+        Command::Top(args) => args.run().map(success),
+        Command::Verify(args) => args.run().map(success),
+        Command::Backup(args) => args.run().map(success),
+        Command::Restore(args) => args.run().map(success),
     }
 }
 
