@@ -1,9 +1,10 @@
 //! `/v1/brand-settings`: how an account's portal looks.
 
 use super::auth::Caller;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
 use super::fields::Fields;
-use super::refusal::{Body, Keyed, Stored};
+use super::refusal::{Body, Keyed, Stale, Stored};
 use super::request::BrandChange;
 use super::view::Data;
 use super::{Shared, accounts, view};
@@ -17,11 +18,17 @@ use postrider_store::{Account, Brand, Change};
 /// Get the brand
 #[utoipa::path(
     get, path = "/v1/brand-settings", operation_id = "get_brand_settings", tag = "portal",
-    responses((status = 200, description = "How the portal looks.", body = Data<view::Brand>), Keyed)
+    params(IfNoneMatch),
+    responses((status = 200, description = "How the portal looks.", body = Data<view::Brand>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
-pub(crate) async fn get(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
+pub(crate) async fn get(
+    State(app): Shared,
+    caller: Caller,
+    if_none_match: IfNoneMatch,
+) -> Result<Response, ApiError> {
     let account = accounts::own(&app.engine.catalog(), caller)?;
-    Ok(view::data(StatusCode::OK, &view::Brand::of(&account.brand)))
+    let shown = view::Brand::of(&account.brand);
+    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
 /// Change the brand
@@ -29,22 +36,26 @@ pub(crate) async fn get(State(app): Shared, caller: Caller) -> Result<Response, 
 /// What is not given stays.
 #[utoipa::path(
     post, path = "/v1/brand-settings", operation_id = "update_brand_settings", tag = "portal",
+    params(IfMatch),
     request_body = BrandChange,
-    responses((status = 200, description = "How the portal looks now.", body = Data<view::Brand>), Keyed, Body, Stored)
+    responses((status = 200, description = "How the portal looks now.", body = Data<view::Brand>, headers(("ETag"))), Keyed, Stale, Body, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let decide = |catalog: &Catalog| {
         let account = accounts::own(catalog, caller)?;
+        if_match.check(&EntityTag::of(&view::Brand::of(&account.brand)))?;
         let brand = apply(account.brand.clone(), &mut fields)?;
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(Account { brand: brand.clone(), ..account })], brand))
     };
     let brand = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::Brand::of(&brand)))
+    let shown = view::Brand::of(&brand);
+    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// `null` takes one away.

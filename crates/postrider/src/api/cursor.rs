@@ -18,6 +18,7 @@ pub(crate) enum List {
     Replays,
     Deliveries,
     Queue,
+    EventTypes,
 }
 
 impl List {

@@ -1,13 +1,17 @@
 //! `/v1/event-types`: what events of a type must look like.
 
 use super::auth::Caller;
+use super::cursor::List as Listed;
+use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
+use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
-use super::refusal::{Body, Conflict, Keyed, Stored};
+use super::paging::PageParameters;
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{EventTypeChange, NewEventType};
-use super::view::Data;
-use super::{Shared, change, view};
-use axum::extract::State;
+use super::view::{Data, List};
+use super::{Shared, change, paging, view};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::event::EventType;
@@ -20,27 +24,34 @@ use serde_json::Value;
 /// List event types
 #[utoipa::path(
     get, path = "/v1/event-types", operation_id = "list_event_types", tag = "event types",
-    responses((status = 200, description = "The event types that the account has described.", body = Data<Vec<view::EventType>>), Keyed)
+    params(PageParameters),
+    responses((status = 200, description = "The event types that the account has described.", body = List<view::EventType>), Keyed, Queried)
 )]
-pub(crate) async fn list(State(app): Shared, caller: Caller) -> Response {
+pub(crate) async fn list(
+    State(app): Shared,
+    caller: Caller,
+    Query(parameters): Parameters,
+) -> Result<Response, ApiError> {
     let all = app.engine.catalog().event_types().all(caller.account);
-    view::data(StatusCode::OK, &all.iter().map(|found| view::EventType::of(found)).collect::<Vec<_>>())
+    let page = paging::page(&parameters, Listed::EventTypes, all, |found| found.id.as_u64())?;
+    Ok(page.answer(|found| view::EventType::of(found)))
 }
 
 /// Get an event type
 #[utoipa::path(
     get, path = "/v1/event-types/{id}", operation_id = "get_event_type", tag = "event types",
-    params(("id" = String, Path, description = "The id of the event type.")),
-    responses((status = 200, description = "The event type.", body = Data<view::EventType>), Keyed)
+    params(("id" = String, Path, description = "The id of the event type."), IfNoneMatch),
+    responses((status = 200, description = "The event type.", body = Data<view::EventType>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let found = app.engine.catalog().event_types().get(caller.account, id).cloned().ok_or_else(not_found)?;
-    Ok(view::data(StatusCode::OK, &view::EventType::of(&found)))
+    Ok(if_none_match.answer(&tag(&found), &view::EventType::of(&found)))
 }
 
 /// Describe an event type
@@ -49,7 +60,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     post, path = "/v1/event-types", operation_id = "create_event_type", tag = "event types",
     request_body = NewEventType,
-    responses((status = 201, description = "The event type.", body = Data<view::EventType>), Keyed, Body, Conflict, Stored)
+    responses((status = 201, description = "The event type.", body = Data<view::EventType>, headers(("ETag"))), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -75,20 +86,21 @@ pub(crate) async fn create(
         Ok((vec![Change::PutEventType(Box::new(made.clone()))], made))
     };
     let made = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::CREATED, &view::EventType::of(&made)))
+    Ok(tag(&made).on(view::data(StatusCode::CREATED, &view::EventType::of(&made))))
 }
 
 /// Change an event type
 #[utoipa::path(
     patch, path = "/v1/event-types/{id}", operation_id = "update_event_type", tag = "event types",
-    params(("id" = String, Path, description = "The id of the event type.")),
+    params(("id" = String, Path, description = "The id of the event type."), IfMatch),
     request_body = EventTypeChange,
-    responses((status = 200, description = "The event type as it is now.", body = Data<view::EventType>), Keyed, Body, Conflict, Stored)
+    responses((status = 200, description = "The event type as it is now.", body = Data<view::EventType>, headers(("ETag"))), Keyed, Stale, Body, Conflict, Stored)
 )]
 pub(crate) async fn update(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
@@ -97,6 +109,7 @@ pub(crate) async fn update(
     fields.finish()?;
     let decide = |catalog: &Catalog| {
         let found = catalog.event_types().get(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(found))?;
         let mut changed = DescribedType::clone(found);
         changed.event_type = event_type.unwrap_or(changed.event_type);
         changed.schema = schema.unwrap_or(changed.schema);
@@ -105,7 +118,7 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutEventType(Box::new(changed.clone()))], changed))
     };
     let changed = app.engine.change(decide).await?;
-    Ok(view::data(StatusCode::OK, &view::EventType::of(&changed)))
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &view::EventType::of(&changed))))
 }
 
 /// Delete an event type
@@ -113,17 +126,26 @@ pub(crate) async fn update(
 /// Events of this type are no longer checked.
 #[utoipa::path(
     delete, path = "/v1/event-types/{id}", operation_id = "delete_event_type", tag = "event types",
-    params(("id" = String, Path, description = "The id of the event type.")),
-    responses((status = 204, description = "It is deleted."), Keyed, Stored)
+    params(("id" = String, Path, description = "The id of the event type."), IfMatch),
+    responses((status = 204, description = "It is deleted."), Keyed, Stale, Stored)
 )]
 pub(crate) async fn delete(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    if_match: IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let id = parse(&id)?;
-    let known = |catalog: &Catalog| catalog.event_types().get(caller.account, id).is_some();
-    change(&app, |catalog| known(catalog).then_some(Change::DeleteEventType(id)).ok_or_else(not_found)).await
+    let decide = |catalog: &Catalog| {
+        let found = catalog.event_types().get(caller.account, id).ok_or_else(not_found)?;
+        if_match.check(&tag(found))?;
+        Ok(Change::DeleteEventType(id))
+    };
+    change(&app, decide).await
+}
+
+fn tag(found: &DescribedType) -> EntityTag {
+    EntityTag::of(&view::EventType::of(found))
 }
 
 /// An account describes each type once, so that there is one answer to what its events must look like.

@@ -11,7 +11,9 @@ fn objects(api: &Api) -> Vec<(String, Value)> {
     let (source, _) = api.source();
     let destination = api.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:9/" }));
     let route = api.make("/v1/routes", &json!({ "destination_id": destination }));
+    let described = api.make("/v1/event-types", &json!({ "event_type": "a.b", "schema": {} }));
     vec![
+        (format!("/v1/event-types/{described}"), json!({ "description": "changed" })),
         (format!("/v1/accounts/{account}"), json!({ "name": "renamed" })),
         (format!("/v1/api-keys/{key}"), json!({ "name": "renamed" })),
         (format!("/v1/sources/{source}"), json!({ "status": "inactive" })),
@@ -97,6 +99,7 @@ fn an_object_has_its_tag_from_the_answer_that_makes_it() {
         ("/v1/routes", api.post("/v1/routes", &json!({ "destination_id": id }))),
         ("/v1/sources", api.post("/v1/sources", &json!({ "name": "a" }))),
         ("/v1/api-keys", api.post("/v1/api-keys", &json!({ "name": "a" }))),
+        ("/v1/event-types", api.post("/v1/event-types", &json!({ "event_type": "a.b", "schema": {} }))),
     ] {
         let id = text(&made.data(201)["id"]);
         assert_eq!(tag(&made), tag(&api.get(&format!("{path}/{id}"))), "{path}");
@@ -104,6 +107,24 @@ fn an_object_has_its_tag_from_the_answer_that_makes_it() {
     let account = api.post("/v1/accounts", &json!({ "name": "a" }));
     let id = text(&account.data(201)["account"]["id"]);
     assert_eq!(tag(&account), tag(&api.get(&format!("/v1/accounts/{id}"))));
+}
+
+#[test]
+fn a_brand_that_was_changed_since_stays() {
+    let (site, path) = (Site::new(), "/v1/brand-settings");
+    let gateway = site.start();
+    let api = gateway.api();
+    let post = |if_match: &str, name: &str| {
+        let body = json!({ "company_name": name }).to_string();
+        api.call("POST", path, &[("if-match", if_match)], body.as_bytes())
+    };
+    let seen = tag(&api.get(path));
+    let changed = post(&seen, "First");
+    changed.data(200);
+    assert_eq!(post(&seen, "Second").code(412), "precondition_failed");
+    assert_eq!(api.get(path).data(200)["company_name"], "First");
+    let again = api.call("GET", path, &[("if-none-match", &tag(&changed))], b"");
+    assert_eq!((again.status, again.body.len()), (304, 0));
 }
 
 #[test]

@@ -44,6 +44,10 @@ fn lists_of_configuration_are_in_full_or_in_pages() {
             api.get(path).data(200).as_array().unwrap().iter().map(|item| text(&item["id"])).collect();
         assert_eq!(walk(&api, path, || {}), (all, 3), "{path}");
     }
+    let described: Vec<String> = (0..5)
+        .map(|n| api.make("/v1/event-types", &json!({ "event_type": format!("a.t{n}"), "schema": {} })))
+        .collect();
+    assert_eq!(walk(&api, "/v1/event-types", || {}), (described, 3));
     (0..3).for_each(|_| drop(api.post("/v1/replays", &json!({})).data(202)));
     let all: Vec<String> =
         api.get("/v1/replays").data(200).as_array().unwrap().iter().map(|item| text(&item["id"])).collect();
