@@ -135,6 +135,15 @@ pub const SEARCH_TEXT_BYTES_MAX: usize = 256;
 /// Days that are counted one by one; what was before is kept as one sum.
 pub const STATS_DAYS_MAX: u64 = 90;
 
+/// Streams of what happens that a node serves at once: each is looked at for everything that happens.
+pub const STREAMS_MAX: usize = 64;
+/// The same of one account, so that one tenant leaves room for the others.
+pub const STREAMS_PER_ACCOUNT_MAX: usize = 16;
+/// What waits for a reader of a stream; past it, it is only told how much it missed.
+pub const STREAM_QUEUE_MAX: usize = 1024;
+/// Events that a stream catches up on when it is taken up again.
+pub const STREAM_RESUME_MAX: usize = 10_000;
+
 /// Most events in one commit: past some hundreds a larger batch only adds latency.
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.
@@ -158,6 +167,7 @@ const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
+const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX.as_secs());

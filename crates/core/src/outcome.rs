@@ -31,6 +31,21 @@ impl Outcome {
         }
     }
 
+    /// All of them.
+    pub const ALL: [Outcome; 6] = [
+        Outcome::Success,
+        Outcome::Timeout,
+        Outcome::NetworkError,
+        Outcome::Http4xx,
+        Outcome::Http5xx,
+        Outcome::Cancelled,
+    ];
+
+    /// Its place in an array of all.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,16 +60,7 @@ impl Outcome {
 
     /// From the word on the wire.
     pub fn from_word(text: &str) -> Option<Self> {
-        [
-            Outcome::Success,
-            Outcome::Timeout,
-            Outcome::NetworkError,
-            Outcome::Http4xx,
-            Outcome::Http5xx,
-            Outcome::Cancelled,
-        ]
-        .into_iter()
-        .find(|outcome| outcome.as_str() == text)
+        Outcome::ALL.into_iter().find(|outcome| outcome.as_str() == text)
     }
 }
 

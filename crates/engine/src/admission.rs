@@ -8,6 +8,7 @@ use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Depth, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::Account;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -51,6 +52,20 @@ pub enum Limit {
     AccountRows,
     /// Body bytes that its account may be owed.
     AccountBytes,
+}
+
+impl Limit {
+    /// The setting that an operator would raise.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Limit::Rows => "backlog_max_rows",
+            Limit::Bytes => "backlog_max_bytes",
+            Limit::Age => "backlog_max_age",
+            Limit::Commit => "commit_max_ms",
+            Limit::AccountRows => "max_pending",
+            Limit::AccountBytes => "max_pending_bytes",
+        }
+    }
 }
 
 /// Past this share of a limit of all, accounts above their own share are refused first.
@@ -97,20 +112,43 @@ impl Admission {
         if let Some(limit) = self.over.read().unwrap_or_else(PoisonError::into_inner).get(&account) {
             return Err(Refusal::Account(*limit));
         }
+        self.admit_anyone(now).map_err(Refusal::All)
+    }
+
+    /// Whether there is room for an event of any account.
+    pub(crate) fn admit_anyone(&self, now: Timestamp) -> Result<(), Limit> {
         let commit_since = self.commit_since_ms.load(Relaxed);
         let committing_ms = if commit_since == 0 { 0 } else { now.unix_ms().saturating_sub(commit_since) };
         let BacklogLimits { rows, bytes, age, commit } = self.limits;
         if self.rows.load(Relaxed) >= rows {
-            Err(Refusal::All(Limit::Rows))
+            Err(Limit::Rows)
         } else if self.bytes.load(Relaxed) >= bytes {
-            Err(Refusal::All(Limit::Bytes))
+            Err(Limit::Bytes)
         } else if Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age {
-            Err(Refusal::All(Limit::Age))
+            Err(Limit::Age)
         } else if Duration::from_millis(committing_ms) >= commit {
-            Err(Refusal::All(Limit::Commit))
+            Err(Limit::Commit)
         } else {
             Ok(())
         }
+    }
+
+    /// Deliveries owed.
+    pub(crate) fn pending(&self) -> u64 {
+        self.rows.load(Relaxed)
+    }
+
+    /// Who is over which limit of the backlog; `None` stands for all accounts together.
+    pub(crate) fn refusing(&self) -> HashMap<Option<AccountId>, Limit> {
+        let BacklogLimits { rows, bytes, age, .. } = self.limits;
+        let reached = [
+            (self.rows.load(Relaxed) >= rows, Limit::Rows),
+            (self.bytes.load(Relaxed) >= bytes, Limit::Bytes),
+            (Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age, Limit::Age),
+        ];
+        let of_all = reached.into_iter().find(|(reached, _)| *reached).map(|(_, limit)| (None, limit));
+        let over = self.over.read().unwrap_or_else(PoisonError::into_inner);
+        over.iter().map(|(account, limit)| (Some(*account), *limit)).chain(of_all).collect()
     }
 
     pub(crate) fn commit_begins(&self, now: Timestamp) {

@@ -7,7 +7,7 @@ use crate::routing::{Match, Order, Plan};
 use crate::send::{Rewrite, Target};
 use crate::verify::Verifier;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
@@ -204,6 +204,11 @@ impl Catalog {
         self.keys_by_hash.get(hash).filter(|known| known.key.counts_at(now))
     }
 
+    /// Whether a key still counts.
+    pub fn key_counts(&self, id: ApiKeyId, now: Timestamp) -> bool {
+        self.keys_by_hash.values().any(|known| known.key.id == id && known.key.counts_at(now))
+    }
+
     /// All keys of an account, those that no longer count included, oldest first.
     pub fn api_keys(&self, account: AccountId) -> Vec<ApiKey> {
         let of_account = self.keys_by_hash.values().filter(|known| known.key.account == account);
@@ -264,6 +269,11 @@ impl Catalog {
     /// A destination of any account.
     pub(crate) fn any_destination(&self, id: DestinationId) -> Option<&Arc<Destination>> {
         self.destinations.get(&id).map(|known| &known.destination)
+    }
+
+    /// How many destinations there are.
+    pub fn destination_count(&self) -> usize {
+        self.destinations.len()
     }
 
     pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {

@@ -98,7 +98,8 @@ pub(crate) type Answer = Result<Accepted, IngestError>;
 
 /// Who waits for the answer.
 pub(crate) struct Reply {
-    sender: oneshot::Sender<Answer>,
+    /// Nobody waits for what the gateway makes itself.
+    sender: Option<oneshot::Sender<Answer>>,
     /// The worker on whose thread it waits: told there, it is woken without a system call.
     pub(crate) worker: Option<usize>,
 }
@@ -107,12 +108,21 @@ impl Reply {
     /// A way to answer the caller, and where it waits for the answer.
     pub(crate) fn channel() -> (Reply, oneshot::Receiver<Answer>) {
         let (sender, answer) = oneshot::channel();
-        (Reply { sender, worker: here() }, answer)
+        (Reply { sender: Some(sender), worker: here() }, answer)
+    }
+
+    /// Of an event that the gateway makes itself. It is kept until it is written.
+    pub(crate) fn nobodys() -> Reply {
+        Reply { sender: None, worker: None }
+    }
+
+    pub(crate) fn is_nobodys(&self) -> bool {
+        self.sender.is_none()
     }
 
     /// A sender that has gone away meanwhile needs no answer; an accepted event is owed all the same.
     pub(crate) fn send(self, answer: Answer) {
-        let _ = self.sender.send(answer);
+        let _ = self.sender.map(|sender| sender.send(answer));
     }
 }
 

@@ -2,14 +2,16 @@
 
 use crate::clock::Clock;
 use crate::engine::FaultSender;
+use crate::meters::Meters;
+use crate::store_health::{Found, StoreHealth};
 use postrider_core::id::DestinationId;
-use postrider_store::{Store, StoreError};
+use postrider_core::outcome::DeathReason;
+use postrider_store::Store;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the disk is looked at: at 100 MB/s a tenth of the default reserve passes meanwhile.
-const DISK_LOOK: Duration = Duration::from_millis(100);
+/// How often the store is looked at: at 100 MB/s a tenth of the default reserve passes meanwhile.
+const STORE_LOOK: Duration = Duration::from_millis(100);
 /// How often history is looked through.
 const RETENTION_LOOK: Duration = Duration::from_secs(5);
 /// Deliveries buried in one commit, so that other commits are not held up.
@@ -17,33 +19,43 @@ const BURY_AT_ONCE: usize = 2000;
 /// Commits that were under way when a destination was deleted have ended after this.
 const BURY_AGAIN: Duration = Duration::from_secs(5);
 
-/// Watches the disk: `full` is what ingest looks at before it takes an event.
-pub(crate) async fn watch_disk(store: Arc<dyn Store>, full: Arc<AtomicBool>) {
-    let mut look = tokio::time::interval(DISK_LOOK);
+/// Watches the store: what it finds is what ingest and readiness look at.
+pub(crate) async fn watch_store(store: Arc<dyn Store>, health: Arc<StoreHealth>, clock: Clock) {
+    let mut look = tokio::time::interval(STORE_LOOK);
     loop {
         look.tick().await;
-        let is_full = matches!(store.writable().await, Err(StoreError::Full));
-        let was_full = full.swap(is_full, Ordering::Relaxed);
-        match (was_full, is_full) {
-            (false, true) => {
+        let looked = store.writable().await;
+        match health.note(&looked, clock.now()) {
+            (Found::Full, Found::Full) => {}
+            (_, Found::Full) => {
                 tracing::error!(
                     "the disk is full up to its reserve: events are refused until there is space"
                 );
             }
-            (true, false) => tracing::info!("there is space on the disk again: events are accepted"),
+            (Found::Full, _) => tracing::info!("there is space on the disk again: events are accepted"),
+            (Found::Writable, Found::Away) => tracing::warn!("the store does not answer"),
+            (Found::Away, Found::Writable) => tracing::info!("the store answers again"),
             _ => {}
         }
     }
 }
 
-/// Drops history past its retention.
-pub(crate) async fn keep_house(store: Arc<dyn Store>, clock: Clock, fault: FaultSender) {
+/// Drops history past its retention, and looks how much room is left.
+pub(crate) async fn keep_house(
+    store: Arc<dyn Store>,
+    health: Arc<StoreHealth>,
+    clock: Clock,
+    fault: FaultSender,
+) {
     let mut look = tokio::time::interval(RETENTION_LOOK);
     loop {
         look.tick().await;
         if let Err(error) = store.maintain(clock.now()).await {
             fault.note(&error);
             tracing::warn!(%error, "housekeeping failed; it is tried again");
+        }
+        if let Ok(space) = store.space().await {
+            health.note_space(space);
         }
     }
 }
@@ -54,13 +66,17 @@ pub(crate) async fn bury(
     clock: Clock,
     destination: DestinationId,
     fault: FaultSender,
+    meters: Arc<Meters>,
 ) {
     let mut buried = 0;
     for pause in [BURY_AGAIN, Duration::ZERO] {
         loop {
             match store.bury(destination, clock.now(), BURY_AT_ONCE).await {
                 Ok(0) => break,
-                Ok(some) => buried += some,
+                Ok(some) => {
+                    meters.died(DeathReason::DestinationDeleted, some);
+                    buried += some;
+                }
                 Err(error) => {
                     fault.note(&error);
                     tracing::warn!(%error, %destination, "what a deleted destination was owed waits for the next start");

@@ -163,6 +163,14 @@ impl Order {
         }
     }
 
+    /// The key of what has nothing to be ordered by.
+    pub(crate) fn whole(&self) -> Option<OrderKey> {
+        match self {
+            Order::None => None,
+            Order::Whole | Order::ByKey(_) => Some(OrderKey::WHOLE),
+        }
+    }
+
     fn key(&self, facts: &Facts<'_>) -> Option<OrderKey> {
         match self {
             Order::None => None,

@@ -22,7 +22,8 @@ CREATE TABLE members (
     version     text    NOT NULL,
     last_batch  bigint  NOT NULL,             -- by which a node that lost its connection sees what became of a commit
     joined_at   timestamptz NOT NULL,
-    lease_until timestamptz NOT NULL
+    lease_until timestamptz NOT NULL,
+    renewed_at  timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
 -- What dead members had written last, for a node that only lost its connection and asks.
@@ -39,7 +40,8 @@ CREATE TABLE shards (
     owner       integer, -- the member's node; NULL: free
     incarnation bigint,
     epoch       bigint  NOT NULL, -- grows with each owner
-    clean       boolean NOT NULL  -- the last owner left nothing in flight
+    clean       boolean NOT NULL, -- the last owner left nothing in flight
+    takeovers   bigint  NOT NULL DEFAULT 0 -- owners that followed one that did not leave in order
 ) WITH (fillfactor = 50);
 INSERT INTO shards SELECT number, NULL, NULL, 0, true FROM generate_series(0, 63) AS number;
 
@@ -50,8 +52,32 @@ CREATE TABLE mail (
     incarnation bigint  NOT NULL,
     number      bigint  NOT NULL, -- of its writer's letters
     body        text    NOT NULL,
+    written_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (shard, node, incarnation, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+
+-- What nodes are doing, told by each every second, for the others to show. Nothing is decided by it, so it may be lost
+-- with a crash of the server.
+CREATE UNLOGGED TABLE node_activity (
+    node            integer PRIMARY KEY,
+    incarnation     bigint  NOT NULL,
+    told_at         timestamptz NOT NULL,
+    in_flight       text    NOT NULL, -- [[delivery, event, destination, attempts before], …]
+    in_flight_count bigint  NOT NULL,
+    pending_rows    bigint  NOT NULL,
+    pending_bytes   bigint  NOT NULL,
+    longest_wait_ms bigint  NOT NULL
+) WITH (fillfactor = 50);
+
+-- The same of destinations that have something going on.
+CREATE UNLOGGED TABLE destination_activity (
+    shard          integer NOT NULL,
+    destination_id bigint  NOT NULL,
+    node           integer NOT NULL, -- who told it
+    incarnation    bigint  NOT NULL,
+    view           text    NOT NULL,
+    PRIMARY KEY (shard, destination_id)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 
 -- Accounts, keys, sources, destinations, routes and the like: a document each, secrets in it are sealed.
 CREATE TABLE configuration (
@@ -198,6 +224,16 @@ CREATE TABLE stats (
     retry_scheduled bigint  NOT NULL,
     dead            bigint  NOT NULL,
     PRIMARY KEY (account_id, event_day, day, node)
+) WITH (fillfactor = 50);
+
+-- What happened when, in rings by node: the place is the number of the point within its ring, so a ring never grows.
+CREATE TABLE series (
+    ring   integer NOT NULL,
+    node   integer NOT NULL,
+    place  integer NOT NULL,
+    point  bigint  NOT NULL,
+    moment bytea   NOT NULL,
+    PRIMARY KEY (ring, node, place)
 ) WITH (fillfactor = 50);
 
 -- What falls into no day that was made ahead is not refused.

@@ -1,6 +1,7 @@
 //! Connections, and the thread that speaks to the server: whoever calls the store waits, whatever runtime it has.
 
 use crate::configuration::Known;
+use crate::durability::Durable;
 use crate::error::QueryError;
 use crate::members::Membership;
 use crate::notice::Notice;
@@ -29,6 +30,8 @@ pub(crate) struct Database {
     pub(crate) news: mpsc::Sender<News>,
     /// The connection that holds the lock of a change that was begun.
     pub(crate) changing: Mutex<Option<Object>>,
+    /// What the server makes of a commit, as it said last.
+    pub(crate) durability: Durable,
 }
 
 impl Database {

@@ -6,11 +6,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking"))]
 
+mod activity;
 mod assignment;
+mod cluster;
 mod commit;
 mod configuration;
 mod database;
 mod dead_letters;
+mod durability;
 mod error;
 mod history;
 mod keys;
@@ -23,6 +26,7 @@ mod open;
 mod partitions;
 mod queue;
 mod replays;
+mod series;
 mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -42,9 +46,10 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, Mail, News, OwedAgain, Page, Receipt, Replay, Revival,
-    Shards, Stats, Store, StoreError, Vault,
+    Batch, Change, ClusterState, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded,
+    Durability, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News,
+    NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats,
+    Store, StoreError, TellOf, Vault,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,6 +82,8 @@ pub struct PostgresStore {
     database: Shared,
     options: PostgresOptions,
     unclean_stop: bool,
+    /// What was told to the other nodes last.
+    told: Arc<Mutex<activity::Told>>,
     news: Mutex<mpsc::Receiver<News>>,
 }
 
@@ -235,6 +242,28 @@ impl Store for PostgresStore {
         self.run(ask).await
     }
 
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        self.run(|database| async move { series::keep(&database, &points).await }).await
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        self.run(|database| async move { series::read(&database, ring, since).await }).await
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        self.run(|database| async move { series::read_own(&database, ring, point).await }).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        let ask = |database: Shared| async move {
+            let size = "SELECT pg_database_size(current_database())";
+            let row = database.client().await?.query_one(size, &[]).await?;
+            let used_bytes = values::uint(values::column(&row, 0)?);
+            Ok(Space { used_bytes, free_bytes: None, reserve_bytes: None })
+        };
+        self.run(ask).await
+    }
+
     fn is_shared(&self) -> bool {
         true
     }
@@ -270,6 +299,23 @@ impl Store for PostgresStore {
 
     async fn begin_change(&self) -> Result<u64, StoreError> {
         self.run(|database| async move { configuration::begin(&database).await }).await
+    }
+
+    async fn tell_activity(&self, activity: NodeActivity) -> Result<(), StoreError> {
+        let told = Arc::clone(&self.told);
+        self.run(|database| async move { activity::tell(&database, &told, &activity).await }).await
+    }
+
+    async fn others(&self, of: TellOf) -> Result<Others, StoreError> {
+        self.run(|database| async move { activity::others(&database, of).await }).await
+    }
+
+    async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
+        self.run(|database| async move { cluster::read(&database).await.map(Some) }).await
+    }
+
+    fn durability(&self) -> Option<Durability> {
+        Some(self.database.durability.get())
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -70,7 +70,8 @@ pub(crate) async fn renew(
     identity: Identity,
     lease: Duration,
 ) -> Result<bool, QueryError> {
-    let renew = "UPDATE members SET lease_until = now() + $3::float8 * interval '1 second'
+    let renew =
+        "UPDATE members SET lease_until = now() + $3::float8 * interval '1 second', renewed_at = now()
          WHERE node = $1 AND incarnation = $2";
     let lease = lease.as_secs_f64();
     Ok(client.execute(renew, &[&identity.node, &identity.incarnation, &lease]).await? == 1)
@@ -96,7 +97,7 @@ pub(crate) async fn left_unclean(client: &impl GenericClient) -> Result<bool, Qu
     column(&row, 0)
 }
 
-fn shard(number: i32) -> Result<Shard, QueryError> {
+pub(crate) fn shard(number: i32) -> Result<Shard, QueryError> {
     u64::try_from(number).ok().and_then(Shard::from_number).ok_or(QueryError::Corrupt("a shard"))
 }
 
@@ -140,7 +141,8 @@ pub(crate) async fn take(
     }
     let take = "WITH free AS (SELECT shard, clean FROM shards WHERE owner IS NULL AND shard = ANY($3)
              ORDER BY shard FOR UPDATE SKIP LOCKED)
-         UPDATE shards s SET owner = $1, incarnation = $2, epoch = epoch + 1, clean = false
+         UPDATE shards s SET owner = $1, incarnation = $2, epoch = epoch + 1, clean = false,
+                takeovers = takeovers + (NOT s.clean)::int
          FROM free WHERE s.shard = free.shard RETURNING s.shard, free.clean";
     let rows = client.query(take, &[&identity.node, &identity.incarnation, &numbers(wanted)]).await?;
     let mut taken = Taken::default();

@@ -1,6 +1,7 @@
 //! Opens a database: checks the server, brings the schema up to date, and joins the other nodes.
 
 use crate::database::{Database, Shared, Thread};
+use crate::durability::Durable;
 use crate::error::{OpenError, QueryError};
 use crate::members::{self, Membership};
 use crate::news::Tending;
@@ -48,7 +49,14 @@ pub(crate) async fn open(
     let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
     let (database, news, options, unclean_stop) =
         opened.map_err(|error| OpenError::Database(error.to_string()))??;
-    Ok(PostgresStore { thread, database, options, unclean_stop, news: Mutex::new(news) })
+    Ok(PostgresStore {
+        thread,
+        database,
+        options,
+        unclean_stop,
+        told: Arc::default(),
+        news: Mutex::new(news),
+    })
 }
 
 type Joined = (Shared, mpsc::Receiver<News>, PostgresOptions, bool);
@@ -66,6 +74,7 @@ async fn join(
     let vault = keys::vault(&client, vault).await?;
     let identity = members::join(&mut client, &options.node_name, options.lease).await?;
     let unclean_stop = members::left_unclean(&client).await?;
+    let durability = Durable::ask(&client).await?;
     drop(client);
     let membership = Membership::new(identity);
     let (notice, own) = (Notice::default(), AtomicU64::new(0));
@@ -81,6 +90,7 @@ async fn join(
         known: Mutex::default(),
         news: sender,
         changing: Mutex::new(None),
+        durability,
     });
     let heard = Arc::new(Notify::new());
     let mut tending = Tending::new(Arc::clone(&database), &options, Arc::clone(&heard));

@@ -8,9 +8,10 @@ use crate::command::{
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
 use crate::demo::DemoArgs;
+use crate::doctor::DoctorArgs;
 use clap::{Args, Parser, Subcommand};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change; 3 the gateway cannot be reached.";
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change, or the doctor's warning; 3 the gateway cannot be reached, or is in a critical state.";
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
 ///
@@ -98,6 +99,11 @@ pub(crate) enum Command {
     /// Put a backup in place.
     #[command(after_help = "Example:\n  postrider restore backup-of-today --data-dir ./postrider-data")]
     Restore(RestoreArgs),
+    /// Say what is wrong with a gateway, and which command comes next.
+    #[command(
+        after_help = "Exit codes: 0 nothing is wrong; 2 something is to be looked at; 3 critical, or not to be reached; 1 refused or failed.\n\nExamples:\n  postrider doctor\n  postrider doctor --json\n  postrider doctor --watch"
+    )]
+    Doctor(Box<DoctorArgs>),
     /// Where events go: list, make, change, pause, resume.
     #[command(
         after_help = "Examples:\n  postrider destinations create name=billing url=https://billing.example.com/hooks max_concurrency:=10\n  postrider destinations pause billing"
@@ -141,6 +147,9 @@ pub(crate) struct ServeArgs {
     /// Address to listen on [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
+    /// An address of its own for /metrics [default: none, it is on LISTEN alone]
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) metrics_listen: Option<String>,
     /// Where events, configuration and keys are kept [default: ./postrider-data]
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<String>,
@@ -216,10 +225,19 @@ pub(crate) struct ServeArgs {
     /// Put that file aside at this size, and keep five old ones [default: 100]
     #[arg(long, value_name = "MB")]
     pub(crate) dead_letter_file_max_mb: Option<String>,
+    /// Tell this destination, by events, of what befalls all others [default: none]
+    #[arg(long, value_name = "DST_ID")]
+    pub(crate) operational_destination: Option<String>,
     /// What is logged: error, warn, info, debug, or per module [default: info]
     #[arg(long, value_name = "FILTER")]
     pub(crate) log: Option<String>,
     /// How it is logged: text or json [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<String>,
+    /// Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318 [default: none]
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp_endpoint: Option<String>,
+    /// How it is spoken to: http or grpc [default: http]
+    #[arg(long, value_name = "PROTOCOL")]
+    pub(crate) otlp_protocol: Option<String>,
 }

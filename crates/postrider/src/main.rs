@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod configuration;
 mod demo;
+mod doctor;
 mod serve;
 mod terminal;
 
@@ -66,6 +67,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Replay(args) => args.run().map(success),
         Command::Dlq(args) => args.run().map(success),
         Command::Queue(args) => args.run().map(success),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Destinations(args) => args.run().map(success),
         Command::Sources(args) => args.run().map(success),
         Command::Routes(args) => args.run().map(success),

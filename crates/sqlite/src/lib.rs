@@ -21,6 +21,7 @@ mod replays;
 mod retention;
 mod rows;
 mod segment;
+mod series;
 mod statements;
 mod stats;
 mod writer;
@@ -39,8 +40,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, OwedAgain, Page, Receipt, Replay, Revival, Stats, Store,
-    StoreError, Vault,
+    EventDetail, EventPage, EventQuery, LineDepth, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring,
+    SeriesPoint, Space, Stats, Store, StoreError, Vault,
 };
 use reader::Readers;
 use std::sync::{Arc, Mutex};
@@ -197,6 +198,27 @@ impl Store for SqliteStore {
             return Err(StoreError::Full);
         }
         Ok(())
+    }
+
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        self.write(|writer| writer.keep_series(&points))
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        self.readers.run(move |reader| series::read(reader, ring, since)).await
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        self.readers.run(move |reader| series::read_one(reader, ring, point)).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        let directory = self.directory.path();
+        Ok(Space {
+            used_bytes: open::used_bytes(directory),
+            free_bytes: Some(open::free_bytes(directory)?),
+            reserve_bytes: Some(self.disk_reserve_bytes),
+        })
     }
 
     async fn close(&self) -> Result<(), StoreError> {

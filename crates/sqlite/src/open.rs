@@ -111,6 +111,14 @@ pub(crate) fn free_bytes(directory: &Path) -> Result<u64, StoreError> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
+/// What the files of a data directory take. One that is dropped meanwhile takes nothing.
+pub(crate) fn used_bytes(directory: &Path) -> u64 {
+    let files =
+        [directory.to_owned(), directory.join("segments")].into_iter().flat_map(std::fs::read_dir).flatten();
+    let sizes = files.flatten().filter_map(|file| file.metadata().ok().filter(|found| found.is_file()));
+    sizes.map(|found| found.len()).sum()
+}
+
 pub(crate) fn database_error(path: &Path, cause: &str) -> OpenError {
     OpenError::Database { path: PathBuf::from(path), cause: cause.to_owned() }
 }

@@ -4,12 +4,14 @@ use crate::checkpoint::Checkpointer;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
-use crate::{circuits, commit, configuration, dead_letters, replays};
+use crate::{circuits, commit, configuration, dead_letters, replays, series};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, Vault};
+use postrider_store::{
+    Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, SeriesPoint, Vault,
+};
 use rusqlite::Connection;
 
 pub(crate) struct Writer {
@@ -39,6 +41,10 @@ impl Writer {
 
     pub(crate) fn configure(&mut self, changes: &[Change], vault: &Vault) -> rusqlite::Result<()> {
         configuration::write(&mut self.live, changes, vault)
+    }
+
+    pub(crate) fn keep_series(&mut self, points: &[SeriesPoint]) -> rusqlite::Result<()> {
+        series::write(&mut self.live, points)
     }
 
     pub(crate) fn keep_circuits(

@@ -87,6 +87,11 @@ impl Shards {
         self.0
     }
 
+    /// Those with a bit in it, the first shard's the lowest.
+    pub const fn from_bits(bits: u64) -> Self {
+        Shards(bits)
+    }
+
     /// Whether there are none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

@@ -1,9 +1,11 @@
 //! What a store promises: the trait in domain verbs, the records it keeps, a store in memory, and the
 //! conformance suite that every implementation passes.
 
+mod activity;
 mod attempt;
 mod batch;
 mod cluster;
+mod cluster_state;
 pub mod codec;
 mod configuration;
 pub mod conformance;
@@ -19,16 +21,20 @@ mod memory;
 mod origin;
 mod query;
 mod replay;
+mod series;
+mod space;
 mod stats;
 mod vault;
 
+pub use activity::{InFlight, NodeActivity, Others, TellOf};
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use cluster::{Gained, Mail, News, Shard, Shards};
+pub use cluster_state::{ClusterState, Durability, NodeState, NodeSummary, ShardState};
 pub use configuration::{
     Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
-    DestinationAuth, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
-    SignatureVersions, Signing, Source, Verification,
+    DestinationAuth, DestinationStatus, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route,
+    Scope, SignatureVersions, Signing, Source, Verification,
 };
 pub use dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
@@ -45,6 +51,8 @@ pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
+pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
+pub use space::Space;
 pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
@@ -125,6 +133,16 @@ pub trait Store: Send + Sync + 'static {
     /// What an account came to, or all of them together. No event is looked at for it.
     async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError>;
 
+    /// Notes points of the rings, each in the place of the one that is a ring older. They outlive the process; a power cut
+    /// may lose the last moments.
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError>;
+
+    /// The points of a ring from this one on, oldest first, of all nodes together.
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError>;
+
+    /// A point as this node has noted it, to go on with after a restart.
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError>;
+
     /// Dead letters of an account, without those that were discarded.
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError>;
 
@@ -161,6 +179,9 @@ pub trait Store: Send + Sync + 'static {
     /// Whether events can be accepted now; the reason when not.
     async fn writable(&self) -> Result<(), StoreError>;
 
+    /// How much room it takes and has.
+    async fn space(&self) -> Result<Space, StoreError>;
+
     /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
     fn is_shared(&self) -> bool {
         false
@@ -185,6 +206,26 @@ pub trait Store: Send + Sync + 'static {
     /// be decided on the version that is given, which is in the news by then.
     async fn begin_change(&self) -> Result<u64, StoreError> {
         Ok(0)
+    }
+
+    /// Tells the other nodes what this one is doing, for them to show. Nothing is decided by it.
+    async fn tell_activity(&self, _told: NodeActivity) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// What the other nodes told last.
+    async fn others(&self, _of: TellOf) -> Result<Others, StoreError> {
+        Ok(Others::default())
+    }
+
+    /// Who shares the store, and who owns what of it; `None` when it is one node's own.
+    async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
+        Ok(None)
+    }
+
+    /// What a shared store's server makes of a commit, as far as it was asked; `None` when the store is one node's own.
+    fn durability(&self) -> Option<Durability> {
+        None
     }
 
     /// Notes an orderly stop. Nothing may be in flight, and nothing is called after it.

@@ -25,6 +25,20 @@ pub enum LimitReason {
 }
 
 impl LimitReason {
+    const ALL: [LimitReason; 6] = [
+        LimitReason::Configured,
+        LimitReason::Recovering,
+        LimitReason::Healthy,
+        LimitReason::Throttled,
+        LimitReason::TimedOut,
+        LimitReason::Slow,
+    ];
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        LimitReason::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

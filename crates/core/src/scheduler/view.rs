@@ -55,6 +55,24 @@ pub enum Why {
 }
 
 impl Why {
+    const ALL: [Why; 10] = [
+        Why::Nothing,
+        Why::NotDue,
+        Why::Full,
+        Why::Rate,
+        Why::Circuit,
+        Why::Throttled,
+        Why::Held,
+        Why::Paused,
+        Why::Blocked,
+        Why::Slots,
+    ];
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        Why::ALL.into_iter().find(|why| why.as_str() == text)
+    }
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -2,6 +2,7 @@
 
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
+use crate::routing::Owed;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
@@ -12,7 +13,7 @@ use postrider_store::{
     Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
 };
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After a commit that failed, nothing is tried for this long.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -25,6 +26,8 @@ pub(super) struct Commits {
     given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
+    /// When it began.
+    began: Option<Instant>,
     /// The last commit failed: events are refused with this until the pause is over.
     paused: Option<IngestError>,
 }
@@ -36,8 +39,8 @@ impl Commits {
 
     pub(super) fn take_draft(&mut self, draft: Draft) {
         match &self.paused {
-            Some(why) => draft.reply.send(Err(why.clone())),
-            None => {
+            Some(why) if !draft.reply.is_nobodys() => draft.reply.send(Err(why.clone())),
+            _ => {
                 self.draft_bytes += draft.content.body.len();
                 self.drafts.push(draft);
             }
@@ -81,6 +84,7 @@ impl Commits {
 impl Dispatcher {
     /// Begins a commit of all that waits, unless one is running.
     pub(super) fn start_commit(&mut self) {
+        self.announce_due();
         if !self.commits.can_start() {
             return;
         }
@@ -94,6 +98,7 @@ impl Dispatcher {
             own: self.owned.shards,
         });
         self.commits.replies = Some(replies);
+        self.commits.began = Some(Instant::now());
         self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
@@ -106,7 +111,7 @@ impl Dispatcher {
     fn number(&mut self, draft: Draft) -> (NewEvent, Reply) {
         let now = self.now;
         let id = EventId::from_u64(self.ids.next(now));
-        let owed = |owed: &crate::routing::Owed| NewDelivery {
+        let owed = |owed: &Owed| NewDelivery {
             id: DeliveryId::from_u64(self.ids.next(now)),
             destination: owed.destination,
             route: owed.route,
@@ -127,8 +132,13 @@ impl Dispatcher {
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
         self.admission.commit_ended();
+        let took = self.commits.began.take().map(|began| began.elapsed()).unwrap_or_default();
         match result {
             Ok(receipt) => {
+                self.meters.committed(batch.events.len() + batch.finished.len() + batch.given_up.len(), took);
+                if let Some(last) = batch.events.last() {
+                    self.live.note_accepted(last.id);
+                }
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
                     self.accepted(event, acceptance, reply, batch.own);
                 }
@@ -147,12 +157,19 @@ impl Dispatcher {
 
     fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply, own: Shards) {
         let (id, duplicate) = match acceptance {
-            Acceptance::Accepted => (event.id, false),
-            Acceptance::Duplicate(known) => (known, true),
+            Acceptance::Accepted => {
+                self.meters.accepted.add(1);
+                (event.id, false)
+            }
+            Acceptance::Duplicate(known) => {
+                self.meters.repeated.add(1);
+                (known, true)
+            }
             Acceptance::Conflict(known) => return self.answer(reply, Err(IngestError::Conflict(known))),
         };
         self.answer(reply, Ok(Accepted { id, duplicate, deliveries: event.deliveries.len() }));
         if !duplicate {
+            self.tell_accepted(event);
             // Of what others own they hear by mail, as it was written with the event.
             let owed: Vec<Ticket> =
                 event.tickets().filter(|ticket| own.own(ticket.line.destination)).collect();
@@ -177,7 +194,9 @@ impl Dispatcher {
             Next::Dead(_) if finished.blocks_line => After::Blocks,
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
+        log_attempt(finished);
         self.note_death(finished);
+        self.tell_seen(finished.ticket.delivery);
         if finished.attempt.status == Some(410) {
             self.receiver_is_gone(finished.ticket.line.destination);
         }
@@ -224,9 +243,15 @@ impl Dispatcher {
             StoreError::Full => IngestError::DiskFull,
             StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable,
         };
-        let waiting = self.commits.drafts.drain(..).map(|draft| draft.reply);
-        replies.into_iter().chain(waiting).for_each(|reply| reply.send(Err(refusal.clone())));
+        let (own, others): (Vec<_>, Vec<_>) =
+            batch.events.iter().zip(replies).partition(|(_, reply)| reply.is_nobodys());
+        others.into_iter().for_each(|(_, reply)| reply.send(Err(refusal.clone())));
+        let waiting = std::mem::take(&mut self.commits.drafts);
         self.commits.draft_bytes = 0;
+        self.meters.commits_failed.add(1);
+        self.commits.paused = Some(refusal);
+        let own = own.into_iter().map(|(event, reply)| draft_again(event, reply));
+        own.chain(waiting).for_each(|draft| self.commits.take_draft(draft));
         self.fault.note(error);
         if self.fault.is_told() {
             return;
@@ -235,10 +260,43 @@ impl Dispatcher {
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
         self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
         self.drop_fenced_outcomes();
-        self.commits.paused = Some(refusal);
         self.work.push(Box::pin(async {
             tokio::time::sleep(PAUSE).await;
             Done::Paused
         }));
+    }
+}
+
+/// What became of a delivery, for who reads the log.
+fn log_attempt(finished: &Finished) {
+    let Finished { account, attempt, .. } = finished;
+    let (event, delivery, destination) = (attempt.event, attempt.delivery, attempt.destination);
+    let error = attempt.problem.as_ref().map_or("", |problem| problem.sentence.as_str());
+    let (number, outcome) = (attempt.number, attempt.outcome.as_str());
+    let next = match attempt.next {
+        Next::Delivered => "delivered",
+        Next::Retry { .. } => "retry_scheduled",
+        Next::Dead(_) => "dead_letter",
+    };
+    tracing::debug!(%event, %delivery, %destination, %account, attempt = number, outcome, status = attempt.status, error, next, "an attempt was made");
+    if let Next::Dead(reason) = attempt.next {
+        let reason = reason.as_str();
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = number, error, "a delivery was given up on");
+    }
+}
+
+/// An event of the gateway's own whose commit failed, to be written with the next: nobody else would make it again.
+fn draft_again(event: &NewEvent, reply: Reply) -> Draft {
+    let owed = |owed: &NewDelivery| {
+        let NewDelivery { destination, route, priority, order, .. } = *owed;
+        Owed { route, destination, priority, order }
+    };
+    Draft {
+        external_id: event.external_id.clone(),
+        content: Arc::clone(&event.content),
+        replay_of: event.replay_of,
+        idempotency: event.idempotency,
+        owed: event.deliveries.iter().map(owed).collect(),
+        reply,
     }
 }

@@ -5,7 +5,7 @@ use postrider_core::delivery::Ticket;
 use postrider_core::id::AccountId;
 use postrider_core::outcome::{DeathReason, Health};
 use postrider_core::scheduler::{After, Input, Verdict};
-use postrider_store::GivenUp;
+use postrider_store::{EventContent, GivenUp};
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -14,16 +14,26 @@ const SENTENCE: &str = "The event expired before it could be sent.";
 
 impl Dispatcher {
     /// Its slot is taken until this is on disk, as with an attempt: so a failed commit loses nothing.
-    pub(super) fn expire(&mut self, ticket: Ticket, account: AccountId) {
+    pub(super) fn expire(&mut self, ticket: Ticket, content: &EventContent) {
         let blocks_line = self.blocks_when_dead(&ticket);
         let (reason, died_at) = (DeathReason::Expired, self.now);
         let last_error = Some(SENTENCE.to_owned());
-        self.commits.take_given_up(GivenUp { account, ticket, reason, last_error, died_at, blocks_line });
+        let account = content.account;
+        let given_up = GivenUp { account, ticket, reason, last_error, died_at, blocks_line };
+        self.see_expiry(&given_up, content);
+        self.announce_given_up(&given_up);
+        self.commits.take_given_up(given_up);
     }
 
     pub(super) fn gave_up(&mut self, given_up: &GivenUp) {
         let ticket = &given_up.ticket;
+        self.meters.died(given_up.reason, 1);
         self.note_dead_letter(given_up.account, ticket, ticket.attempts, given_up.last_error.clone());
+        self.tell_seen(ticket.delivery);
+        let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+        let (account, reason) = (given_up.account, given_up.reason.as_str());
+        let error = given_up.last_error.as_deref().unwrap_or_default();
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = ticket.attempts, error, "a delivery was given up on");
         let after = if given_up.blocks_line { After::Blocks } else { After::Gone };
         // Nothing was sent, so nothing was learned.
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };

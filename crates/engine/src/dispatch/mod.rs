@@ -3,11 +3,13 @@
 //! Events and outcomes that arrive while a commit runs go into the next one together: that is the group commit.
 //! After a commit its events go straight to the scheduler, and its outcomes give their slots back, never before.
 
+mod announce;
 mod commits;
 mod expiry;
 mod outcomes;
 mod owned;
 mod sends;
+mod watched;
 
 use crate::admission::Admission;
 use crate::catalog::Catalog;
@@ -16,7 +18,11 @@ use crate::content_cache::ContentCache;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
+use crate::live::{Happening, Live};
+use crate::meters::Meters;
+use crate::operational::{Notice, Operational};
 use crate::send::{AttemptReport, WorkerHandle};
+use announce::OverLimit;
 use commits::Commits;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -25,8 +31,9 @@ pub(crate) use owned::Gain;
 use owned::Owned;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Line, Ticket};
-use postrider_core::id::DestinationId;
+use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::limits::COMMIT_EVENTS_MAX;
+use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
@@ -60,6 +67,8 @@ pub(crate) enum Control {
     Unblocked(Ticket),
     /// Shards become this node's own.
     Gain(Gain),
+    /// Something that somebody should be told.
+    Announce(Notice),
     /// They are others' now.
     Lose(Shards),
     /// They are to be others'; answered once nothing of them is in flight.
@@ -108,7 +117,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) meters: Arc<Meters>,
     pub(crate) fault: FaultSender,
+    pub(crate) live: Arc<Live>,
 }
 
 pub(crate) struct Dispatcher {
@@ -132,10 +143,17 @@ pub(crate) struct Dispatcher {
     keeping: usize,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
+    meters: Arc<Meters>,
     /// Destinations whose receiver answered 410, to be disabled.
     gone: mpsc::Sender<DestinationId>,
     pub(crate) dead_letter_file: Option<DeadLetterFile>,
     fault: FaultSender,
+    live: Arc<Live>,
+    /// What watchers are told once it is on disk. No more than is in flight or waits for its commit.
+    seen: IdMap<DeliveryId, Happening>,
+    pub(crate) operational: Operational,
+    /// Who was over a limit at the last look.
+    over_limit: OverLimit,
 }
 
 impl Dispatcher {
@@ -145,7 +163,7 @@ impl Dispatcher {
         workers: Vec<WorkerHandle>,
         gone: mpsc::Sender<DestinationId>,
     ) -> Self {
-        let Shared { store, catalog, clock, ids, admission, fault } = shared;
+        let Shared { store, catalog, clock, ids, admission, meters, fault, live } = shared;
         Dispatcher {
             store,
             catalog,
@@ -163,9 +181,14 @@ impl Dispatcher {
             drained: None,
             keeping: 0,
             admission,
+            meters,
             gone,
             dead_letter_file: None,
             fault,
+            live,
+            seen: IdMap::default(),
+            operational: Operational::default(),
+            over_limit: OverLimit::default(),
         }
     }
 
@@ -175,8 +198,10 @@ impl Dispatcher {
         let mut drafts = Vec::new();
         let mut reports = Vec::new();
         while !self.is_over() {
-            let wake =
-                [self.scheduler.next_wake(), self.admission.look_again_at()].into_iter().flatten().min();
+            let wake = [self.scheduler.next_wake(), self.admission.look_again_at(), self.operational.next()]
+                .into_iter()
+                .flatten()
+                .min();
             let timer = async {
                 match wake {
                     Some(at) => tokio::time::sleep_until(self.clock.instant(at).into()).await,
@@ -294,13 +319,14 @@ impl Dispatcher {
             }
             Control::Discarded(unblocked) => self.unblock(unblocked),
             Control::Unblocked(ticket) => self.unblock(vec![ticket]),
+            Control::Announce(notice) => self.announce(&notice),
             Control::Gain(gain) => self.gain(gain),
             Control::Lose(shards) => self.lose(shards),
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
-            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler))),
+            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

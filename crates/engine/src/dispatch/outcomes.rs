@@ -12,7 +12,7 @@ use postrider_core::retry_after;
 use postrider_core::scheduler::Verdict;
 use postrider_core::time::Timestamp;
 use postrider_store::{Attempt, ErrorKind, Finished};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 impl Dispatcher {
     pub(super) fn report(&mut self, report: AttemptReport) {
@@ -20,7 +20,11 @@ impl Dispatcher {
         if self.owned.is_fenced(report.ticket.delivery) {
             return self.drop_fenced(report.ticket.delivery);
         }
+        let content = Arc::clone(&report.content);
         let finished = self.record(report);
+        self.meters.ended(&finished, content.due());
+        self.see_attempt(&finished, &content);
+        self.announce_outcome(&finished);
         self.commits.take_finished(finished);
     }
 

@@ -31,8 +31,6 @@ pub(super) struct Owned {
     held: Vec<(Ticket, Arc<EventContent>)>,
     /// In flight when their shard was lost: what became of them is written by nobody.
     fenced: IdSet<DeliveryId>,
-    /// Outcomes that were dropped for that.
-    pub(super) fenced_count: u64,
     /// Who waits until nothing of these shards is in flight.
     waiting: Vec<(Shards, oneshot::Sender<()>)>,
 }
@@ -103,7 +101,8 @@ impl Dispatcher {
     /// Gives the slot back of an attempt that is not recorded.
     pub(super) fn drop_fenced(&mut self, delivery: DeliveryId) {
         self.owned.fenced.remove(&delivery);
-        self.owned.fenced_count += 1;
+        self.seen.remove(&delivery);
+        self.meters.fenced.add(1);
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
         self.step(Input::Finished { delivery, after: After::Gone, verdict });
     }
@@ -123,6 +122,7 @@ impl Dispatcher {
     }
 
     pub(super) fn renew(&mut self, until: Instant) {
+        self.meters.lease_renewals.add(1);
         self.owned.lease_until = Some(until);
         for (ticket, content) in std::mem::take(&mut self.owned.held) {
             self.hand_over(ticket, content);

@@ -31,6 +31,8 @@ impl Dispatcher {
             }
         }
         self.keep_circuits(circuits);
+        // What was given up on or is to be told since the last one must not wait for something else to happen.
+        self.start_commit();
     }
 
     fn keep_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
@@ -39,7 +41,10 @@ impl Dispatcher {
             return;
         }
         for (destination, record) in &circuits {
+            self.meters.circuit_moved(record.circuit);
             tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
+            self.tell_circuit(*destination, *record);
+            self.announce_circuit(*destination, *record);
         }
         self.keeping += 1;
         let store = Arc::clone(&self.store);
@@ -65,7 +70,7 @@ impl Dispatcher {
             return self.owned.hold(ticket, content);
         }
         if content.window.is_over(self.now) {
-            return self.expire(ticket, content.account);
+            return self.expire(ticket, &content);
         }
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let target = catalog.target(ticket.line.destination);
@@ -76,6 +81,7 @@ impl Dispatcher {
             let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
             return self.step(Input::Finished { delivery: ticket.delivery, after: After::Gone, verdict });
         };
+        self.meters.begins(&ticket, content.due(), self.now);
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
         handle.give(Job { worker, ticket, target, content, rewrite });
@@ -116,7 +122,8 @@ impl Dispatcher {
             }
             Err(error) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, event = %ticket.event, "an event could not be read");
+                let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+                tracing::warn!(%error, %event, %delivery, %destination, "an event could not be read");
                 self.load_content(ticket, CONTENT_RETRY);
             }
         }
@@ -124,7 +131,8 @@ impl Dispatcher {
 
     /// Retention never drops what is owed, so this is a damaged store; it must not hold a slot forever.
     fn without_content(&self, ticket: Ticket) -> AttemptReport {
-        tracing::error!(event = %ticket.event, delivery = %ticket.delivery, "an event that is owed is not in the store");
+        let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
+        tracing::error!(%event, %delivery, %destination, "an event that is owed is not in the store");
         let now = self.now;
         let sentence = "The event is no longer in the store.".to_owned();
         let content = EventContent {

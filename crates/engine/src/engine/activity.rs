@@ -1,19 +1,26 @@
-//! What is going on right now, as the scheduler sees it.
+//! What is going on right now: as this node's scheduler sees it, and as the other nodes have told it.
 
+use super::Engine;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::{Counters, Depth, DestinationView, Scheduler};
 use postrider_core::time::Timestamp;
+use postrider_store::{ClusterState, Durability, InFlight, NodeActivity, Others, Shard, StoreError, TellOf};
+use std::collections::BTreeMap;
+use std::sync::Weak;
 use std::time::Duration;
+
+/// How often the other nodes are told.
+const TELL: Duration = Duration::from_secs(1);
 
 /// What is going on right now.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
     /// Deliveries in flight.
     pub in_flight: IdSet<DeliveryId>,
-    /// The same as the scheduler has them.
-    pub in_flight_tickets: Vec<Ticket>,
+    /// The same with where they go.
+    pub attempts: Vec<InFlight>,
     /// Their events.
     pub in_flight_events: IdSet<EventId>,
     /// Owed in all.
@@ -24,18 +31,96 @@ pub struct Activity {
     pub counters: Counters,
     /// Of each destination that has something going on.
     pub destinations: IdMap<DestinationId, DestinationView>,
+    /// How long ago others told what is in shards of theirs.
+    told_ago: BTreeMap<Shard, Duration>,
+}
+
+/// What a destination is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// `None` when nothing is going on.
+    pub view: Option<DestinationView>,
+    /// How long ago its owner, another node, told this; `None` when this node owns it and sees it.
+    pub told_ago: Option<Duration>,
 }
 
 impl Activity {
     pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
+        let tickets: Vec<&Ticket> = scheduler.in_flight().collect();
         Activity {
-            in_flight: scheduler.in_flight().map(|ticket| ticket.delivery).collect(),
-            in_flight_tickets: scheduler.in_flight().copied().collect(),
-            in_flight_events: scheduler.in_flight().map(|ticket| ticket.event).collect(),
+            in_flight: tickets.iter().map(|ticket| ticket.delivery).collect(),
+            attempts: tickets.iter().map(|ticket| InFlight::from(*ticket)).collect(),
+            in_flight_events: tickets.iter().map(|ticket| ticket.event).collect(),
             pending: scheduler.pending(),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
             destinations: scheduler.views(now).collect(),
+            told_ago: BTreeMap::new(),
+        }
+    }
+
+    /// What a destination is doing; `None` when this node owns it and nothing is going on.
+    pub fn seen(&self, id: DestinationId) -> Option<Seen> {
+        let view = self.destinations.get(&id).copied();
+        let told_ago = self.told_ago.get(&Shard::of(id)).copied();
+        (view.is_some() || told_ago.is_some()).then_some(Seen { view, told_ago })
+    }
+
+    fn add(&mut self, others: Others) {
+        let Others { in_flight, destinations, told_ago } = others;
+        self.told_ago.extend(told_ago);
+        for one in in_flight {
+            if self.in_flight.insert(one.delivery) {
+                self.in_flight_events.insert(one.event);
+                self.attempts.push(one);
+            }
+        }
+        let theirs = |id: &DestinationId| self.told_ago.contains_key(&Shard::of(*id));
+        let destinations: Vec<_> = destinations.into_iter().filter(|(id, _)| theirs(id)).collect();
+        self.destinations.extend(destinations);
+    }
+
+    fn told(self) -> NodeActivity {
+        NodeActivity {
+            in_flight: self.attempts,
+            pending: self.pending,
+            longest_wait: self.longest_wait,
+            destinations: self.destinations.into_iter().collect(),
+        }
+    }
+}
+
+impl Engine {
+    /// Who shares the store, and who owns what of it; `None` when it is this node's own.
+    pub async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
+        self.store.cluster().await
+    }
+
+    /// What an accepted event survives by the settings of a shared store's server.
+    pub fn durability(&self) -> Option<Durability> {
+        self.store.durability()
+    }
+
+    /// What is going on over all nodes, as far as it is known here: `of` says of which destinations.
+    pub async fn activity_of(&self, of: TellOf) -> Result<Activity, StoreError> {
+        let mut activity = self.activity().await;
+        if self.store.is_shared() {
+            activity.add(self.store.others(of).await?);
+        }
+        Ok(activity)
+    }
+}
+
+/// Tells the other nodes what is going on here, until the engine is gone.
+pub(super) async fn tell_others(engine: Weak<Engine>) {
+    let mut tick = tokio::time::interval(TELL);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let Some(engine) = engine.upgrade() else { return };
+        let activity = engine.activity().await;
+        if let Err(error) = engine.store.tell_activity(activity.told()).await {
+            tracing::debug!(%error, "the other nodes could not be told what goes on here");
         }
     }
 }

@@ -9,7 +9,7 @@ use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Input;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, Mail, StoreError};
+use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -64,10 +64,15 @@ impl Engine {
         for change in changes {
             let told = told(&change);
             let (deleted, released) = (deleted(&change), released(&change));
+            let disabled =
+                self.tell_watchers(&change).filter(|change| change.status == DestinationStatus::Disabled);
             let change = Prepared::from(change);
             self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
             if let Some(told) = told {
                 self.tell(Control::Input(told)).await;
+            }
+            if let Some(disabled) = disabled {
+                self.tell(Control::Announce(disabled.notice())).await;
             }
             if let Some(id) = deleted {
                 self.bury(id);
@@ -116,6 +121,7 @@ impl Engine {
             self.clock,
             destination,
             self.fault.clone(),
+            Arc::clone(&self.meters),
         ));
     }
 }

@@ -4,7 +4,7 @@ use super::reading::overlay;
 use super::{Activity, Engine};
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, DeliveryId, EventId};
-use postrider_store::{DeliveryState, EventDetail, EventFilter, EventPage, EventQuery, StoreError};
+use postrider_store::{DeliveryState, EventDetail, EventFilter, EventPage, EventQuery, StoreError, TellOf};
 use std::sync::Arc;
 
 /// Events read at once.
@@ -59,7 +59,7 @@ enum Room {
 impl Engine {
     /// Deliveries of an account, newest first.
     pub async fn deliveries(&self, query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
-        let activity = self.activity().await;
+        let activity = self.activity_of(TellOf::InFlight).await?;
         let mut page = DeliveryPage::default();
         if let Some(id) = query.event {
             if let Some(event) = self.store.event(query.account, id).await? {

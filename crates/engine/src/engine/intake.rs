@@ -5,7 +5,7 @@ use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::routing::{self, Owed};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId};
-use postrider_store::{Origin, SendWindow, Source};
+use postrider_store::{EventContent, Origin, SendWindow, Source};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -71,21 +71,26 @@ impl Engine {
             }
             replies.push(self.owed(account, None, &arrival).map(|owed| {
                 let (reply, answer) = Reply::channel();
-                drafts.push(ingest::draft(account, Origin::Api(key), arrival, owed, now, reply));
-                answer
+                let draft = ingest::draft(account, Origin::Api(key), arrival, owed, now, reply);
+                let content = Arc::clone(&draft.content);
+                drafts.push(draft);
+                (content, answer)
             }));
         }
         if !drafts.is_empty() {
-            self.batches.try_send(drafts).map_err(|refused| not_taken(&refused))?;
+            let taken = self.batches.try_send(drafts).map_err(|refused| not_taken(&refused));
+            taken.inspect_err(|error| self.meters.shed.note(account, error))?;
         }
         let mut answers = Vec::with_capacity(replies.len());
         for reply in replies {
             answers.push(match reply {
                 Err(of_this) => Err(of_this),
-                Ok(answer) => match answer.await.unwrap_or(Err(IngestError::Unavailable)) {
-                    answer @ (Ok(_) | Err(IngestError::Conflict(_))) => answer,
-                    Err(of_all) => return Err(of_all),
-                },
+                Ok((content, answer)) => {
+                    match self.traced(&content, answer.await.unwrap_or(Err(IngestError::Unavailable))) {
+                        answer @ (Ok(_) | Err(IngestError::Conflict(_))) => answer,
+                        Err(of_all) => return Err(of_all),
+                    }
+                }
             });
         }
         Ok(answers)
@@ -154,9 +159,27 @@ impl Engine {
     }
 
     async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
-        self.admit(draft.content.account)?;
+        let account = draft.content.account;
+        self.try_submit(draft, answer).await.inspect_err(|error| self.meters.shed.note(account, error))
+    }
+
+    async fn try_submit(
+        &self,
+        draft: Draft,
+        answer: oneshot::Receiver<Answer>,
+    ) -> Result<Accepted, IngestError> {
+        self.has_room(draft.content.account)?;
+        let content = Arc::clone(&draft.content);
         self.drafts.try_send(draft).map_err(|refused| not_taken(&refused))?;
-        answer.await.unwrap_or(Err(IngestError::Unavailable))
+        self.traced(&content, answer.await.unwrap_or(Err(IngestError::Unavailable)))
+    }
+
+    /// The answer, told as a span when an event was accepted and somebody collects them.
+    fn traced(&self, content: &EventContent, answer: Answer) -> Answer {
+        if let (Some(spans), Ok(Accepted { id, duplicate: false, .. })) = (&self.spans, &answer) {
+            spans.accepted(*id, content, self.clock.now());
+        }
+        answer
     }
 }
 

@@ -9,10 +9,12 @@ mod intake;
 mod old_keys;
 mod ownership;
 mod queue;
+mod readiness;
 mod reading;
 mod standing;
 mod start;
 mod trials;
+mod watching;
 
 use crate::admission::{Admission, BacklogLimits};
 use crate::catalog::Catalog;
@@ -20,28 +22,34 @@ use crate::clock::Clock;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
+use crate::live::Live;
+use crate::meters::Meters;
 use crate::replay::Replays;
 use crate::send::Connector;
-pub use activity::Activity;
+use crate::store_health::StoreHealth;
+use crate::traces::Spans;
+pub use activity::{Activity, Seen};
 use changes::told;
 pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-use postrider_core::id::{AccountId, IdGenerator};
+use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
 pub(crate) use queue::QueueStep;
 pub use queue::{Queue, QueueTotals, Waiting};
+pub use readiness::NotReady;
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
+pub use watching::Resumed;
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]
@@ -58,6 +66,10 @@ pub struct EngineOptions {
     pub backlog: BacklogLimits,
     /// Where dead letters are noted too.
     pub dead_letter_file: Option<DeadLetterFile>,
+    /// Where the operator is told of what befalls all other destinations.
+    pub operational_destination: Option<DestinationId>,
+    /// Where events and attempts are told as spans.
+    pub spans: Option<Spans>,
 }
 
 impl EngineOptions {
@@ -65,7 +77,16 @@ impl EngineOptions {
     pub fn new(slots: u32, workers: usize) -> Self {
         let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
         let backlog = BacklogLimits::default();
-        EngineOptions { slots, workers, floors, promotion_age, backlog, dead_letter_file: None }
+        EngineOptions {
+            slots,
+            workers,
+            floors,
+            promotion_age,
+            backlog,
+            dead_letter_file: None,
+            operational_destination: None,
+            spans: None,
+        }
     }
 }
 
@@ -113,7 +134,10 @@ pub struct Engine {
     /// Those of a batch come together and go into one commit.
     batches: mpsc::Sender<Vec<Draft>>,
     control: mpsc::Sender<Control>,
-    disk_full: Arc<AtomicBool>,
+    store_health: Arc<StoreHealth>,
+    meters: Arc<Meters>,
+    /// Until when the other nodes take this one for alive.
+    lease_until: watch::Sender<Option<Instant>>,
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
     held_until: AtomicU64,
@@ -127,6 +151,8 @@ pub struct Engine {
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
     trials: Trials,
+    live: Arc<Live>,
+    spans: Option<Spans>,
     last_queue: queue::LastQueue,
 }
 
@@ -162,7 +188,7 @@ impl Engine {
             Err(IngestError::Stopping)
         } else if self.fault.is_told() {
             Err(IngestError::Unavailable)
-        } else if self.disk_full.load(Ordering::Relaxed) {
+        } else if self.store_health.is_full() {
             Err(IngestError::DiskFull)
         } else {
             Ok(())
@@ -171,8 +197,22 @@ impl Engine {
 
     /// Whether an event of this account may come in now; why not, when not.
     pub fn admit(&self, account: AccountId) -> Result<(), IngestError> {
+        self.has_room(account).inspect_err(|error| self.meters.shed.note(account, error))
+    }
+
+    fn has_room(&self, account: AccountId) -> Result<(), IngestError> {
         self.ready()?;
         Ok(self.admission.admit(account, self.clock.now())?)
+    }
+
+    /// What the engine counts of itself.
+    pub fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    /// How the store is.
+    pub fn store_health(&self) -> &StoreHealth {
+        &self.store_health
     }
 
     /// A dispatcher that is gone needs to be told nothing.
@@ -180,7 +220,7 @@ impl Engine {
         let _ = self.control.send(control).await;
     }
 
-    /// What is going on right now.
+    /// What is going on right now on this node.
     pub async fn activity(&self) -> Activity {
         let (reply, answer) = oneshot::channel();
         self.tell(Control::Look(reply)).await;
@@ -191,6 +231,7 @@ impl Engine {
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);
         self.replays.stop();
+        self.live.close();
         let (reply, drained) = oneshot::channel();
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {

@@ -33,7 +33,10 @@ pub(super) async fn follow(engine: Weak<Engine>) {
 impl Engine {
     async fn hear(self: &Arc<Self>, news: News) -> Result<(), StoreError> {
         match news {
-            News::Lease(until) => self.tell(Control::Lease(until)).await,
+            News::Lease(until) => {
+                self.lease_until.send_replace(Some(until));
+                self.tell(Control::Lease(until)).await;
+            }
             News::Gained(gained) => {
                 // Attempts of the time before it was lost must not be mixed up with new ones.
                 self.idle(gained.shards).await;
@@ -106,6 +109,8 @@ impl Engine {
     /// A change that another node has made: in memory and in the scheduler.
     async fn take_over(&self, change: Change) {
         let told = told(&change);
+        // Who has made the change has told the account and the operator.
+        let _ = self.tell_watchers(&change);
         let change = Prepared::from(change);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
         if let Some(told) = told {

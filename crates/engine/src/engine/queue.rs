@@ -10,6 +10,7 @@ use postrider_core::id::{DestinationId, time_of};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Counters, Depth, DestinationQueue, LineQueue, Oldest, Scheduler};
 use postrider_core::time::Timestamp;
+use postrider_store::Shards;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, oneshot};
@@ -41,15 +42,18 @@ pub struct QueueTotals {
     pub pending: Depth,
     /// Counts since the start.
     pub counters: Counters,
+    /// Shards of which this node sends.
+    pub shards: u32,
 }
 
 impl QueueTotals {
-    pub(crate) fn of(scheduler: &Scheduler) -> Self {
+    pub(crate) fn of(scheduler: &Scheduler, own: Shards) -> Self {
         QueueTotals {
             slots: scheduler.slots(),
             in_flight: scheduler.in_flight().copied().collect(),
             pending: scheduler.pending(),
             counters: scheduler.counters(),
+            shards: own.len(),
         }
     }
 }
@@ -135,6 +139,15 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: &Waiting) -> Self {
+        self.rows += other.rows;
+        self.oldest_at = [self.oldest_at, other.oldest_at].into_iter().flatten().min();
+        self.due_since = [self.due_since, other.due_since].into_iter().flatten().min();
+        self
+    }
+
     /// Adds a line.
     pub fn add(&mut self, line: &LineQueue, now: Timestamp) {
         let accepted_at = line.oldest.map(|oldest| time_of(oldest.delivery.as_u64()));

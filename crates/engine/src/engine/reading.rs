@@ -7,7 +7,7 @@ use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError};
+use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError, TellOf};
 use std::sync::Arc;
 
 const MS_PER_DAY: u64 = 24 * 3600 * 1000;
@@ -25,7 +25,7 @@ impl Engine {
 
     /// Events of an account, newest first.
     pub async fn events(&self, mut query: EventQuery) -> Result<EventPage, StoreError> {
-        let activity = self.activity().await;
+        let activity = self.activity_of(TellOf::InFlight).await?;
         query.filter.since = query.filter.since.max(self.shown_since(query.account));
         let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
@@ -79,7 +79,7 @@ impl Engine {
 
     /// One event with all that became of it.
     pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        let activity = self.activity().await;
+        let activity = self.activity_of(TellOf::InFlight).await?;
         let since = self.shown_since(account);
         let mut found = self.store.event(account, event).await?;
         found = found.filter(|event| since.is_none_or(|since| event.content.received_at >= since));
@@ -95,7 +95,7 @@ impl Engine {
         account: AccountId,
         delivery: DeliveryId,
     ) -> Result<Option<EventDetail>, StoreError> {
-        let activity = self.activity().await;
+        let activity = self.activity_of(TellOf::InFlight).await?;
         let mut found = self.store.event_of(account, delivery).await?;
         if let Some(event) = &mut found {
             overlay(event, &activity);
@@ -104,9 +104,11 @@ impl Engine {
     }
 }
 
+/// What has ended by what the store says is not in flight: that was asked first, and other nodes tell it late.
 pub(super) fn overlay(event: &mut EventDetail, activity: &Activity) {
     for delivery in &mut event.deliveries {
-        if activity.in_flight.contains(&delivery.id) {
+        let open = matches!(delivery.status, DeliveryStatus::Queued | DeliveryStatus::RetryScheduled);
+        if open && activity.in_flight.contains(&delivery.id) {
             delivery.status = DeliveryStatus::Delivering;
             delivery.next_attempt_at = None;
         }

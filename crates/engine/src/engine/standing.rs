@@ -2,7 +2,7 @@
 
 use super::Engine;
 use postrider_core::id::AccountId;
-use postrider_store::{Stats, StoreError};
+use postrider_store::{Ring, SeriesPoint, Stats, StoreError, TellOf};
 
 /// Where an account stands.
 #[derive(Clone, Debug)]
@@ -21,18 +21,24 @@ impl Engine {
         self.store.stats(account).await
     }
 
+    /// What happened when: all points of a ring that are not older than it is long.
+    pub async fn series(&self, ring: Ring) -> Result<Vec<SeriesPoint>, StoreError> {
+        let since = (ring.point_at(self.clock.now()) + 1).saturating_sub(ring.points());
+        self.store.series(ring, since).await
+    }
+
     /// Where an account stands.
     pub async fn standing(&self, account: AccountId) -> Result<Standing, StoreError> {
-        let activity = self.activity().await;
+        let activity = self.activity_of(TellOf::InFlight).await?;
         let mut standing = Standing {
             stats: self.store.stats(Some(account)).await?,
             delivering_first: 0,
             delivering_again: 0,
         };
         let catalog = self.catalog();
-        for ticket in &activity.in_flight_tickets {
-            if catalog.destination(account, ticket.line.destination).is_some() {
-                match ticket.attempts {
+        for attempt in &activity.attempts {
+            if catalog.destination(account, attempt.destination).is_some() {
+                match attempt.attempts {
                     0 => standing.delivering_first += 1,
                     _ => standing.delivering_again += 1,
                 }

@@ -1,5 +1,6 @@
 //! Starting: what the store holds becomes a catalog, a scheduler that knows what is owed, and threads.
 
+use super::activity::tell_others;
 use super::changes::disable_gone;
 use super::old_keys::forget_old_keys;
 use super::ownership::follow;
@@ -11,10 +12,15 @@ use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
+use crate::live::Live;
 use crate::maintenance;
+use crate::meters::Meters;
+use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, SendWorker};
-use postrider_core::id::IdGenerator;
+use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
+use crate::series::keep_series;
+use crate::store_health::StoreHealth;
+use postrider_core::id::{DestinationId, IdGenerator};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
@@ -36,6 +42,7 @@ impl Engine {
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let live = Live::new(configuration.id_floor);
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
@@ -43,29 +50,24 @@ impl Engine {
         let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
+        let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
-        let (handles, workers) = (0..options.workers.max(1))
-            .map(|number| SendWorker::new(number, Arc::clone(&connector), clock, slots, reports.clone()))
-            .unzip();
+        let (handles, workers) = workers(&options, &connector, clock, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
             clock,
             ids: ids.clone(),
             admission: Arc::clone(&admission),
+            meters: Arc::clone(&meters),
             fault: fault.clone(),
+            live: Arc::clone(&live),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
-        let disk_full = Arc::new(AtomicBool::new(false));
-        let runtime = spawn_dispatcher(
-            dispatcher,
-            inboxes,
-            Arc::clone(&store),
-            Arc::clone(&disk_full),
-            clock,
-            fault.clone(),
-        );
+        dispatcher.operational = Operational::new(options.operational_destination);
+        let store_health = Arc::new(StoreHealth::default());
+        let runtime = spawn_dispatcher(dispatcher, inboxes, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -76,7 +78,9 @@ impl Engine {
             drafts,
             batches,
             control,
-            disk_full,
+            store_health,
+            meters,
+            lease_until: watch::Sender::new(None),
             stopping: AtomicBool::new(false),
             held_until: AtomicU64::new(0),
             heard_version: watch::Sender::new(0),
@@ -87,15 +91,38 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            live,
+            spans: options.spans,
             last_queue: Default::default(),
         };
         let engine = Arc::new(engine);
-        engine.runtime.spawn(disable_gone(Arc::downgrade(&engine), gone_inbox));
-        engine.runtime.spawn(forget_old_keys(Arc::downgrade(&engine)));
-        engine.resume(left).await?;
-        engine.runtime.spawn(follow(Arc::downgrade(&engine)));
-        engine.replays.resume_all();
+        engine.begin(left, gone_inbox).await?;
         Ok((engine, workers))
+    }
+
+    /// Takes up what an earlier run left, and what goes on beside all calls.
+    async fn begin(
+        self: &Arc<Self>,
+        left: Option<Gained>,
+        gone: mpsc::Receiver<DestinationId>,
+    ) -> Result<(), StoreError> {
+        self.runtime.spawn(disable_gone(Arc::downgrade(self), gone));
+        self.runtime.spawn(forget_old_keys(Arc::downgrade(self)));
+        let (store, meters, admission) = (&self.store, &self.meters, &self.admission);
+        let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), self.clock);
+        self.runtime.spawn(noting);
+        self.resume(left).await?;
+        self.keep_company();
+        self.replays.resume_all();
+        Ok(())
+    }
+
+    /// Hears what other nodes do, and tells them what this one does.
+    fn keep_company(self: &Arc<Self>) {
+        self.runtime.spawn(follow(Arc::downgrade(self)));
+        if self.store.is_shared() {
+            self.runtime.spawn(tell_others(Arc::downgrade(self)));
+        }
     }
 
     /// Tells the scheduler of all accounts and, on a store of its own, of all that an earlier run left there.
@@ -119,6 +146,20 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
     let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
     let circuits = configuration.circuits.clone();
     Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
+}
+
+/// The threads' parts of sending, and the dispatcher's handles on them.
+fn workers(
+    options: &EngineOptions,
+    connector: &Arc<Connector>,
+    clock: Clock,
+    reports: &mpsc::Sender<AttemptReport>,
+) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
+    let worker = |number| {
+        let (connector, spans) = (Arc::clone(connector), options.spans.clone());
+        SendWorker::new(number, connector, clock, options.slots as usize, reports.clone(), spans)
+    };
+    (0..options.workers.max(1)).map(worker).unzip()
 }
 
 /// The ways in to the dispatcher.
@@ -151,19 +192,20 @@ fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
 fn spawn_dispatcher(
     dispatcher: Dispatcher,
     inboxes: Inboxes,
-    store: Arc<dyn Store>,
-    disk_full: Arc<AtomicBool>,
+    store: &Arc<dyn Store>,
+    store_health: &Arc<StoreHealth>,
     clock: Clock,
-    fault: FaultSender,
+    fault: &FaultSender,
 ) -> tokio::runtime::Handle {
+    let (store, store_health, fault) = (Arc::clone(store), Arc::clone(store_health), fault.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
         let fault_of_house = fault.clone();
         let run = async move {
-            tokio::spawn(maintenance::watch_disk(Arc::clone(&store), disk_full));
-            tokio::spawn(maintenance::keep_house(store, clock, fault_of_house));
+            tokio::spawn(maintenance::watch_store(Arc::clone(&store), Arc::clone(&store_health), clock));
+            tokio::spawn(maintenance::keep_house(store, store_health, clock, fault_of_house));
             dispatcher.run(inboxes).await;
         };
         let run = std::panic::AssertUnwindSafe(|| runtime.block_on(run));

@@ -139,6 +139,7 @@ impl Engine {
 
     /// For an exchange outside of any line, on a connection of its own.
     pub(super) fn sender(&self) -> Sender {
-        Sender { connector: Arc::clone(&self.connector), pool: Pool::default(), clock: self.clock }
+        let (connector, pool) = (Arc::clone(&self.connector), Pool::default());
+        Sender { connector, pool, clock: self.clock, spans: None }
     }
 }

@@ -154,13 +154,13 @@ impl Part {
                 let value = part.leaf(names)?;
                 let map = value.downcast_ref::<CelMap<'_>>();
                 let map = map.ok_or_else(|| Failure::new("headers are not a map"))?;
-                let made = map.inner().iter().map(|(key, value)| {
-                    let name = name(key);
-                    header_value(&name, value.as_ref()).map(|value| (name, value))
-                });
-                let mut made = made.collect::<Result<Vec<_>, Failure>>()?;
-                made.sort_unstable();
-                made
+                // CEL goes through a map in no order; which of several headers is refused must not depend on it.
+                let mut found: Vec<_> = map.inner().iter().map(|(key, value)| (name(key), value)).collect();
+                found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+                let made = found
+                    .into_iter()
+                    .map(|(name, value)| header_value(&name, value.as_ref()).map(|value| (name, value)));
+                made.collect::<Result<Vec<_>, Failure>>()?
             }
         };
         if headers.len() > CUSTOM_HEADERS_MAX {

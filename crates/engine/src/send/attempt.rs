@@ -2,14 +2,16 @@
 
 use super::connect::{Connector, problem};
 use super::exchange::{Trace, exchange};
+use super::passed_on::{TRACEPARENT, TRACESTATE};
 use super::pool::Pool;
 use super::request::{build, shown};
 use super::target::{Ready, Target};
 use crate::clock::Clock;
 use crate::routing::Plan;
+use crate::traces::{Spans, TraceContext, span_of_attempt};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::Request;
+use http::{HeaderMap, Request};
 use http_body_util::Full;
 use postrider_core::delivery::Ticket;
 use postrider_core::outcome::Outcome;
@@ -54,6 +56,8 @@ pub(crate) struct Sender {
     pub(crate) connector: Arc<Connector>,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
+    /// Where attempts are told as spans, when they are.
+    pub(crate) spans: Option<Spans>,
 }
 
 /// One exchange and how it is judged, whatever it was for.
@@ -73,16 +77,22 @@ impl Sender {
             assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
             job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()
         };
+        // Of the event as it came: a transform makes another body, not another trace.
+        let trace = self.trace(&job);
         let request = |ready: &Ready, rewritten: &Option<EventContent>| {
             let content = rewritten.as_ref().unwrap_or(&job.content);
-            build(ready, content, job.ticket.event, number, self.clock)
+            let mut request = build(ready, content, job.ticket.event, number, self.clock);
+            if let Some(trace) = &trace {
+                go_on(trace, span_of_attempt(job.ticket.delivery, number), request.headers_mut());
+            }
+            request
         };
         let Made { started_at, outcome, problem, request_headers, trace } =
             self.make(&job.target, prepare, request).await;
         let asked = trace.retry_after.as_deref();
         let retry_after = asked.and_then(|value| retry_after::parse(value, self.clock.wall()));
         let Job { worker, ticket, content, .. } = job;
-        AttemptReport {
+        let report = AttemptReport {
             worker,
             ticket,
             content,
@@ -92,7 +102,17 @@ impl Sender {
             request_headers,
             retry_after,
             trace,
+        };
+        if let Some(spans) = &self.spans {
+            spans.attempted(&report);
         }
+        report
+    }
+
+    /// The trace of the sender; one of our own only where somebody collects its spans.
+    fn trace(&self, job: &Job) -> Option<TraceContext> {
+        let own = || self.spans.as_ref().map(|_| TraceContext::begun_by(job.ticket.event));
+        TraceContext::of(&job.content.headers).or_else(own)
     }
 
     /// Makes one exchange under the target's deadline: prepares once, and builds a request for each try of it.
@@ -135,6 +155,17 @@ impl Sender {
             request
         };
         exchange(&self.connector, &self.pool, target, ready, request, trace).await
+    }
+}
+
+/// A header of the destination's own stands above it.
+fn go_on(trace: &TraceContext, span: [u8; 8], headers: &mut HeaderMap) {
+    if headers.contains_key(TRACEPARENT) {
+        return;
+    }
+    headers.insert(TRACEPARENT, trace.traceparent(span));
+    if let Some(state) = trace.tracestate() {
+        headers.insert(TRACESTATE, state);
     }
 }
 

@@ -5,8 +5,12 @@ use http::header::{
     UPGRADE, USER_AGENT,
 };
 
-/// What of an event's own headers is about the connection it came in on, not about the event.
-const NOT_PASSED_ON: [HeaderName; 10] = [
+/// An attempt has a span of its own in the event's trace.
+pub(super) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+pub(super) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// What of an event's own headers is about the connection it came in on, not about the event, or is made anew.
+const NOT_PASSED_ON: [HeaderName; 12] = [
     HOST,
     CONNECTION,
     CONTENT_LENGTH,
@@ -17,6 +21,8 @@ const NOT_PASSED_ON: [HeaderName; 10] = [
     EXPECT,
     ACCEPT_ENCODING,
     USER_AGENT,
+    TRACEPARENT,
+    TRACESTATE,
 ];
 
 /// Headers with these beginnings are ours, or tell of the sender's network.

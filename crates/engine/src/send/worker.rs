@@ -5,6 +5,7 @@ use super::connect::Connector;
 use super::pool::Pool;
 use crate::clock::Clock;
 use crate::ingest::{Answer, Reply};
+use crate::traces::Spans;
 use postrider_core::limits::{COMMIT_EVENTS_MAX, INGEST_WAITING_MAX};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -76,10 +77,11 @@ impl SendWorker {
         clock: Clock,
         slots: usize,
         reports: mpsc::Sender<AttemptReport>,
+        spans: Option<Spans>,
     ) -> (WorkerHandle, SendWorker) {
         // There are never more orders than attempts and answers that wait, so the channel is never full.
         let (orders, inbox) = mpsc::channel(slots + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);
-        let sender = Sender { connector, pool: Pool::default(), clock };
+        let sender = Sender { connector, pool: Pool::default(), clock, spans };
         let handle = WorkerHandle { orders, next: Orders::default(), in_flight: 0 };
         (handle, SendWorker { number, sender, orders: inbox, reports })
     }

@@ -15,7 +15,9 @@ use postrider_store::{
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// On what an earlier run left, once its threads have let go of it: a process that crashed writes nothing more.
 async fn start_on(store: &Arc<SwitchedStore>) -> Gateway {
+    wait_until("the run before is gone", async || (Arc::strong_count(store) == 1).then_some(())).await;
     Setup { store: Arc::clone(store) as Arc<dyn Store>, ..Setup::default() }.start().await
 }
 

@@ -9,8 +9,8 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, OwedAgain, Page, Receipt, Replay,
-    Revival, Stats, Store, StoreError,
+    EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, Moment, OwedAgain, Page, Receipt,
+    Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -227,6 +227,22 @@ impl Store for SwitchedStore {
 
     async fn writable(&self) -> Result<(), StoreError> {
         Switch::pass(&self.space).await
+    }
+
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        self.inner.keep_series(points).await
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        self.inner.series(ring, since).await
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        self.inner.own_point(ring, point).await
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        self.inner.space().await
     }
 
     async fn close(&self) -> Result<(), StoreError> {

@@ -58,6 +58,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Open, "POST", &["/ingest/{token}", "/ingress", "/webhooks"]),
     // It says itself when it is not.
     (Power::Open, "POST", &["/v1/accounts"]),
+    (Power::Open, "GET", &["/metrics"]),
     (Power::Send, "POST", &["/v1/outbound-events", "/v1/outbound-events/batch", "/v1/events/batch"]),
     (Power::Look, "GET", &["/v1/destinations", "/v1/destinations/{id}", "/v1/routes", "/v1/routes/{id}"]),
     (Power::Look, "GET", &["/v1/destinations/{id}/public-key"]),
@@ -68,6 +69,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
         &["/v1/events", "/v1/events/{id}", "/v1/outbound-events", "/v1/outbound-events/{id}"],
     ),
     (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats", "/v1/platform-stats"]),
+    (Power::Look, "GET", &["/v1/stream"]),
     (Power::Look, "GET", &["/v1/queue"]),
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
     // It changes nothing.
@@ -93,6 +95,8 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "PATCH", &["/v1/event-types/{id}"]),
     (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),
+    (Power::Operate, "GET", &["/v1/stats/series"]),
+    (Power::Operate, "GET", &["/v1/cluster"]),
 ];
 
 /// What a call does; `None` when nobody has said.

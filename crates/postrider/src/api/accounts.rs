@@ -3,7 +3,7 @@
 mod fields;
 
 pub(crate) use self::fields::email;
-use self::fields::{Reach, apply};
+use self::fields::{Reach, apply, operational_destination};
 use super::Shared;
 use super::auth::{Caller, Founder};
 use super::cursor::List as Listed;
@@ -92,7 +92,7 @@ pub(crate) async fn get(
 
 /// Change an account
 ///
-/// Its name and email by its own key; its plan, share and limits by the admin key.
+/// Its name, email and operational destination by its own key; its plan, share and limits by the admin key.
 #[utoipa::path(
     patch, path = "/v1/accounts/{id}", operation_id = "update_account", tag = "accounts",
     params(("id" = String, Path, description = "The id of the account."), IfMatch),
@@ -111,7 +111,8 @@ pub(crate) async fn update(
         let found = known(catalog, caller, &id)?;
         if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
         let name = fields.name("name")?.unwrap_or_else(|| found.name.clone());
-        let changed = apply(Account { name, ..found }, reach, &mut fields)?;
+        let changed = operational_destination(Account { name, ..found }, catalog, &mut fields)?;
+        let changed = apply(changed, reach, &mut fields)?;
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };

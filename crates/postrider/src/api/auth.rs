@@ -69,6 +69,34 @@ impl FromRequestParts<Arc<App>> for Founder {
     }
 }
 
+/// Who may see the metrics: they name the destinations of all accounts.
+pub(crate) struct Watcher;
+
+/// Marks requests to an address that is this machine's alone.
+#[derive(Clone, Copy)]
+pub(crate) struct OnLoopback;
+
+impl FromRequestParts<Arc<App>> for Watcher {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        let Some(given) = parts.headers.get(AUTHORIZATION) else {
+            let own = app.open_bootstrap || parts.extensions.get::<OnLoopback>().is_some();
+            let open = own && is_from_here(&parts.headers);
+            return if open { Ok(Watcher) } else { Err(ApiError::unauthorized()) };
+        };
+        let given = given.to_str().ok().and_then(bearer).map(hash);
+        let known = given.zip(app.metrics_hash).is_some_and(|(given, known)| bool::from(given.ct_eq(&known)));
+        if known {
+            return Ok(Watcher);
+        }
+        match identify(parts, app)? {
+            caller if caller.is_admin() => Ok(Watcher),
+            caller => Err(ApiError::scope_needed(Scope::Admin, caller.scope)),
+        }
+    }
+}
+
 /// Whether a request was meant for this machine by its name. A page of somebody else in a browser here can send
 /// requests too: by a name of its own that it leads to loopback, or with its own origin.
 fn is_from_here(headers: &HeaderMap) -> bool {
@@ -89,17 +117,20 @@ fn names_loopback(host: &str) -> bool {
 
 fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     let header = parts.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let (scheme, key) = header.and_then(|text| text.split_once(' ')).ok_or_else(ApiError::unauthorized)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(ApiError::unauthorized());
-    }
-    let caller = by_key(&hash(key.trim()), app)?;
+    let key = header.and_then(bearer).ok_or_else(ApiError::unauthorized)?;
+    let caller = by_key(&hash(key), app)?;
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let power = access::power_of(&parts.method, path).unwrap_or(Power::Operate);
     if !caller.has(power) {
         return Err(ApiError::scope_needed(power.scope_needed(), caller.scope));
     }
     if caller.is_admin() { on_behalf(caller, parts, app) } else { Ok(caller) }
+}
+
+/// The key of a header.
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, key) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
 }
 
 /// A key that is unknown, revoked or expired is told the same.

@@ -200,18 +200,6 @@ const fn noun(limit: Limit) -> &'static str {
     }
 }
 
-/// A limit as the settings name it.
-const fn setting(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Rows => "backlog_max_rows",
-        Limit::Bytes => "backlog_max_bytes",
-        Limit::Age => "backlog_max_age",
-        Limit::Commit => "commit_max_ms",
-        Limit::AccountRows => "max_pending",
-        Limit::AccountBytes => "max_pending_bytes",
-    }
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, retry_after_seconds) = (self.status, self.retry_after_seconds);
@@ -231,7 +219,7 @@ impl From<ApiError> for Refusal {
     fn from(refused: ApiError) -> Self {
         let ApiError { sentence, code, field, limit, .. } = refused;
         let docs = format!("{CODES_EXPLAINED}#{code}");
-        Refusal { error: sentence, code, docs, field, limit: limit.map(setting) }
+        Refusal { error: sentence, code, docs, field, limit: limit.map(Limit::setting) }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use postrider_store::Durability;
 
 /// Is the process alive
 #[utoipa::path(
@@ -13,7 +14,7 @@ use http::StatusCode;
     responses((status = 200, description = "It is.", body = Health))
 )]
 pub(crate) async fn healthz() -> Response {
-    view::json(StatusCode::OK, &Health { status: "ok", reason: None })
+    view::json(StatusCode::OK, &Health { status: "ok", reason: None, durability: None })
 }
 
 /// Can the gateway take events
@@ -26,10 +27,11 @@ pub(crate) async fn healthz() -> Response {
     )
 )]
 pub(crate) async fn readyz(State(app): Shared) -> Response {
-    match app.engine.ready() {
-        Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None }),
+    let durability = app.engine.durability().map(Durability::as_str);
+    match app.engine.readiness() {
+        Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None, durability }),
         Err(error) => {
-            let health = Health { status: "not ready", reason: Some(error.to_string()) };
+            let health = Health { status: "not ready", reason: Some(error.to_string()), durability };
             view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
         }
     }

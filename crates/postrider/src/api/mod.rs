@@ -7,6 +7,7 @@ mod auth;
 mod body;
 mod brand_settings;
 mod cloud_event;
+mod cluster;
 mod cursor;
 mod dead_letters;
 pub(crate) mod declared;
@@ -24,6 +25,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod metrics;
 mod outbound;
 mod paging;
 mod portal_sessions;
@@ -36,15 +38,19 @@ mod request;
 mod route_test;
 mod routes;
 mod send_window;
+mod series;
 mod sources;
 mod stats;
+mod stream;
 mod verification;
 mod view;
 mod webhooks;
 
 use crate::config::Config;
+use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
+use axum::routing::get;
 use error::ApiError;
 use http::{HeaderValue, StatusCode};
 use postrider_engine::send::DestinationUrl;
@@ -60,7 +66,11 @@ use utoipa_axum::routes;
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
+    /// Of the key that opens the metrics and nothing else.
+    metrics_hash: Option<[u8; 32]>,
     first: FirstThings,
+    /// Of an embedded store; nodes that share one are asked for there.
+    node: view::cluster::ThisNode,
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
@@ -88,9 +98,12 @@ impl App {
         let handshake_origin = config.handshake_origin.clone().unwrap_or_else(|| host_of(&public_url));
         let opened = first.webhooks.zip(config.webhooks_secret.as_ref());
         let webhooks = opened.map(|(source, secret)| webhooks::Door::new(source, &secret.0));
+        let node = view::cluster::ThisNode { name: config.node_name.clone(), since: engine.clock().now() };
         Arc::new(App {
             engine,
+            node,
             admin_hash,
+            metrics_hash: config.metrics_key.as_ref().map(|key| hash(&key.0)),
             first,
             webhooks,
             rates: rates::Rates::default(),
@@ -158,9 +171,11 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(outbound::batch::create))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::get))
+        .routes(routes!(stream::stream))
         .routes(routes!(queue::get))
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
+        .routes(routes!(series::get))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))
@@ -168,12 +183,29 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(dead_letters::replay))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::get, replays::update))
+        .routes(routes!(cluster::get))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
+        .routes(routes!(metrics::get))
         .routes(routes!(document::openapi))
         .routes(routes!(docs::page))
         .routes(routes!(docs::style))
         .routes(routes!(docs::script))
+}
+
+/// The address of its own that metrics can have: they, health, and nothing else.
+pub(crate) fn metrics_router(app: Arc<App>, address: SocketAddr) -> Router {
+    let router = Router::new()
+        .route("/metrics", get(metrics::get))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .fallback(async || ApiError::not_found("path"))
+        .method_not_allowed_fallback(async || ApiError::method_not_allowed());
+    let router = match address.ip().is_loopback() {
+        true => router.layer(axum::Extension(auth::OnLoopback)),
+        false => router,
+    };
+    router.with_state(app)
 }
 
 /// A path without this method is 405, any other path 404.

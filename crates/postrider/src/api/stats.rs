@@ -4,10 +4,14 @@ use super::auth::Caller;
 use super::error::ApiError;
 use super::refusal::{Keyed, Stored};
 use super::view::Data;
-use super::{Shared, view};
+use super::{App, Shared, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::map::IdMap;
+use postrider_store::{Destination, LatencyCounts};
+use std::sync::Arc;
 
 /// Get the account's figures
 ///
@@ -19,7 +23,21 @@ use http::StatusCode;
 pub(crate) async fn account(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
     let standing = app.engine.standing(caller.account).await?;
     let today = app.engine.clock().now().day();
-    Ok(view::data(StatusCode::OK, &view::Stats::of(&standing, today)))
+    let latency = latency(&app, caller.account);
+    Ok(view::data(StatusCode::OK, &view::Stats::of(&standing, today, &latency)))
+}
+
+/// How long deliveries to the destinations of an account took, those with most deliveries first.
+fn latency(app: &App, account: AccountId) -> Vec<(Arc<Destination>, LatencyCounts)> {
+    let destinations = app.engine.catalog().destinations(account);
+    let counted = app.engine.meters().destination_latency.of(destinations.iter().map(|found| found.id));
+    let mut counted: IdMap<DestinationId, LatencyCounts> = counted.into_iter().collect();
+    let mut found: Vec<_> = destinations
+        .into_iter()
+        .filter_map(|found| counted.remove(&found.id).map(|counts| (found, counts)))
+        .collect();
+    found.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.count()));
+    found
 }
 
 /// Get the gateway's figures

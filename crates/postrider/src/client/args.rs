@@ -35,6 +35,11 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// In the name of another account, which an operator may choose.
+    pub(crate) fn client_of(&self, account: &str) -> anyhow::Result<Client> {
+        Client::new(&self.url, &self.key, Some(account))
+    }
+
     pub(crate) fn client(&self) -> anyhow::Result<Client> {
         Client::new(&self.url, &self.key, self.account.as_deref())
     }

@@ -4,7 +4,7 @@ mod args;
 mod connection;
 mod profile;
 
-pub(crate) use self::args::GatewayArgs;
+pub(crate) use self::args::{Access, GatewayArgs};
 pub(crate) use self::connection::{Connection, Message};
 
 use anyhow::{Context as _, anyhow};
@@ -64,6 +64,11 @@ impl Answer {
     /// When to come back, if it said so.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         self.retry_after
+    }
+
+    /// The code of a refusal.
+    pub(crate) fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
     }
 
     pub(crate) fn refusal(&self) -> String {

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 /// Settings that a file or the environment may hold.
 const KEYS: &[&str] = &[
     "listen",
+    "metrics_listen",
     "data_dir",
     "database_url",
     "node_name",
@@ -31,11 +32,15 @@ const KEYS: &[&str] = &[
     "disk_reserve",
     "dead_letter_file",
     "dead_letter_file_max_mb",
+    "operational_destination",
     "admin_key",
+    "metrics_key",
     "secret_key",
     "webhooks_secret",
     "log",
     "log_format",
+    "otlp_endpoint",
+    "otlp_protocol",
     "destinations",
 ];
 
@@ -123,6 +128,7 @@ impl Layers {
     fn read_flags(&mut self, args: &ServeArgs) {
         let flags: &[(&'static str, &str, &Option<String>)] = &[
             ("listen", "--listen", &args.listen),
+            ("metrics_listen", "--metrics-listen", &args.metrics_listen),
             ("data_dir", "--data-dir", &args.data_dir),
             ("database_url", "--database-url", &args.database_url),
             ("node_name", "--node-name", &args.node_name),
@@ -150,8 +156,11 @@ impl Layers {
             ("disk_reserve", "--disk-reserve", &args.disk_reserve),
             ("dead_letter_file", "--dead-letter-file", &args.dead_letter_file),
             ("dead_letter_file_max_mb", "--dead-letter-file-max-mb", &args.dead_letter_file_max_mb),
+            ("operational_destination", "--operational-destination", &args.operational_destination),
             ("log", "--log", &args.log),
             ("log_format", "--log-format", &args.log_format),
+            ("otlp_endpoint", "--otlp-endpoint", &args.otlp_endpoint),
+            ("otlp_protocol", "--otlp-protocol", &args.otlp_protocol),
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {

@@ -13,6 +13,7 @@ use http::HeaderValue;
 use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
+use postrider_core::id::DestinationId;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
@@ -29,6 +30,8 @@ use values::{count, log_format, number, path, size, url};
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
+    /// An address of its own for the metrics.
+    pub(crate) metrics_listen: Option<SocketAddr>,
     pub(crate) data_dir: PathBuf,
     /// The database that nodes share; without it the data directory is used.
     pub(crate) database_url: Option<DatabaseUrl>,
@@ -57,13 +60,19 @@ pub(crate) struct Config {
     /// Dead letters are appended to it as they happen.
     pub(crate) dead_letter_file: Option<PathBuf>,
     pub(crate) dead_letter_file_bytes_max: u64,
+    /// Where the operator is told of what befalls destinations.
+    pub(crate) operational_destination: Option<DestinationId>,
     pub(crate) admin_key: Option<SecretText>,
+    /// Opens the metrics and nothing else.
+    pub(crate) metrics_key: Option<SecretText>,
     /// Opens `/webhooks` and signs what comes in there.
     pub(crate) webhooks_secret: Option<SecretText>,
     /// What secrets are sealed with at rest.
     pub(crate) secret_keys: Option<SecretKeys>,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    /// Where traces go, if anywhere.
+    pub(crate) traces: Option<TracesTo>,
     /// Destinations that get every event posted to `/ingress`.
     pub(crate) destinations: Vec<ListedDestination>,
 }
@@ -86,6 +95,20 @@ impl fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
+}
+
+/// A collector of traces.
+#[derive(Clone, Debug)]
+pub(crate) struct TracesTo {
+    pub(crate) url: String,
+    pub(crate) protocol: OtlpProtocol,
+}
+
+/// How a collector is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtlpProtocol {
+    Http,
+    Grpc,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +144,7 @@ impl Config {
             layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(SLOTS_DEFAULT);
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            metrics_listen: layers.one("metrics_listen", values::address),
             data_dir: layers.one("data_dir", path).unwrap_or_else(|| PathBuf::from("postrider-data")),
             database_url: layers.one("database_url", values::database_url).map(DatabaseUrl),
             node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
@@ -146,11 +170,14 @@ impl Config {
                 .one("dead_letter_file_max_mb", |v| number(v, 1, 1_000_000))
                 .unwrap_or(DEAD_LETTER_FILE_MB_DEFAULT)
                 * 1_000_000,
+            operational_destination: layers.one("operational_destination", values::destination),
             admin_key: layers.one("admin_key", values::admin_key).map(SecretText),
+            metrics_key: layers.one("metrics_key", values::admin_key).map(SecretText),
             webhooks_secret: layers.one("webhooks_secret", values::webhooks_secret).map(SecretText),
             secret_keys: layers.one("secret_key", values::secret_keys),
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
+            traces: traces(&mut layers),
             destinations: listed::read(&mut layers),
         };
         if config.https_only {
@@ -170,6 +197,11 @@ fn refuse_plain(listed: &[ListedDestination], layers: &mut Layers) {
     for plain in listed.iter().filter(|found| DestinationUrl::parse(&found.url).is_ok_and(|url| !url.tls)) {
         layers.mistake(format!("url of the destination {:?}: {}", plain.name, Refusal::Plain));
     }
+}
+
+fn traces(layers: &mut Layers) -> Option<TracesTo> {
+    let protocol = layers.one("otlp_protocol", values::otlp_protocol).unwrap_or(OtlpProtocol::Http);
+    layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol })
 }
 
 fn backlog(layers: &mut Layers) -> BacklogLimits {

@@ -1,8 +1,9 @@
 //! Checks of single values. Each refusal says what is allowed.
 
-use super::{LogFormat, SecretKeys};
+use super::{LogFormat, OtlpProtocol, SecretKeys};
 use http::HeaderValue;
 use ipnet::IpNet;
+use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Floors;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -124,6 +125,10 @@ pub(super) fn host_name() -> String {
     found.and_then(|name| node_name(name.trim()).ok()).unwrap_or_else(|| "node".to_owned())
 }
 
+pub(super) fn destination(value: &str) -> Result<DestinationId, String> {
+    DestinationId::parse(value).map_err(|_| format!("must be the id of a destination, dst_…, not {value:?}"))
+}
+
 pub(super) fn switch(value: &str) -> Result<bool, String> {
     value.parse().map_err(|_| format!("must be true or false, not {value:?}"))
 }
@@ -134,6 +139,14 @@ pub(super) fn origin(value: &str) -> Result<HeaderValue, String> {
         && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte));
     let allowed = || format!("must be a host such as hooks.example.com, not {value:?}");
     HeaderValue::from_str(value).ok().filter(|_| legal).ok_or_else(allowed)
+}
+
+pub(super) fn otlp_protocol(value: &str) -> Result<OtlpProtocol, String> {
+    match value {
+        "http" => Ok(OtlpProtocol::Http),
+        "grpc" => Ok(OtlpProtocol::Grpc),
+        _ => Err(format!("must be http or grpc, not {value:?}")),
+    }
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

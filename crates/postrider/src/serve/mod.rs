@@ -9,6 +9,8 @@ mod guarded_stream;
 mod key_file;
 mod last_use;
 mod log;
+mod metrics;
+mod otlp;
 pub(crate) mod room;
 mod secret_key;
 mod storage;
@@ -52,28 +54,37 @@ fn engine_options(config: &Config) -> EngineOptions {
         floors: config.floors.unwrap_or(defaults.floors),
         promotion_age: config.promotion_age,
         backlog: config.backlog,
+        operational_destination: config.operational_destination,
         ..defaults
     }
 }
 
-fn address_guard(config: &Config, address: SocketAddr) -> AddressGuard {
+fn address_guard(config: &Config, address: SocketAddr, metrics: Option<SocketAddr>) -> AddressGuard {
     let guard = AddressGuard::new(config.egress_allow.clone()).listening_on(address);
+    let guard = metrics.into_iter().fold(guard, AddressGuard::listening_on);
     if config.https_only { guard.https_only() } else { guard }
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
-    let listener = listen(&config)?;
+    let listener = listen(config.listen, "--listen")?;
     let address = listener.local_addr()?;
+    let metrics = metrics::Listening::start(config.metrics_listen)?;
     let Storage { store, key, place } = storage::open(&config).await?;
-    let connector = Arc::new(Connector::new(address_guard(&config, address), tls_config()));
+    let guard = address_guard(&config, address, metrics.as_ref().map(|metrics| metrics.address));
+    let connector = Arc::new(Connector::new(guard, tls_config()));
     let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
-    let options = EngineOptions { dead_letter_file, ..engine_options(&config) };
+    let traces = config.traces.as_ref().map(|to| otlp::start(to, &config.node_name)).transpose()?;
+    let (spans, exporter) = traces.unzip();
+    let options = EngineOptions { dead_letter_file, spans, ..engine_options(&config) };
     let (engine, senders) = Engine::start(store, connector, options).await?;
     let first = bootstrap::first_things(&engine, &config).await?;
 
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);
+    if let Some(metrics) = metrics {
+        metrics.serve(Arc::clone(&app), config.connections, &stopping);
+    }
     let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
@@ -94,7 +105,12 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
     tokio::select! {
-        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => done,
+        done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => {
+            if let Some(exporter) = exporter {
+                exporter.finish();
+            }
+            done
+        }
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }
@@ -119,9 +135,9 @@ async fn stop_in_order(
     Ok(())
 }
 
-fn listen(config: &Config) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind(config.listen)
-        .with_context(|| format!("cannot listen on {} (--listen chooses another address)", config.listen))?;
+fn listen(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address)
+        .with_context(|| format!("cannot listen on {address} ({flag} chooses another address)"))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }

@@ -5,7 +5,7 @@ use super::secret_key;
 use crate::config::Config;
 use postrider_postgres::{PostgresOptions, PostgresStore};
 use postrider_sqlite::{DataDirectory, SqliteOptions, SqliteStore};
-use postrider_store::Store;
+use postrider_store::{Durability, Store};
 use std::sync::Arc;
 
 /// A store that is open, with what start-up must know of it.
@@ -47,6 +47,16 @@ async fn shared(config: &Config, url: &str) -> anyhow::Result<Storage> {
     let vault = config.secret_keys.as_ref().map(|keys| keys.vault());
     let store = PostgresStore::open(url, vault, options).await?;
     let key = AdminKey::shared(config, &store).await?;
+    report(store.durability());
     let place = format!("{} (node {})", store.place(), config.node_name);
     Ok(Storage { store: Arc::new(store), key, place })
+}
+
+/// What an accepted event survives is decided by the database server, so whoever starts a node is told.
+fn report(durability: Option<Durability>) {
+    match durability {
+        Some(Durability::None) => tracing::warn!(durability = "none", "{}", Durability::None.sentence()),
+        Some(safe) => tracing::info!(durability = safe.as_str(), "{}", safe.sentence()),
+        None => {}
+    }
 }

@@ -55,3 +55,12 @@ CREATE TABLE stats (
     failed     INTEGER NOT NULL,
     PRIMARY KEY (account_id, day)
 ) STRICT, WITHOUT ROWID;
+
+-- What happened when, in rings: the place is the number of the point within its ring, so a ring never grows.
+CREATE TABLE series (
+    ring   INTEGER NOT NULL,
+    place  INTEGER NOT NULL,
+    point  INTEGER NOT NULL,
+    moment BLOB    NOT NULL,
+    PRIMARY KEY (ring, place)
+) STRICT, WITHOUT ROWID;

@@ -2,7 +2,7 @@
 
 use super::Brand;
 use postrider_core::account::Weight;
-use postrider_core::id::AccountId;
+use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::Share;
 use postrider_core::time::Timestamp;
 
@@ -29,6 +29,8 @@ pub struct Account {
     pub max_pending: Option<u64>,
     /// The same in bytes of their events' bodies.
     pub max_pending_bytes: Option<u64>,
+    /// Where it is told of what befalls its other destinations.
+    pub operational_destination: Option<DestinationId>,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -52,6 +54,7 @@ impl Account {
             max_in_flight: None,
             max_pending: None,
             max_pending_bytes: None,
+            operational_destination: None,
             created_at,
         }
     }

@@ -66,7 +66,38 @@ pub struct Destination {
     pub created_at: Timestamp,
 }
 
+/// Whether a destination is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DestinationStatus {
+    /// It is.
+    Active,
+    /// Not for a while: an operator has paused it, or its receiver has not agreed yet.
+    Paused,
+    /// Not until somebody makes it active.
+    Disabled,
+}
+
+impl DestinationStatus {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DestinationStatus::Active => "active",
+            DestinationStatus::Paused => "paused",
+            DestinationStatus::Disabled => "disabled",
+        }
+    }
+}
+
 impl Destination {
+    /// Whether it is sent to.
+    pub fn status(&self) -> DestinationStatus {
+        match (self.active, self.paused || self.handshake.is_missing()) {
+            (false, _) => DestinationStatus::Disabled,
+            (true, true) => DestinationStatus::Paused,
+            (true, false) => DestinationStatus::Active,
+        }
+    }
+
     /// What the scheduler must know of it.
     pub fn settings(&self, hold_until: Timestamp) -> Settings {
         Settings {
@@ -76,7 +107,7 @@ impl Destination {
             rate_limit: self.rate_limit,
             ordering: self.ordering,
             circuit: self.circuit,
-            paused: self.paused || !self.active || self.handshake.is_missing(),
+            paused: self.status() != DestinationStatus::Active,
             hold_until,
         }
     }

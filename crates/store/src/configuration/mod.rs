@@ -15,7 +15,7 @@ mod source;
 pub use account::Account;
 pub use api_key::ApiKey;
 pub use brand::Brand;
-pub use destination::{Destination, DestinationAuth};
+pub use destination::{Destination, DestinationAuth, DestinationStatus};
 pub use destination_tls::{ClientCertificate, DestinationTls};
 pub use event_type::DescribedType;
 pub use handshake::Handshake;

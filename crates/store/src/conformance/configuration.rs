@@ -15,7 +15,7 @@ use postrider_core::destination::{
 };
 use postrider_core::event::EventType;
 use postrider_core::final_status::{FinalStatus, FinalStatuses};
-use postrider_core::id::{AccountId, ApiKeyId, EventTypeId, RouteId, SourceId};
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
 use postrider_core::limits::PENDING_LIMIT_MAX;
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::PriorityRule;
@@ -183,6 +183,7 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         max_in_flight: Some(1),
         max_pending: Some(PENDING_LIMIT_MAX),
         max_pending_bytes: Some(1),
+        operational_destination: Some(DestinationId::from_u64(77)),
         plan: Some("groß".into()),
         email: Some("ops@example.com".into()),
         retention_days: Some(3),

@@ -26,6 +26,7 @@ pub mod replays;
 pub mod restart;
 pub mod revive;
 mod sample;
+pub mod series;
 pub mod stats;
 
 use crate::Store;
@@ -158,6 +159,11 @@ macro_rules! conformance_suite {
                 every_delivery_is_counted_where_it_stands
                 what_is_revived_or_buried_is_counted_where_it_goes
                 days_and_accounts_are_counted_apart_and_outlive_a_crash
+            }
+            series {
+                a_point_comes_back_and_the_next_writing_replaces_it
+                rings_are_kept_apart_and_outlive_a_crash
+                a_ring_holds_so_many_points_and_no_more
             }
             restart {
                 what_was_committed_outlives_a_crash

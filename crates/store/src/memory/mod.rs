@@ -18,6 +18,8 @@ use crate::error::StoreError;
 use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use crate::replay::Replay;
+use crate::series::{Moment, Ring, SeriesPoint};
+use crate::space::Space;
 use crate::stats::Stats;
 use async_trait::async_trait;
 use data::Data;
@@ -27,7 +29,7 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use settings::Settings;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Keeps everything in memory. It never waits, so its futures are ready at once.
@@ -40,6 +42,8 @@ pub struct MemoryStore {
 struct State {
     data: Data,
     settings: Settings,
+    /// By ring and place.
+    series: BTreeMap<(Ring, u64), SeriesPoint>,
     /// A run has begun and not stopped in order.
     running: bool,
     /// What the next commits fail with.
@@ -186,6 +190,32 @@ impl Store for MemoryStore {
 
     async fn writable(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
+        let mut state = self.state();
+        for point in points {
+            state.series.insert((point.ring, point.point % point.ring.points()), point);
+        }
+        Ok(())
+    }
+
+    async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
+        let state = self.state();
+        let of_ring = state.series.values().filter(|found| found.ring == ring && found.point >= since);
+        let mut found: Vec<SeriesPoint> = of_ring.cloned().collect();
+        found.sort_by_key(|found| found.point);
+        Ok(found)
+    }
+
+    async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
+        let state = self.state();
+        let found = state.series.get(&(ring, point % ring.points()));
+        Ok(found.filter(|found| found.point == point).map(|found| found.moment.clone()))
+    }
+
+    async fn space(&self) -> Result<Space, StoreError> {
+        Ok(Space::default())
     }
 
     async fn close(&self) -> Result<(), StoreError> {

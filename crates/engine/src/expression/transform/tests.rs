@@ -134,6 +134,17 @@ fn any_json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+#[test]
+fn of_several_headers_that_are_refused_the_same_one_is_named_every_time() {
+    let transform = compile("{'headers': payload.headers}");
+    for _ in 0..20 {
+        let body = br#"{"headers": {"b": [], "a": [], "d": [], "c": []}}"#;
+        let refused = with_body(body, |facts| transform.apply(facts));
+        let said = "the header a is not a text, a whole number, true, false or null";
+        assert_eq!(refused, Err(crate::Failure::new(said)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 

@@ -3,7 +3,9 @@
 use crate::api::error::ApiError;
 use crate::api::fields::Fields;
 use postrider_core::account::Weight;
+use postrider_core::id::DestinationId;
 use postrider_core::limits::{PENDING_LIMIT_MAX, SLOTS_MAX};
+use postrider_engine::Catalog;
 use postrider_store::Account;
 
 /// Who sets it.
@@ -18,6 +20,24 @@ pub(super) enum Reach {
 /// A tenant cannot raise its own share.
 const OPERATORS: [&str; 6] =
     ["plan", "retention_days", "weight", "max_in_flight", "max_pending", "max_pending_bytes"];
+
+/// Of an account that is there already: a new one has no destinations.
+pub(super) fn operational_destination(
+    mut into: Account,
+    catalog: &Catalog,
+    fields: &mut Fields,
+) -> Result<Account, ApiError> {
+    let field = "operational_destination_id";
+    if fields.mentions(field) {
+        let own = |text: &str| {
+            let id = DestinationId::parse(text).ok()?;
+            catalog.destination(into.id, id).map(|found| found.id)
+        };
+        into.operational_destination =
+            fields.word(field, own, "must be the id of a destination of the account")?;
+    }
+    Ok(into)
+}
 
 /// `null` takes what is optional away.
 pub(super) fn apply(mut into: Account, reach: Reach, fields: &mut Fields) -> Result<Account, ApiError> {

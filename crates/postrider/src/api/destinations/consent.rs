@@ -12,7 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_engine::{ChangeError, ConsentError};
-use postrider_store::Destination;
+use postrider_store::{Destination, TellOf};
 use std::sync::Arc;
 
 /// Ask for consent
@@ -30,8 +30,8 @@ pub(crate) async fn handshake(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let changed = ask(&app, caller.account, id).await?;
-    let activity = app.engine.activity().await;
-    Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.destinations.get(&id))))
+    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.seen(id))))
 }
 
 /// Asks, also when the caller goes away meanwhile: what was saved must not stay without an answer.

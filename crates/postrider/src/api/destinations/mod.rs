@@ -37,31 +37,31 @@ use postrider_core::retry::RetryPolicy;
 use postrider_engine::Catalog;
 use postrider_engine::send::DestinationUrl;
 use postrider_store::codec::policy_from_json;
-use postrider_store::{Change, Destination, Handshake};
+use postrider_store::{Change, Destination, Handshake, TellOf};
 use std::sync::Arc;
 
 /// List destinations
 #[utoipa::path(
     get, path = "/v1/destinations", operation_id = "list_destinations", tag = "destinations",
     params(PageParameters),
-    responses((status = 200, description = "The destinations of the account.", body = List<view::Destination>), Keyed, Queried)
+    responses((status = 200, description = "The destinations of the account.", body = List<view::Destination>), Keyed, Queried, Stored)
 )]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let activity = app.engine.activity().await;
+    let activity = app.engine.activity_of(TellOf::All).await?;
     let found = app.engine.catalog().destinations(caller.account);
     let page = paging::page(&parameters, Listed::Destinations, found, |found| found.id.as_u64())?;
-    Ok(page.answer(|found| view::Destination::of(found, activity.destinations.get(&found.id))))
+    Ok(page.answer(|found| view::Destination::of(found, activity.seen(found.id))))
 }
 
 /// Get a destination
 #[utoipa::path(
     get, path = "/v1/destinations/{id}", operation_id = "get_destination", tag = "destinations",
     params(("id" = String, Path, description = "The id of the destination."), IfNoneMatch),
-    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed, Stored)
 )]
 pub(crate) async fn get(
     State(app): Shared,
@@ -71,8 +71,8 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
-    let activity = app.engine.activity().await;
-    let shown = view::Destination::of(&found, activity.destinations.get(&id));
+    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let shown = view::Destination::of(&found, activity.seen(id));
     Ok(if_none_match.answer(&tag(&found), &shown))
 }
 
@@ -216,8 +216,8 @@ async fn change_one(
     if asks {
         changed = consent::ask_first(app, changed).await?;
     }
-    let activity = app.engine.activity().await;
-    let shown = view::Destination::of(&changed, activity.destinations.get(&id));
+    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let shown = view::Destination::of(&changed, activity.seen(id));
     Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
@@ -243,8 +243,8 @@ pub(crate) async fn circuit(
     let order = CircuitOrder::from_word(&state).ok_or_else(allowed)?;
     fields.finish()?;
     app.engine.order_circuit(id, order).await?;
-    let activity = app.engine.activity().await;
-    let shown = view::Destination::of(&found, activity.destinations.get(&id));
+    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let shown = view::Destination::of(&found, activity.seen(id));
     Ok(tag(&found).on(view::data(StatusCode::OK, &shown)))
 }
 

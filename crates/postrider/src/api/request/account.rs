@@ -2,13 +2,15 @@
 
 use utoipa::ToSchema;
 
-/// What is not given stays. All but name and email is for the admin key alone; `null` takes one away.
+/// What is not given stays. From plan on it is for the admin key alone; `null` takes one away.
 #[derive(ToSchema)]
 pub(crate) struct AccountChange {
     #[schema(min_length = 1, max_length = 200)]
     name: Option<String>,
     #[schema(format = "email")]
     email: Option<String>,
+    /// A destination of its own, where it is told of what befalls the others.
+    operational_destination_id: Option<String>,
     /// What it is on, in the operator's words.
     #[schema(min_length = 1, max_length = 200)]
     plan: Option<String>,

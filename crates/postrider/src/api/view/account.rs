@@ -20,6 +20,10 @@ pub(crate) struct Account {
     retention_days: Option<u32>,
     /// Its share beside the other accounts.
     weight: u32,
+    /// Where it is told of what befalls its other destinations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    operational_destination_id: Option<String>,
     #[schema(format = DateTime)]
     created_at: String,
     /// Attempts at once over all its destinations.
@@ -45,6 +49,7 @@ impl Account {
             email: account.email.clone(),
             retention_days: account.retention_days,
             weight: account.weight.get(),
+            operational_destination_id: account.operational_destination.map(|id| id.to_string()),
             created_at: account.created_at.to_string(),
             max_in_flight: account.max_in_flight,
             max_pending: account.max_pending,

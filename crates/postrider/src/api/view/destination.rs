@@ -7,6 +7,7 @@ use crate::api::destinations::keys::previous_until;
 use crate::api::request::{Circuit, RateLimit, RetryPolicy};
 use postrider_core::breaker;
 use postrider_core::scheduler::{DestinationView, LimitReason};
+use postrider_engine::Seen;
 use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json};
 use postrider_store::{ClientCertificate, DestinationAuth, Handshake};
 use serde::Serialize;
@@ -43,6 +44,11 @@ pub(crate) struct Destination {
     pending_bytes: u64,
     #[schema(value_type = CircuitState)]
     circuit_state: &'static str,
+    /// How long ago its owner told `in_flight`, `pending` and the like, when that is another node. Absent: they are as of
+    /// now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    activity_age_ms: Option<u64>,
     #[schema(format = DateTime)]
     created_at: String,
     concurrency: Concurrency,
@@ -142,7 +148,10 @@ impl ShownCertificate {
 }
 
 impl Destination {
-    pub(crate) fn of(found: &postrider_store::Destination, seen: Option<&DestinationView>) -> Self {
+    pub(crate) fn of(found: &postrider_store::Destination, seen: Option<Seen>) -> Self {
+        let told_ago = seen.and_then(|seen| seen.told_ago);
+        let seen = seen.and_then(|seen| seen.view);
+        let seen = seen.as_ref();
         Destination {
             id: found.id.to_string(),
             account_id: found.account.to_string(),
@@ -155,11 +164,12 @@ impl Destination {
             adaptive: found.adaptive,
             circuit: circuit_to_json(found.circuit),
             active: found.active,
-            status: status(found),
+            status: found.status().as_str(),
             in_flight: seen.map_or(0, |seen| seen.in_flight),
             pending: seen.map_or(0, |seen| seen.pending.rows),
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
             circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
+            activity_age_ms: told_ago.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             created_at: found.created_at.to_string(),
             concurrency: concurrency(found, seen),
             waiting_for: seen.map(|seen| seen.why.as_str()),
@@ -186,14 +196,6 @@ fn concurrency(found: &postrider_store::Destination, seen: Option<&DestinationVi
     let limit = seen.map_or(found.max_concurrency.get(), |seen| seen.limit);
     let reason = seen.map_or(LimitReason::Configured, |seen| seen.limit_reason);
     Concurrency::of(limit, reason)
-}
-
-fn status(found: &postrider_store::Destination) -> &'static str {
-    match (found.active, found.paused || found.handshake.is_missing()) {
-        (false, _) => "disabled",
-        (true, true) => "paused",
-        (true, false) => "active",
-    }
 }
 
 fn disabled_reason(found: &postrider_store::Destination) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Health, as a flat map of texts.
 
+use super::word::Durability;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -12,4 +13,8 @@ pub(crate) struct Health {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) reason: Option<String>,
+    /// On PostgreSQL: what an accepted event survives, by the settings of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Durability>)]
+    pub(crate) durability: Option<&'static str>,
 }

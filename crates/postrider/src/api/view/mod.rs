@@ -5,6 +5,7 @@
 mod account;
 mod api_key;
 mod attempt;
+pub(crate) mod cluster;
 mod content;
 mod dead_letter;
 mod delivery;
@@ -22,13 +23,14 @@ mod queue;
 mod replay;
 mod route;
 mod route_test;
+mod series;
 mod source;
 mod stats;
 pub(crate) mod word;
 
 pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
-pub(crate) use attempt::Attempt;
+pub(crate) use attempt::{Attempt, milliseconds};
 pub(crate) use content::header_map;
 pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};
 pub(crate) use delivery::{DeliveryDetail, DeliveryItem, DeliveryPage};
@@ -46,6 +48,7 @@ pub(crate) use queue::Queue;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;
 pub(crate) use route_test::{RouteJudgement, RouteTest, SchemaError};
+pub(crate) use series::{Percentiles, Series};
 pub(crate) use source::Source;
 pub(crate) use stats::{PlatformStats, Stats};
 

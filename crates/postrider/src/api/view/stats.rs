@@ -1,14 +1,18 @@
 //! What was counted.
 
+use super::Percentiles;
 use super::word::EventStatus as EventWord;
 use postrider_core::time::Timestamp;
 use postrider_engine::Standing;
-use postrider_store::Counts;
+use postrider_store::{Counts, Destination, LatencyCounts};
 use serde::Serialize;
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// Days that are shown.
 const DAYS: u64 = 30;
+/// Destinations whose latency is shown.
+const DESTINATIONS_MAX: usize = 100;
 
 /// An account's figures.
 #[derive(Serialize, ToSchema)]
@@ -17,6 +21,17 @@ pub(crate) struct Stats {
     by_status: Vec<StatusCount>,
     /// The last 30 days, today last.
     daily: Vec<DayCount>,
+    /// How long deliveries took since the gateway started, by destination: the hundred with most deliveries, without
+    /// replays, from when they were due first.
+    latency: Vec<DestinationLatency>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct DestinationLatency {
+    destination_id: String,
+    name: String,
+    #[schema(inline)]
+    latency: Percentiles,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -55,7 +70,7 @@ pub(crate) struct PlatformStats {
 }
 
 impl Stats {
-    pub(crate) fn of(standing: &Standing, today: u64) -> Self {
+    pub(crate) fn of(standing: &Standing, today: u64, latency: &[(Arc<Destination>, LatencyCounts)]) -> Self {
         let total = &standing.stats.total;
         let by_status = [
             ("accepted", total.unrouted),
@@ -74,7 +89,12 @@ impl Stats {
         let counts =
             |day| standing.stats.daily.iter().find(|(known, _)| *known == day).map(|(_, counts)| *counts);
         let daily = (first..=today).map(|day| DayCount::of(day, counts(day).unwrap_or_default())).collect();
-        Stats { by_status, daily }
+        let latency = latency.iter().take(DESTINATIONS_MAX).map(|(found, counts)| DestinationLatency {
+            destination_id: found.id.to_string(),
+            name: found.name.clone(),
+            latency: Percentiles::of(counts),
+        });
+        Stats { by_status, daily, latency: latency.collect() }
     }
 }
 

@@ -36,6 +36,9 @@ words! {
         "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "unclean_stop",
         "paused", "dead_letter", "slots",
     ];
+    Resolution = ["1s", "1m", "1h"];
+    StoreKind = ["sqlite", "postgresql"];
+    Durability = ["none", "server", "standby"];
     Lane = ["fresh", "retry", "replay", "ordered"];
     Direction = ["inbound", "outbound"];
     BodyEncoding = ["utf8", "base64"];

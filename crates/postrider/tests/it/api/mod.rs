@@ -23,6 +23,7 @@ mod routes;
 mod scopes;
 mod settings;
 mod sources;
+mod stream;
 mod tenants;
 mod transforms;
 

@@ -13,6 +13,7 @@ const PLACES: &[(&str, &[&str])] = &[
         &[
             "GET /healthz",
             "GET /readyz",
+            "GET /metrics",
             "GET /openapi.json",
             "GET /docs",
             "GET /docs/page.css",
@@ -47,6 +48,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/outbound-events/{id}",
             "GET /v1/deliveries",
             "GET /v1/deliveries/{id}",
+            "GET /v1/stream",
             "GET /v1/queue",
             "GET /v1/stats",
             "GET /v1/platform-stats",
@@ -107,7 +109,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
-    ("operate", &["DELETE /v1/accounts/{id}"]),
+    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster", "GET /v1/stats/series"]),
 ];
 
 /// Which scopes may, and the one that a refusal names.
@@ -145,6 +147,8 @@ fn nobodys(path: &str) -> String {
         ("/v1/replays/", "rpl_"),
     ];
     let prefix = known.iter().find(|(before, _)| path.starts_with(before)).map_or("", |(_, prefix)| prefix);
+    // A stream that is begun does not end.
+    let path = path.replace("/v1/stream", "/v1/stream?kind=none");
     path.replace("{id}", &format!("{prefix}0000000000000")).replace("{token}", "none")
 }
 

@@ -2,6 +2,8 @@
 
 mod database;
 mod nodes;
+mod readiness;
+mod seen;
 mod takeover;
 
 use crate::rig::{Api, Gateway, Site, wait_until};

@@ -42,7 +42,12 @@ impl Ran {
 
 impl Desk {
     pub(crate) fn new() -> Self {
-        let site = Site::new();
+        Desk::with(&[])
+    }
+
+    /// With these flags of the gateway.
+    pub(crate) fn with(args: &[&str]) -> Self {
+        let site = Site::new().with(args);
         let gateway = site.start();
         Desk { url: format!("http://{}", site.address()), site, gateway, variables: Vec::new() }
     }

@@ -5,15 +5,17 @@ pub(crate) mod api;
 pub(crate) mod audit;
 pub(crate) mod client;
 pub(crate) mod contract;
-mod desk;
+pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
 mod loopback;
+pub(crate) mod otlp;
 pub(crate) mod random;
 pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;
 pub(crate) mod small_disk;
+pub(crate) mod stream;
 pub(crate) mod wait;
 pub(crate) mod wire;
 

@@ -35,10 +35,13 @@ fn a_receiver_that_is_overwhelmed_gets_fewer_at_once_and_more_when_it_is_well() 
 #[test]
 fn without_adaption_the_limit_stays_as_configured() {
     let stage = Stage::new(&[]);
-    stage.sink.always("/in", Reply::status(429).after(Duration::from_millis(10)));
+    // Held until all that may run do, however slowly a busy machine gets there.
+    stage.sink.always("/in", Reply { held: true, ..Reply::status(429) });
     let id = stage.destination("in", 3, &settings());
     stage.change(&id, &json!({ "adaptive": false }));
     stage.send_many("in", 40);
+    stage.sink.wait_for("/in", 8);
+    stage.sink.release();
     stage.sink.wait_for("/in", 120);
     assert_eq!(stage.view(&id)["concurrency"], json!({ "limit": 8, "reason": "configured" }));
     assert_eq!(stage.sink.in_flight_max("/in"), 8);
@@ -47,9 +50,12 @@ fn without_adaption_the_limit_stays_as_configured() {
 #[test]
 fn there_are_never_more_at_once_than_allowed_also_when_that_changes() {
     let stage = Stage::new(&[]);
-    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(30)));
+    stage.sink.always("/in", Reply::held());
     let id = stage.destination("in", 3, &json!({ "max_concurrency": 3 }));
     let events = stage.send_many("in", 30);
+    stage.sink.wait_for("/in", 3);
+    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(200)));
+    stage.sink.release();
     stage.all_delivered(&events);
     assert_eq!(stage.sink.in_flight_max("/in"), 3);
     stage.change(&id, &json!({ "max_concurrency": 6 }));

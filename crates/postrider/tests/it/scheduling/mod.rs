@@ -18,4 +18,4 @@ mod settings;
 mod shares;
 mod stage;
 
-use stage::Stage;
+pub(crate) use stage::Stage;

@@ -11,6 +11,7 @@ mod layers;
 mod leftovers;
 mod length;
 mod links;
+mod log_lines;
 mod names;
 mod registry;
 mod scripts;

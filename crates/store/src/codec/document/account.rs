@@ -4,7 +4,7 @@ use super::BadDocument;
 use super::fields::{Reading, Writing, text};
 use crate::{Account, Brand};
 use postrider_core::account::Weight;
-use postrider_core::id::AccountId;
+use postrider_core::id::{AccountId, DestinationId};
 use serde_json::Value;
 
 pub(super) fn write(account: &Account, into: &mut Writing<'_>) {
@@ -21,6 +21,7 @@ pub(super) fn write(account: &Account, into: &mut Writing<'_>) {
     into.put("max_in_flight", account.max_in_flight);
     into.put("max_pending", account.max_pending);
     into.put("max_pending_bytes", account.max_pending_bytes);
+    into.put("operational_destination", account.operational_destination.map(DestinationId::as_u64));
     into.time("created_at", account.created_at);
 }
 
@@ -37,6 +38,8 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Account, BadDocument> {
         max_in_flight: from.maybe("max_in_flight", small)?,
         max_pending: from.maybe("max_pending", Value::as_u64)?,
         max_pending_bytes: from.maybe("max_pending_bytes", Value::as_u64)?,
+        operational_destination: from
+            .maybe("operational_destination", |value| value.as_u64().map(DestinationId::from_u64))?,
         created_at: from.time("created_at")?,
     })
 }

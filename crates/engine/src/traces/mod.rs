@@ -1,0 +1,10 @@
+//! Traces: one from the acceptance of an event to its last attempt, by W3C Trace Context.
+//!
+//! Ids follow from those of the event, the delivery and the attempt: so every node and every run of the gateway gives
+//! the same to the same, and nothing is stored for it.
+
+mod context;
+mod span;
+
+pub(crate) use context::{TraceContext, span_of_attempt};
+pub use span::{Span, SpanKind, SpanValue, Spans};

@@ -1,0 +1,98 @@
+//! What is going on as text, between nodes of one version or two.
+
+use postrider_core::breaker::Circuit;
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
+use postrider_core::scheduler::{Depth, DestinationView, LimitReason, Why};
+use postrider_core::time::Timestamp;
+use postrider_store::InFlight;
+use serde_json::{Value, json};
+
+pub(super) fn to_json(view: &DestinationView) -> String {
+    let circuit_until = match view.circuit {
+        Circuit::Open { until } => Some(until.unix_ms()),
+        Circuit::Closed | Circuit::HalfOpen => None,
+    };
+    let value = json!({
+        "in_flight": view.in_flight, "rows": view.pending.rows, "bytes": view.pending.bytes,
+        "limit": view.limit, "limit_reason": view.limit_reason.as_str(),
+        "circuit": view.circuit.as_str(), "circuit_until": circuit_until,
+        "failures": view.failures_in_a_row, "blocked_keys": view.blocked_keys,
+        "why": view.why.as_str(), "until": view.until.map(Timestamp::unix_ms),
+    });
+    value.to_string()
+}
+
+pub(super) fn from_json(text: &str) -> Option<DestinationView> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let number = |field: &str| value.get(field).and_then(Value::as_u64);
+    let word = |field: &str| value.get(field).and_then(Value::as_str);
+    let small = |field: &str| number(field).and_then(|number| u32::try_from(number).ok());
+    let circuit = match word("circuit")? {
+        "open" => Circuit::Open { until: Timestamp::from_unix_ms(number("circuit_until")?) },
+        "half_open" => Circuit::HalfOpen,
+        _ => Circuit::Closed,
+    };
+    Some(DestinationView {
+        in_flight: small("in_flight")?,
+        pending: Depth { rows: number("rows")?, bytes: number("bytes")? },
+        limit: small("limit")?,
+        limit_reason: LimitReason::from_word(word("limit_reason")?)?,
+        circuit,
+        failures_in_a_row: small("failures")?,
+        blocked_keys: usize::try_from(number("blocked_keys")?).ok()?,
+        why: Why::from_word(word("why")?)?,
+        until: number("until").map(Timestamp::from_unix_ms),
+    })
+}
+
+pub(super) fn in_flight_to_json(in_flight: &[InFlight]) -> String {
+    let one = |one: &InFlight| {
+        json!([one.delivery.as_u64(), one.event.as_u64(), one.destination.as_u64(), one.attempts])
+    };
+    Value::Array(in_flight.iter().map(one).collect()).to_string()
+}
+
+pub(super) fn in_flight_from_json(text: &str) -> Option<Vec<InFlight>> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let one = |value: &Value| {
+        let number = |index: usize| value.get(index).and_then(Value::as_u64);
+        Some(InFlight {
+            delivery: DeliveryId::from_u64(number(0)?),
+            event: EventId::from_u64(number(1)?),
+            destination: DestinationId::from_u64(number(2)?),
+            attempts: u32::try_from(number(3)?).ok()?,
+        })
+    };
+    value.as_array()?.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_read_as_it_was_told() {
+        let view = DestinationView {
+            in_flight: 3,
+            pending: Depth { rows: 7, bytes: 700 },
+            limit: 5,
+            limit_reason: LimitReason::Slow,
+            circuit: Circuit::Open { until: Timestamp::MAX },
+            failures_in_a_row: 2,
+            blocked_keys: 1,
+            why: Why::Circuit,
+            until: Some(Timestamp::from_unix_ms(12)),
+        };
+        let quiet = DestinationView { circuit: Circuit::HalfOpen, until: None, ..view };
+        for view in [view, quiet, DestinationView { circuit: Circuit::Closed, ..quiet }] {
+            assert_eq!(from_json(&to_json(&view)), Some(view));
+        }
+        let one = InFlight {
+            delivery: DeliveryId::from_u64(1),
+            event: EventId::from_u64(2),
+            destination: DestinationId::from_u64(3),
+            attempts: 4,
+        };
+        assert_eq!(in_flight_from_json(&in_flight_to_json(&[one])), Some(vec![one]));
+    }
+}

@@ -1,0 +1,190 @@
+//! What is owed, in numbers. The deepest destinations and accounts have names, the rest are one, so that the number of
+//! series does not grow with the number of tenants.
+
+use super::exposition::{Exposition, Kind};
+use postrider_core::breaker::Circuit;
+use postrider_core::delivery::{Lane, Priority};
+use postrider_core::id::AccountId;
+use postrider_core::map::IdMap;
+use postrider_core::scheduler::DestinationQueue;
+use postrider_core::time::Timestamp;
+use postrider_engine::{CIRCUITS, Catalog, Queue, Waiting, circuit_index};
+
+/// Destinations, and accounts, that have a name.
+pub(super) const NAMED_MAX: usize = 100;
+/// What the rest are called.
+pub(super) const OTHER: &str = "other";
+
+pub(super) fn write(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
+    let now = queue.taken_at;
+    let totals = &queue.totals;
+    text.gauge("postrider_slots", "Attempts that may be in flight at once.", totals.slots);
+    text.gauge("postrider_slots_used", "Attempts in flight.", totals.in_flight.len());
+    text.gauge("postrider_queue_bytes", "Body bytes owed.", totals.pending.bytes);
+    text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards);
+    lines(text, queue, now);
+    accounts(text, queue, catalog, now);
+    let named: Vec<Named<'_>> =
+        queue.destinations.iter().take(NAMED_MAX).map(|found| Named::of(found, catalog)).collect();
+    destinations(text, &named, &queue.destinations, now);
+    limits(text, &named);
+    circuits(text, queue, catalog);
+}
+
+fn seconds(since: Option<Timestamp>, now: Timestamp) -> f64 {
+    since.map_or(0.0, |since| now.since(since).as_secs_f64())
+}
+
+fn lines(text: &mut Exposition, queue: &Queue, now: Timestamp) {
+    let mut cells = [[Waiting::default(); Lane::COUNT]; Priority::COUNT];
+    for line in queue.destinations.iter().flat_map(|found| &found.lines) {
+        cells[line.priority.index()][line.lane.index()].add(line, now);
+    }
+    let mut family = |name, help, value: &dyn Fn(&Waiting) -> f64| {
+        let mut family = text.family(name, Kind::Gauge, help);
+        for priority in Priority::ALL {
+            let number = priority.number().to_string();
+            for lane in Lane::ALL {
+                let labels = [("priority", number.as_str()), ("lane", lane.as_str())];
+                family.sample(&labels, value(&cells[priority.index()][lane.index()]));
+            }
+        }
+    };
+    family("postrider_queue_depth", "Deliveries owed, those in flight included.", &|found| found.rows as f64);
+    family("postrider_queue_oldest_seconds", "Age of the oldest since it was accepted.", &|found| {
+        seconds(found.oldest_at, now)
+    });
+    family(
+        "postrider_queue_overdue_seconds",
+        "How long the first that is due has waited to be sent.",
+        &|found| seconds(found.due_since, now),
+    );
+}
+
+fn accounts(text: &mut Exposition, queue: &Queue, catalog: &Catalog, now: Timestamp) {
+    let mut accounts: IdMap<AccountId, Waiting> = IdMap::default();
+    for found in &queue.destinations {
+        let waiting = accounts.entry(found.account).or_default();
+        found.lines.iter().for_each(|line| waiting.add(line, now));
+    }
+    let mut accounts: Vec<(AccountId, Waiting)> = accounts.into_iter().collect();
+    accounts.sort_unstable_by_key(|(id, waiting)| (std::cmp::Reverse(waiting.rows), *id));
+    let rest = accounts.split_off(accounts.len().min(NAMED_MAX));
+    let name = |id: AccountId| catalog.account(id).map(|found| found.name.clone()).unwrap_or_default();
+    let mut shown: Vec<(String, String, Waiting)> =
+        accounts.into_iter().map(|(id, waiting)| (id.to_string(), name(id), waiting)).collect();
+    if !rest.is_empty() {
+        let rest = rest.iter().fold(Waiting::default(), |sum, (_, waiting)| sum.and(waiting));
+        shown.push((OTHER.to_owned(), OTHER.to_owned(), rest));
+    }
+    let mut family = |name, help, value: &dyn Fn(&Waiting) -> f64| {
+        let mut family = text.family(name, Kind::Gauge, help);
+        for (id, name, waiting) in &shown {
+            family.sample(&[("account_id", id), ("account", name)], value(waiting));
+        }
+    };
+    family("postrider_account_queue_depth", "Deliveries owed, by account.", &|found| found.rows as f64);
+    family("postrider_account_queue_oldest_seconds", "Age of the oldest, by account.", &|found| {
+        seconds(found.oldest_at, now)
+    });
+    family(
+        "postrider_account_queue_overdue_seconds",
+        "How long the first that is due has waited, by account.",
+        &|found| seconds(found.due_since, now),
+    );
+}
+
+/// A destination that is told apart.
+struct Named<'a> {
+    id: String,
+    name: String,
+    found: &'a DestinationQueue,
+}
+
+impl<'a> Named<'a> {
+    fn of(found: &'a DestinationQueue, catalog: &Catalog) -> Self {
+        let known = catalog.destination(found.account, found.id);
+        Named {
+            id: found.id.to_string(),
+            name: known.map(|known| known.name.clone()).unwrap_or_default(),
+            found,
+        }
+    }
+
+    fn labels(&self) -> [(&'static str, &str); 2] {
+        [("destination_id", &self.id), ("destination", &self.name)]
+    }
+}
+
+const OTHERS: [(&str, &str); 2] = [("destination_id", OTHER), ("destination", OTHER)];
+
+fn waiting(found: &DestinationQueue, now: Timestamp) -> Waiting {
+    let mut waiting = Waiting::default();
+    found.lines.iter().for_each(|line| waiting.add(line, now));
+    waiting
+}
+
+fn destinations(text: &mut Exposition, named: &[Named<'_>], all: &[DestinationQueue], now: Timestamp) {
+    let rest = &all[named.len()..];
+    let others = rest.iter().fold(Waiting::default(), |sum, found| sum.and(&waiting(found, now)));
+    let shown: Vec<Waiting> = named.iter().map(|named| waiting(named.found, now)).collect();
+    let mut family = |name, help, value: &dyn Fn(&Waiting) -> f64| {
+        let mut family = text.family(name, Kind::Gauge, help);
+        for (named, waiting) in named.iter().zip(&shown) {
+            family.sample(&named.labels(), value(waiting));
+        }
+        if !rest.is_empty() {
+            family.sample(&OTHERS, value(&others));
+        }
+    };
+    family("postrider_destination_queue_depth", "Deliveries owed, by destination.", &|found| {
+        found.rows as f64
+    });
+    family("postrider_destination_queue_oldest_seconds", "Age of the oldest, by destination.", &|found| {
+        seconds(found.oldest_at, now)
+    });
+    family(
+        "postrider_destination_queue_overdue_seconds",
+        "How long the first that is due has waited, by destination.",
+        &|found| seconds(found.due_since, now),
+    );
+    let mut family =
+        text.family("inflight_per_destination", Kind::Gauge, "Attempts in flight, by destination.");
+    named.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.in_flight));
+    if !rest.is_empty() {
+        family.sample(&OTHERS, rest.iter().map(|found| u64::from(found.seen.in_flight)).sum::<u64>());
+    }
+}
+
+fn limits(text: &mut Exposition, named: &[Named<'_>]) {
+    let mut family =
+        text.family("max_concurrency", Kind::Gauge, "Attempts in flight at once at most, by destination.");
+    named.iter().for_each(|named| family.sample(&named.labels(), named.found.max_concurrency));
+    let help = "Attempts in flight at once that its receiver bears now, by destination.";
+    let mut family = text.family("postrider_destination_concurrency_limit", Kind::Gauge, help);
+    named.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.limit));
+    let help = "Times something was due and all concurrency of its destination was in use, by destination.";
+    let mut family = text.family("concurrency_slot_denied", Kind::Counter, help);
+    named.iter().for_each(|named| family.sample(&named.labels(), named.found.slot_denied));
+}
+
+/// Circuits that are not closed are told apart whatever is owed to their destinations.
+fn circuits(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
+    let mut counts = [0_usize; CIRCUITS.len()];
+    queue.destinations.iter().for_each(|found| counts[circuit_index(found.seen.circuit)] += 1);
+    // Those with nothing to see of them are closed too.
+    counts[0] = catalog.destination_count().saturating_sub(counts[1] + counts[2]);
+    let mut family =
+        text.family("postrider_circuits", Kind::Gauge, "Destinations by where their circuit stands.");
+    for (word, count) in CIRCUITS.iter().zip(counts) {
+        family.sample(&[("state", word)], count);
+    }
+    let help = "1 for each destination whose circuit is not closed.";
+    let mut family = text.family("postrider_destination_circuit", Kind::Gauge, help);
+    let open = queue.destinations.iter().filter(|found| found.seen.circuit != Circuit::Closed);
+    for found in open.take(NAMED_MAX) {
+        let named = Named::of(found, catalog);
+        let [id, name] = named.labels();
+        family.sample(&[id, name, ("state", found.seen.circuit.as_str())], 1);
+    }
+}

@@ -1,0 +1,56 @@
+//! Something that is not as it should be, and what to do about it.
+
+use serde_json::{Value, json};
+
+/// How bad it is. The worst decides how the command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Severity {
+    /// Good to know.
+    Note,
+    /// It will get worse if nobody looks.
+    Warning,
+    /// Events are refused, or nothing moves.
+    Critical,
+}
+
+impl Severity {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        }
+    }
+}
+
+/// A diagnosis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) severity: Severity,
+    /// A word for a program; it does not change.
+    pub(super) code: &'static str,
+    /// What is wrong, in one sentence.
+    pub(super) sentence: String,
+    /// What to do, as commands; what comes first is tried first.
+    pub(super) next: Vec<String>,
+}
+
+impl Finding {
+    pub(super) fn new(severity: Severity, code: &'static str, sentence: String) -> Self {
+        Finding { severity, code, sentence, next: Vec::new() }
+    }
+
+    pub(super) fn next(mut self, command: impl Into<String>) -> Self {
+        self.next.push(command.into());
+        self
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "severity": self.severity.as_str(),
+            "code": self.code,
+            "diagnosis": self.sentence,
+            "next": self.next,
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! `postrider doctor`: the runbook as a program. It looks at a running gateway, says what is wrong, and which command
+//! comes next.
+
+mod examine;
+mod finding;
+mod report;
+mod rules;
+mod snapshot;
+
+use crate::client::GatewayArgs;
+use clap::Args;
+use examine::examine;
+use finding::Severity;
+use report::Report;
+use snapshot::Snapshot;
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(Args)]
+pub(crate) struct DoctorArgs {
+    /// Answer in JSON, one object for each look
+    #[arg(long)]
+    json: bool,
+    /// Look again and again, and say whether it gets better
+    #[arg(long)]
+    watch: bool,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600), requires = "watch")]
+    every: u64,
+    /// End after so many looks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
+    looks: Option<u64>,
+    #[command(flatten)]
+    gateway: GatewayArgs,
+}
+
+/// Looks once, or for as long as somebody watches; the exit code is that of the last look.
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let access = args.gateway.access()?;
+    let looks = if args.watch { args.looks.unwrap_or(u64::MAX) } else { 1 };
+    let mut before: Option<Snapshot> = None;
+    let mut look = 0;
+    loop {
+        look += 1;
+        let seen = examine(&access)?;
+        let report = Report::of(&seen, before.as_ref());
+        match args.json {
+            true => report.say_json()?,
+            false => report.say()?,
+        }
+        if look == looks {
+            return Ok(code(report.severity()));
+        }
+        before = Some(seen);
+        std::thread::sleep(Duration::from_secs(args.every));
+    }
+}
+
+/// 1 is for a command that could not be carried out.
+fn code(severity: Option<Severity>) -> ExitCode {
+    match severity {
+        None | Some(Severity::Note) => ExitCode::SUCCESS,
+        Some(Severity::Warning) => ExitCode::from(2),
+        Some(Severity::Critical) => ExitCode::from(3),
+    }
+}

@@ -1,0 +1,69 @@
+//! What a look came to, for a person or for a program.
+
+use super::finding::{Finding, Severity};
+use super::rules;
+use super::snapshot::Snapshot;
+use crate::terminal::{clean, json, say};
+use serde_json::json as value;
+use std::fmt::Write;
+
+pub(super) struct Report {
+    findings: Vec<Finding>,
+    pending: u64,
+    /// What was owed at the look before.
+    before: Option<u64>,
+}
+
+impl Report {
+    /// The worst first.
+    pub(super) fn of(seen: &Snapshot, before: Option<&Snapshot>) -> Self {
+        let mut findings = rules::all(seen);
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        Report { findings, pending: seen.pending, before: before.map(|before| before.pending) }
+    }
+
+    pub(super) fn severity(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    fn trend(&self) -> Option<&'static str> {
+        Some(match self.pending.cmp(&self.before?) {
+            std::cmp::Ordering::Less => "shrinking",
+            std::cmp::Ordering::Equal => "steady",
+            std::cmp::Ordering::Greater => "growing",
+        })
+    }
+
+    pub(super) fn say(&self) -> anyhow::Result<()> {
+        let mut text = format!("{} deliveries are owed", self.pending);
+        if let (Some(before), Some(trend)) = (self.before, self.trend()) {
+            let _ = write!(text, ", {before} at the last look: {trend}");
+        }
+        text.push('\n');
+        if self.findings.is_empty() {
+            text.push_str("nothing is wrong\n");
+        }
+        for finding in &self.findings {
+            let (severity, code) = (finding.severity.as_str(), finding.code);
+            let _ = writeln!(text, "\n{severity}: {} ({code})", clean(&finding.sentence));
+            for next in &finding.next {
+                let _ = writeln!(text, "  {}", clean(next));
+            }
+        }
+        say(&text)
+    }
+
+    /// One line, so that a watcher can be read line by line.
+    pub(super) fn say_json(&self) -> anyhow::Result<()> {
+        let severity = self.severity().map_or("ok", Severity::as_str);
+        let findings: Vec<_> = self.findings.iter().map(Finding::json).collect();
+        let report = value!({
+            "severity": severity,
+            "pending": self.pending,
+            "pending_before": self.before,
+            "trend": self.trend(),
+            "findings": findings,
+        });
+        say(&format!("{}\n", json(&report.to_string())))
+    }
+}

@@ -1,0 +1,30 @@
+//! What is wrong with a gateway, from what was seen of it: one rule a function, pure.
+
+mod capacity;
+mod causes;
+mod destinations;
+mod gateway;
+#[cfg(test)]
+mod tests;
+
+use super::finding::Finding;
+use super::snapshot::Snapshot;
+
+/// Everything that is wrong.
+pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 12] = [
+        gateway::not_ready,
+        gateway::clock,
+        gateway::keys,
+        gateway::deaths,
+        destinations::responsible,
+        destinations::circuits,
+        destinations::stopped,
+        destinations::blocked,
+        capacity::saturated,
+        capacity::starved,
+        capacity::retries,
+        causes::common,
+    ];
+    rules.iter().flat_map(|rule| rule(seen)).collect()
+}

@@ -1,0 +1,80 @@
+//! Destinations that fail by one cause: a name that has no address, a certificate, a credential.
+
+use super::destinations::{command, named};
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::snapshot::{DestinationSeen, LastAttempt, Snapshot};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Dns,
+    Tls,
+    Refused,
+    Credentials,
+    Timeout,
+    Connect,
+}
+
+fn cause(last: &LastAttempt) -> Option<Cause> {
+    match (last.error_kind.as_str(), last.status) {
+        ("dns", _) => Some(Cause::Dns),
+        ("tls", _) => Some(Cause::Tls),
+        ("address_refused", _) => Some(Cause::Refused),
+        ("timeout", _) => Some(Cause::Timeout),
+        ("connect" | "disconnected", _) => Some(Cause::Connect),
+        (_, Some(401 | 403)) => Some(Cause::Credentials),
+        _ => None,
+    }
+}
+
+pub(in crate::doctor) fn common(seen: &Snapshot) -> Vec<Finding> {
+    let mut by_cause: BTreeMap<Cause, Vec<&DestinationSeen>> = BTreeMap::new();
+    for found in &seen.destinations {
+        if let Some(cause) = found.last.as_ref().and_then(cause) {
+            by_cause.entry(cause).or_default().push(found);
+        }
+    }
+    by_cause.into_iter().map(|(cause, of)| finding(cause, &of)).collect()
+}
+
+fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
+    let names: Vec<String> = of.iter().map(|found| named(found)).collect();
+    let said =
+        of.iter().filter_map(|found| found.last.as_ref()).map(|last| last.error_message.as_str()).next();
+    let (code, what) = match cause {
+        Cause::Dns => ("dns", "their names have no address"),
+        Cause::Tls => ("tls", "their TLS certificates are not good, or run out"),
+        Cause::Refused => ("address_refused", "the operator has not opened their addresses"),
+        Cause::Credentials => ("credentials", "they do not take our credentials (401, 403)"),
+        Cause::Timeout => ("timeout", "they do not answer in time"),
+        Cause::Connect => ("connect", "they take no connection, or break it off"),
+    };
+    let sentence = format!(
+        "{} fail by one cause, {what}: {}. {}",
+        count(of.len()),
+        names.join(", "),
+        said.unwrap_or_default()
+    );
+    let first = of[0];
+    let finding = Finding::new(Severity::Warning, code, sentence);
+    match cause {
+        Cause::Dns => finding.next(command(first, "show", "", "is its URL right?")),
+        Cause::Tls => finding
+            .next(
+                "openssl s_client -connect HOST:443 -servername HOST </dev/null | openssl x509 -noout -dates",
+            )
+            .next(command(first, "test", "", "is it good again?")),
+        Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if you mean it"),
+        Cause::Credentials => {
+            finding.next(command(first, "edit", " auth_config.token=@FILE", "the new credential"))
+        }
+        Cause::Timeout => finding
+            .next(command(first, "circuit", " open", "free its slots now"))
+            .next(command(first, "edit", " timeout_seconds:=5", "wait less for it")),
+        Cause::Connect => finding.next(command(first, "test", "", "is it up again?")),
+    }
+}
+
+fn count(destinations: usize) -> String {
+    if destinations == 1 { "One destination".to_owned() } else { format!("{destinations} destinations") }
+}

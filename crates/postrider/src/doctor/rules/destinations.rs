@@ -1,0 +1,125 @@
+//! Single destinations: the one that is responsible, those that are left alone, stopped or blocked.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::snapshot::{DestinationSeen, Snapshot};
+
+/// A destination with more than this waiting is too deep, as of the alert rules.
+const DEPTH_WARNING: u64 = 200;
+/// The same in all, past which it is nobody's bad minute.
+const DEPTH_CRITICAL: u64 = 1000;
+/// A share of all that waits, in percent, that makes one destination responsible.
+const SHARE_PERCENT: u64 = 60;
+
+/// One destination holds most of what waits.
+pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
+    let Some(worst) = seen.destinations.iter().max_by_key(|found| found.pending) else { return Vec::new() };
+    let share = worst.pending * 100 / seen.pending.max(1);
+    if worst.pending <= DEPTH_WARNING || share < SHARE_PERCENT || !is_meant_to_run(worst) {
+        return Vec::new();
+    }
+    let severity = if worst.pending > DEPTH_CRITICAL { Severity::Critical } else { Severity::Warning };
+    let sentence = format!(
+        "One destination is responsible: {} has {} of the {} deliveries that wait ({share} %), the oldest for {:.0} s; it waits for {}, with {} of {} attempts under way{}.",
+        named(worst),
+        worst.pending,
+        seen.pending,
+        worst.oldest_seconds,
+        worst.waiting_for.replace('_', " "),
+        worst.in_flight,
+        worst.max_concurrency,
+        last(worst),
+    );
+    let mut finding = Finding::new(severity, "one_destination", sentence);
+    if worst.circuit == "closed" && worst.last.as_ref().is_some_and(|last| !last.error_kind.is_empty()) {
+        finding = finding
+            .next(command(worst, "circuit", " open", "leave it alone until told otherwise"))
+            .next(command(worst, "edit", " circuit.threshold:=3", "have its circuit open sooner"));
+    } else if worst.circuit == "closed" {
+        let more = format!(" max_concurrency:={}", (worst.max_concurrency * 2).min(1000));
+        finding = finding.next(command(worst, "edit", &more, "if its owner bears twice as many at once"));
+    }
+    vec![finding.next(command(worst, "pause", "", "keep what it is owed, and send nothing"))]
+}
+
+/// Circuits that are not closed.
+pub(in crate::doctor) fn circuits(seen: &Snapshot) -> Vec<Finding> {
+    let open =
+        seen.destinations.iter().filter(|found| found.circuit == "open" || found.circuit == "half_open");
+    let finding = |found: &DestinationSeen| {
+        let sentence = format!(
+            "The circuit of {} is {} after {} failures in a row; {} deliveries wait for it{}.",
+            named(found),
+            found.circuit.replace('_', "-"),
+            found.failures_in_a_row,
+            found.pending,
+            last(found),
+        );
+        Finding::new(Severity::Warning, "circuit_open", sentence)
+            .next(command(found, "test", "", "does it answer?"))
+            .next(command(found, "circuit", " half-open", "one probe now"))
+            .next(command(found, "circuit", " closed", "send again, slowly at first"))
+    };
+    open.map(finding).collect()
+}
+
+/// Destinations that are sent nothing by somebody's word and are owed something.
+pub(in crate::doctor) fn stopped(seen: &Snapshot) -> Vec<Finding> {
+    let stopped = seen.destinations.iter().filter(|found| found.waiting_for == "paused" && found.pending > 0);
+    let finding = |found: &DestinationSeen| {
+        let severity = if found.pending > DEPTH_WARNING { Severity::Warning } else { Severity::Note };
+        let sentence =
+            format!("{} is paused or disabled, and {} deliveries wait for it.", named(found), found.pending);
+        Finding::new(severity, "paused", sentence)
+            .next(command(found, "show", "", "why it is"))
+            .next(command(found, "resume", "", "send to it again"))
+    };
+    stopped.map(finding).collect()
+}
+
+/// Ordered lines that wait for a dead letter.
+pub(in crate::doctor) fn blocked(seen: &Snapshot) -> Vec<Finding> {
+    let blocked =
+        seen.destinations.iter().filter(|found| found.blocked_keys > 0 || found.waiting_for == "dead_letter");
+    let finding = |found: &DestinationSeen| {
+        let sentence = format!(
+            "{} keeps an order, and {} of its lines wait for a dead letter; {} deliveries are owed.",
+            named(found),
+            found.blocked_keys.max(1),
+            found.pending
+        );
+        let list = format!(
+            "postrider dlq list --destination {}{}   # what they wait for",
+            found.id, found.as_account
+        );
+        Finding::new(Severity::Warning, "blocked", sentence).next(list).next(command(
+            found,
+            "edit",
+            " on_dead_letter=skip",
+            "go on without them",
+        ))
+    };
+    blocked.map(finding).collect()
+}
+
+fn is_meant_to_run(found: &DestinationSeen) -> bool {
+    found.waiting_for != "paused" && found.waiting_for != "dead_letter"
+}
+
+/// A command about a destination, as it can be typed, and what it is for.
+pub(super) fn command(found: &DestinationSeen, verb: &str, rest: &str, what_for: &str) -> String {
+    format!("postrider destinations {verb} {}{rest}{}   # {what_for}", found.id, found.as_account)
+}
+
+pub(super) fn named(found: &DestinationSeen) -> String {
+    format!("{:?} ({})", found.name, found.id)
+}
+
+/// How its oldest delivery went last, as the end of a sentence.
+fn last(found: &DestinationSeen) -> String {
+    match &found.last {
+        Some(last) if !last.error_message.is_empty() => {
+            format!("; last: {}", last.error_message.trim_end_matches('.'))
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,66 @@
+//! The gateway itself: whether it takes events, its clock, its keys.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::snapshot::Snapshot;
+
+/// Further apart than this, signed timestamps are refused by receivers with the usual tolerance of five minutes soon.
+const CLOCK_SECONDS_MAX: u64 = 60;
+const DAY_SECONDS: i64 = 24 * 3600;
+/// Deliveries given up on in an hour that are more than bad luck.
+const DEATHS_MAX: u64 = 10;
+
+pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
+    let Some((code, sentence)) = &seen.not_ready else { return Vec::new() };
+    let refused = |code, sentence| Finding::new(Severity::Critical, code, sentence);
+    let finding = match code.as_str() {
+        "disk_full" => {
+            refused("disk_full", "Events are refused: the disk is full up to its reserve.".to_owned())
+                .next("df -h   # what is full")
+                .next("postrider serve --retention-days 3 …   # keep less, after a restart")
+        }
+        "store_unavailable" => {
+            refused("store_unavailable", "Events are refused: the store does not answer.".to_owned())
+                .next("psql \"$POSTRIDER_DATABASE_URL\" -c 'SELECT 1'   # whether the database is reached")
+                .next("journalctl -u postrider -n 50   # what the log says of it")
+        }
+        "overloaded" => refused("overloaded", format!("Events are refused: {sentence}"))
+            .next("postrider queue   # what waits, and for what"),
+        _ => refused("not_ready", format!("Events are refused: {sentence}")),
+    };
+    vec![finding]
+}
+
+pub(in crate::doctor) fn clock(seen: &Snapshot) -> Vec<Finding> {
+    let apart = seen.clock_ahead_seconds;
+    if apart.unsigned_abs() <= CLOCK_SECONDS_MAX {
+        return Vec::new();
+    }
+    let way = if apart > 0 { "ahead of" } else { "behind" };
+    let sentence = format!(
+        "The gateway's clock is {} s {way} this machine's; receivers refuse signatures of another time.",
+        apart.unsigned_abs()
+    );
+    vec![Finding::new(Severity::Warning, "clock", sentence).next("timedatectl   # on both machines")]
+}
+
+pub(in crate::doctor) fn keys(seen: &Snapshot) -> Vec<Finding> {
+    let soon = seen.keys.iter().filter(|(_, left)| (0..7 * DAY_SECONDS).contains(left));
+    let finding = |(name, left): &(String, i64)| {
+        let severity = if *left < DAY_SECONDS { Severity::Warning } else { Severity::Note };
+        let sentence = format!("The key {name:?} ends in {} h.", left / 3600);
+        Finding::new(severity, "key_expires", sentence)
+            .next("postrider keys create name=… expires_in_seconds:=…")
+    };
+    soon.map(finding).collect()
+}
+
+pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
+    if seen.deaths_last_hour < DEATHS_MAX {
+        return Vec::new();
+    }
+    let sentence = format!("{} or more deliveries were given up on in the last hour.", seen.deaths_last_hour);
+    let finding = Finding::new(Severity::Warning, "dead_letters", sentence)
+        .next("postrider dlq list --since 1h   # which, and why")
+        .next("postrider dlq replay --all      # send them again, once the cause is gone");
+    vec![finding]
+}

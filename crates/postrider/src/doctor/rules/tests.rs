@@ -1,0 +1,161 @@
+//! Each rule by itself: what makes it speak, and what leaves it silent.
+
+use super::*;
+use crate::doctor::finding::Severity;
+use crate::doctor::snapshot::{DestinationSeen, LastAttempt, Waiting};
+
+fn destination(pending: u64) -> DestinationSeen {
+    DestinationSeen {
+        id: "dst_1".into(),
+        name: "billing".into(),
+        pending,
+        circuit: "closed".into(),
+        waiting_for: "concurrency".into(),
+        max_concurrency: 5,
+        ..DestinationSeen::default()
+    }
+}
+
+fn failing(kind: &str, status: Option<u64>) -> Option<LastAttempt> {
+    let error_message = format!("It failed by {kind}.");
+    Some(LastAttempt { error_kind: kind.into(), error_message, status, latency_ms: 10_000.0 })
+}
+
+fn of(destinations: Vec<DestinationSeen>) -> Snapshot {
+    let pending = destinations.iter().map(|found| found.pending).sum();
+    Snapshot { pending, destinations, slots: Some((0, 512)), ..Snapshot::default() }
+}
+
+/// The codes that were found, with how bad each is.
+fn codes(seen: &Snapshot) -> Vec<(&'static str, Severity)> {
+    all(seen).iter().map(|finding| (finding.code, finding.severity)).collect()
+}
+
+/// The commands that the finding of this code names.
+fn next(seen: &Snapshot, code: &str) -> String {
+    all(seen).into_iter().find(|finding| finding.code == code).expect("it is found").next.join("\n")
+}
+
+#[test]
+fn a_gateway_that_is_well_has_no_findings() {
+    assert_eq!(codes(&of(vec![destination(3)])), []);
+    assert_eq!(codes(&Snapshot::default()), []);
+}
+
+#[test]
+fn what_is_refused_is_critical_and_told_by_its_code() {
+    for (code, expected) in [
+        ("disk_full", "disk_full"),
+        ("store_unavailable", "store_unavailable"),
+        ("overloaded", "overloaded"),
+        ("stopping", "not_ready"),
+    ] {
+        let seen = Snapshot { not_ready: Some((code.into(), "It cannot.".into())), ..Snapshot::default() };
+        assert_eq!(codes(&seen), [(expected, Severity::Critical)]);
+    }
+}
+
+#[test]
+fn a_clock_that_is_off_and_keys_that_end_are_told() {
+    let seen = |clock_ahead_seconds| Snapshot { clock_ahead_seconds, ..Snapshot::default() };
+    assert_eq!(codes(&seen(-61)), [("clock", Severity::Warning)]);
+    assert_eq!(codes(&seen(60)), []);
+    let ends = |seconds| Snapshot { keys: vec![("ci".into(), seconds)], ..Snapshot::default() };
+    assert_eq!(codes(&ends(3600)), [("key_expires", Severity::Warning)]);
+    assert_eq!(codes(&ends(5 * 24 * 3600)), [("key_expires", Severity::Note)]);
+    assert_eq!(codes(&ends(8 * 24 * 3600)), []);
+    assert_eq!(codes(&ends(-1)), [], "what has ended is found by whoever uses it");
+}
+
+#[test]
+fn many_dead_letters_are_told() {
+    let seen = |deaths_last_hour| Snapshot { deaths_last_hour, ..Snapshot::default() };
+    assert_eq!(codes(&seen(10)), [("dead_letters", Severity::Warning)]);
+    assert_eq!(codes(&seen(9)), []);
+}
+
+#[test]
+fn one_destination_that_holds_most_is_responsible_with_the_command_to_stop_it() {
+    let hanging = DestinationSeen { last: failing("bad_response", None), ..destination(900) };
+    let seen = of(vec![hanging.clone(), destination(10)]);
+    assert_eq!(codes(&seen), [("one_destination", Severity::Warning)]);
+    let commands = next(&seen, "one_destination");
+    assert!(commands.contains("postrider destinations circuit dst_1 open"), "{commands}");
+    assert!(commands.contains("postrider destinations edit dst_1 circuit.threshold:=3"), "{commands}");
+    assert!(commands.contains("postrider destinations pause dst_1"), "{commands}");
+    let deep = of(vec![DestinationSeen { pending: 1001, ..hanging }]);
+    assert_eq!(codes(&deep), [("one_destination", Severity::Critical)]);
+    let slow = of(vec![destination(500)]);
+    assert!(next(&slow, "one_destination").contains("max_concurrency:=10"), "it answers, and is only slow");
+    assert_eq!(codes(&of(vec![destination(500), destination(500)])), [], "neither is responsible");
+}
+
+#[test]
+fn circuits_stopped_and_blocked_destinations_are_told_with_the_way_out() {
+    let open = DestinationSeen { circuit: "open".into(), ..destination(5) };
+    let seen = of(vec![open]);
+    assert_eq!(codes(&seen), [("circuit_open", Severity::Warning)]);
+    assert!(next(&seen, "circuit_open").contains("postrider destinations circuit dst_1 half-open"));
+    let paused = |pending| of(vec![DestinationSeen { waiting_for: "paused".into(), ..destination(pending) }]);
+    assert_eq!(codes(&paused(5)), [("paused", Severity::Note)]);
+    assert_eq!(codes(&paused(2000)), [("paused", Severity::Warning)], "and it is not called responsible");
+    assert_eq!(codes(&paused(0)), []);
+    let blocked = DestinationSeen { blocked_keys: 2, waiting_for: "dead_letter".into(), ..destination(500) };
+    assert_eq!(codes(&of(vec![blocked])), [("blocked", Severity::Warning)]);
+}
+
+#[test]
+fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
+    let waiting =
+        || DestinationSeen { waiting_for: "slots".into(), last: failing("", Some(200)), ..destination(100) };
+    let seen =
+        |used, count| Snapshot { slots: Some((used, 100)), ..of((0..count).map(|_| waiting()).collect()) };
+    assert_eq!(codes(&seen(85, 3)), [("capacity", Severity::Critical)]);
+    let found = all(&seen(85, 3));
+    let says = "An attempt takes 10.00 s, so 100 slots make 10 attempts a second, and twice as many slots, or a second node, 20: what waits would be gone after 15 s instead of 30 s.";
+    assert!(found[0].sentence.contains(says), "{}", found[0].sentence);
+    assert!(found[0].next[0].contains("--slots 200"));
+    assert_eq!(codes(&seen(84, 3)), []);
+    assert_eq!(codes(&seen(85, 2)), []);
+}
+
+#[test]
+fn a_band_that_starves_and_retries_that_crowd_are_told() {
+    let band = |overdue_seconds| Waiting { pending: 7, overdue_seconds };
+    let bands = |used, bulk| Snapshot {
+        slots: Some((used, 100)),
+        bands: vec![band(0.0), band(0.0), band(0.0), band(bulk)],
+        ..Snapshot::default()
+    };
+    assert_eq!(codes(&bands(90, 1801.0)), [("starved", Severity::Warning)]);
+    assert!(all(&bands(90, 1801.0))[0].sentence.starts_with("Priority 4 starves"));
+    assert_eq!(codes(&bands(10, 1801.0)), [], "with free slots something else holds it");
+    assert_eq!(codes(&bands(90, 1799.0)), []);
+    let crowd = |retries, fresh| Snapshot {
+        retries: Waiting { pending: retries, ..Waiting::default() },
+        fresh: Waiting { pending: fresh, ..Waiting::default() },
+        ..Snapshot::default()
+    };
+    assert_eq!(codes(&crowd(200, 199)), [("retries", Severity::Warning)]);
+    assert_eq!((codes(&crowd(200, 200)), codes(&crowd(199, 0))), (vec![], vec![]));
+}
+
+#[test]
+fn destinations_that_fail_by_one_cause_are_told_together() {
+    for (kind, status, code) in [
+        ("dns", None, "dns"),
+        ("tls", None, "tls"),
+        ("address_refused", None, "address_refused"),
+        ("timeout", None, "timeout"),
+        ("connect", None, "connect"),
+        ("status", Some(401), "credentials"),
+    ] {
+        let one = || DestinationSeen { last: failing(kind, status), ..destination(1) };
+        let seen = of(vec![one(), one()]);
+        assert_eq!(codes(&seen), [(code, Severity::Warning)], "{kind}");
+        assert!(all(&seen)[0].sentence.starts_with("2 destinations fail by one cause"), "{kind}");
+        assert!(!all(&seen)[0].next.is_empty(), "{kind}");
+    }
+    let failing = DestinationSeen { last: failing("status", Some(500)), ..destination(1) };
+    assert_eq!(codes(&of(vec![failing])), [], "a 500 has no one cause");
+}

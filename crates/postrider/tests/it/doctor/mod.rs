@@ -1,0 +1,108 @@
+//! The runbook as a program: conditions that are real, and what it says of them.
+
+use crate::rig::desk::Desk;
+use crate::rig::{Reply, Sink, wait_until};
+use serde_json::{Value, json};
+
+/// What `doctor --json` says once it finds this code, and how it ends.
+fn diagnosis(desk: &Desk, code: &str) -> (Value, i32) {
+    wait_until(&format!("the doctor finds {code}"), || {
+        let ran = desk.said(&["doctor", "--json"]);
+        let report: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("no JSON: {ran:?}"));
+        let found = report["findings"].as_array()?.iter().find(|finding| finding["code"] == code)?.clone();
+        Some((found, ran.code))
+    })
+}
+
+fn commands(finding: &Value) -> String {
+    finding["next"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Sends so many events in batches.
+fn flood(desk: &Desk, count: usize) {
+    let line = json!({ "event_type": "a.b", "payload": 1 }).to_string();
+    let lines = vec![line; count].join("\n");
+    desk.gateway.api().call("POST", "/v1/events/batch", &[], lines.as_bytes()).data(202);
+}
+
+#[test]
+fn a_gateway_that_is_well_is_said_to_be() {
+    let desk = Desk::new();
+    assert_eq!(desk.said(&["doctor"]).out(0), "0 deliveries are owed\nnothing is wrong\n");
+    let report = desk.said(&["doctor", "--json"]).json(0);
+    assert_eq!((&report["severity"], &report["findings"]), (&json!("ok"), &json!([])));
+}
+
+#[test]
+fn a_destination_that_hangs_is_named_with_the_command_that_stops_it() {
+    let (desk, sink) = (Desk::new(), Sink::start());
+    sink.always("/hangs", Reply::held());
+    let id = desk.gateway.api().destination(&sink.url("/hangs"), &json!({ "name": "hangs" }));
+    flood(&desk, 300);
+    let (finding, code) = diagnosis(&desk, "one_destination");
+    assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
+    let sentence = finding["diagnosis"].as_str().unwrap();
+    assert!(sentence.contains(&format!("\"hangs\" ({id}) has 300 of the 300 deliveries")), "{sentence}");
+    let command = format!("postrider destinations pause {id}");
+    assert!(commands(&finding).contains(&command), "{finding}");
+    // What it says to do can be done as it stands.
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    desk.said(&words).out(0);
+    let (finding, _) = diagnosis(&desk, "paused");
+    assert!(commands(&finding).contains(&format!("postrider destinations resume {id}")), "{finding}");
+}
+
+#[test]
+fn a_destination_that_answers_500_has_its_circuit_told() {
+    let (desk, sink) = (Desk::new(), Sink::start());
+    sink.always("/fails", Reply::status(500));
+    let settings = json!({ "name": "fails", "circuit": { "threshold": 2, "cooldown_seconds": 600 } });
+    let id = desk.gateway.api().destination(&sink.url("/fails"), &settings);
+    flood(&desk, 10);
+    let (finding, code) = diagnosis(&desk, "circuit_open");
+    assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
+    assert!(finding["diagnosis"].as_str().unwrap().contains("The receiver answered 500"), "{finding}");
+    assert!(
+        commands(&finding).contains(&format!("postrider destinations circuit {id} half-open")),
+        "{finding}"
+    );
+    let text = desk.said(&["doctor"]);
+    assert!(text.out(2).contains("warning: The circuit of \"fails\""), "{text:?}");
+}
+
+#[test]
+fn a_flood_that_takes_all_slots_is_a_matter_of_capacity() {
+    let (desk, sink) = (Desk::with(&["--slots", "4"]), Sink::start());
+    sink.always("/hangs", Reply::held());
+    let api = desk.gateway.api();
+    (0..4).for_each(|_| drop(api.destination(&sink.url("/hangs"), &json!({}))));
+    flood(&desk, 50);
+    let (finding, code) = diagnosis(&desk, "capacity");
+    assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
+    assert!(commands(&finding).contains("postrider serve --slots 8"), "{finding}");
+}
+
+#[test]
+fn watching_says_whether_it_gets_better_and_ends_as_the_last_look() {
+    let (desk, sink) = (Desk::new(), Sink::start());
+    let api = desk.gateway.api();
+    let id = api.destination(&sink.url("/in"), &json!({}));
+    api.post(&format!("/v1/destinations/{id}/pause"), &json!({})).data(200);
+    flood(&desk, 20);
+    let watch = ["doctor", "--json", "--watch", "--every", "1", "--looks", "2"];
+    let looks = desk.said(&watch);
+    let lines: Vec<Value> = looks.out(0).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["trend"], &lines[0]["pending"]), (&Value::Null, &json!(20)));
+    assert_eq!((&lines[1]["trend"], &lines[1]["pending_before"]), (&json!("steady"), &json!(20)));
+}
+
+#[test]
+fn a_key_or_a_gateway_that_is_not_there_is_an_error() {
+    let desk = Desk::new();
+    let wrong = desk.said(&["doctor", "--key", "hk_wrong"]);
+    assert!(wrong.err().contains("Send a valid key"), "{wrong:?}");
+    let nowhere = desk.said(&["doctor", "--url", "http://127.0.0.1:9", "--key", "hk_x"]);
+    assert_eq!((nowhere.code, nowhere.err.contains("cannot be reached")), (3, true), "{nowhere:?}");
+    let read = desk.gateway.api().post("/v1/api-keys", &json!({ "name": "r", "scope": "read" })).data(201);
+    desk.said(&["doctor", "--key", read["key"].as_str().unwrap()]).out(0);
+}

@@ -1,0 +1,62 @@
+//! What nodes are doing, as they tell each other: for people to see, never for a decision.
+
+use crate::cluster::Shard;
+use postrider_core::delivery::Ticket;
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
+use postrider_core::scheduler::{Depth, DestinationView};
+use std::time::Duration;
+
+/// A delivery that is in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InFlight {
+    /// Which.
+    pub delivery: DeliveryId,
+    /// Its event.
+    pub event: EventId,
+    /// Where it goes.
+    pub destination: DestinationId,
+    /// Attempts that ended before.
+    pub attempts: u32,
+}
+
+impl From<&Ticket> for InFlight {
+    fn from(ticket: &Ticket) -> Self {
+        let Ticket { delivery, event, line, attempts, .. } = *ticket;
+        InFlight { delivery, event, destination: line.destination, attempts }
+    }
+}
+
+/// What one node is doing.
+#[derive(Clone, Debug, Default)]
+pub struct NodeActivity {
+    /// Deliveries in flight.
+    pub in_flight: Vec<InFlight>,
+    /// Owed in all its shards.
+    pub pending: Depth,
+    /// How long the longest has waited for nothing but a slot.
+    pub longest_wait: Duration,
+    /// Of each destination that has something going on.
+    pub destinations: Vec<(DestinationId, DestinationView)>,
+}
+
+/// Of which destinations to hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TellOf {
+    /// Of none: only what is in flight.
+    InFlight,
+    /// Of this one.
+    One(DestinationId),
+    /// Of all.
+    All,
+}
+
+/// What the other nodes told.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// Deliveries in flight with them.
+    pub in_flight: Vec<InFlight>,
+    /// Of each destination that was asked for and has something going on.
+    pub destinations: Vec<(DestinationId, DestinationView)>,
+    /// How long ago the owner of each shard told this; no entry for those that are this node's own or nobody's.
+    pub told_ago: Vec<(Shard, Duration)>,
+}
