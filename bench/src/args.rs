@@ -1,5 +1,6 @@
 //! The command line of `postrider bench`, and of the children it starts.
 
+use crate::database::DatabaseArgs;
 use crate::load::{LoadPlan, Refused, Target};
 use crate::scenario::ScenarioName;
 use anyhow::Context as _;
@@ -56,6 +57,8 @@ pub struct BenchArgs {
     pub(crate) gateway_args: Vec<String>,
     #[command(flatten)]
     pub(crate) isolation: IsolationArgs,
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
     #[command(flatten)]
     pub(crate) role: RoleArgs,
 }

@@ -7,6 +7,7 @@
 mod api;
 mod args;
 mod child;
+mod database;
 mod event;
 mod forwarder;
 mod gateway;
@@ -35,20 +36,22 @@ use std::future::Future;
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use args::BenchArgs;
+pub use database::{LifeOrder, Lives};
 pub use gateway::Gateway;
 pub use scratch::Scratch;
 
-/// Runs the benchmark, or the one role of it that a child process was started for.
+/// Runs the benchmark, or the one role of it that a child process was started for. `lives` is what the program has
+/// its own store do for `--database-url`.
 ///
 /// Blocks until done, and makes its own runtimes: call it from a thread that has none.
-pub fn run(args: BenchArgs) -> anyhow::Result<()> {
+pub fn run(args: BenchArgs, lives: Lives) -> anyhow::Result<()> {
     if args.role.role.is_some() {
         // A parent that is killed cannot clean up behind it; its children go with it.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
             .context("tie the child to its parent")?;
     }
     match args.role.role {
-        None => block_on(async move { until_interrupted(scenario::run_all(&args)).await }),
+        None => block_on(async move { until_interrupted(scenario::run_all(&args, lives)).await }),
         Some(Role::Receiver) => block_on(receiver::serve(http::listen(args.role.listen)?)),
         Some(Role::Load) => block_on(load::run(args.load_plan()?)),
         Some(Role::Forwarder) => forwarder::serve(&http::listen(args.role.listen)?, args.receiver()?),

@@ -8,8 +8,39 @@ pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let path = format!("/proc/{pid}/stat");
     let stat = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
     let ticks = cpu_ticks(&stat).with_context(|| format!("{path} has no utime and stime"))?;
+    Ok(ticks_to_time(ticks))
+}
+
+fn ticks_to_time(ticks: u64) -> Duration {
     let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(rustix::param::clock_ticks_per_second());
-    Ok(Duration::from_nanos(u64::try_from(nanoseconds).context("CPU time out of range")?))
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+/// A field of a process's state, counted behind its name: 0 is the state itself.
+fn field(stat: &str, index: usize) -> Option<u64> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    after_name.split_ascii_whitespace().nth(index)?.parse().ok()
+}
+
+/// The same with what its children had spent that have ended.
+pub(crate) fn cpu_time_with_ended(pid: u32) -> anyhow::Result<Duration> {
+    let path = format!("/proc/{pid}/stat");
+    let stat = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+    let ticks = (11..15).map(|index| field(&stat, index)).sum::<Option<u64>>();
+    Ok(ticks_to_time(ticks.with_context(|| format!("{path} has no times"))?))
+}
+
+/// The process that started this one.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    field(&stat, 1).and_then(|parent| u32::try_from(parent).ok())
+}
+
+/// The processes that this one started and that are alive.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|found| parent(*found) == Some(pid)).collect()
 }
 
 /// Memory of a process that is resident now.
@@ -32,11 +63,7 @@ fn status_bytes(pid: u32, field: &str) -> anyhow::Result<u64> {
 /// Fields 14 and 15. The second field is the program's name in parentheses and may hold spaces and
 /// parentheses of its own, so counting begins behind the last one.
 fn cpu_ticks(stat: &str) -> Option<u64> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let mut from_utime = after_name.split_ascii_whitespace().skip(11);
-    let utime: u64 = from_utime.next()?.parse().ok()?;
-    let stime: u64 = from_utime.next()?.parse().ok()?;
-    Some(utime + stime)
+    Some(field(stat, 11)? + field(stat, 12)?)
 }
 
 fn kib_field(status: &str, field: &str) -> Option<u64> {

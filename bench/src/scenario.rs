@@ -10,6 +10,7 @@ pub(crate) mod throughput;
 pub(crate) use name::ScenarioName;
 
 use crate::args::BenchArgs;
+use crate::database::{self, Lives};
 use crate::machine::Machine;
 use crate::progress::progress;
 use crate::report::Report;
@@ -17,7 +18,10 @@ use crate::role::Receiver;
 use std::path::Path;
 
 /// Runs what the command line asks for, and reports.
-pub(crate) async fn run_all(args: &BenchArgs) -> anyhow::Result<()> {
+pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()> {
+    if let Some(url) = &args.database.database_url {
+        return Box::pin(on_database(args, url, lives)).await;
+    }
     let asked_for = name::asked_for(&args.scenarios, args.rounds, args.pending)?;
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     let machine = Machine::describe(Path::new(&work_dir));
@@ -34,6 +38,13 @@ pub(crate) async fn run_all(args: &BenchArgs) -> anyhow::Result<()> {
     }
     report.publish(args.json.as_deref())?;
     failure
+}
+
+/// Instead of all others: it needs no receiver and no gateway.
+async fn on_database(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<()> {
+    let machine = Machine::describe(&args.work_dir.clone().unwrap_or_else(std::env::temp_dir));
+    let isolation = vec![database::measure(args, url, lives).await?];
+    Report { machine, throughput: None, backlog: None, isolation }.publish(args.json.as_deref())
 }
 
 async fn run(

@@ -111,6 +111,15 @@ CREATE TABLE replays (
     ended_at        bigint
 );
 
+-- A move of everything from another store, and how far it is.
+CREATE TABLE migration (
+    id       integer PRIMARY KEY CHECK (id = 1),
+    source   text    NOT NULL,
+    at_table text    NOT NULL,
+    position text, -- behind which row, in the words of the source
+    finished boolean NOT NULL
+);
+
 -- What is owed and nothing else. The key is the order in which a line is sent. Rows come and go at the rate of
 -- deliveries, so vacuum must be as busy as they are.
 CREATE TABLE queue (

@@ -170,7 +170,7 @@ fn deletion(kind: Kind, id: u64) -> Change {
 }
 
 /// The greatest id that is known. Ids of different nodes differ in their node.
-async fn id_floor(client: &impl GenericClient) -> Result<u64, QueryError> {
+pub(crate) async fn id_floor(client: &impl GenericClient) -> Result<u64, QueryError> {
     let greatest = "SELECT greatest((SELECT max(id) FROM events), (SELECT max(id) FROM attempts),
             (SELECT max(id) FROM configuration), (SELECT max(id) FROM replays),
             (SELECT max(delivery_id) FROM queue), (SELECT max(delivery_id) FROM dead_letters), 0)";
@@ -192,7 +192,7 @@ pub(crate) async fn keep_circuits(
     Ok(change.commit().await?)
 }
 
-async fn put_circuit(
+pub(crate) async fn put_circuit(
     change: &Transaction<'_>,
     destination: DestinationId,
     record: CircuitRecord,

@@ -28,6 +28,11 @@ pub enum OpenError {
         "the role {0:?} may not set up the database; GRANT CREATE, USAGE ON SCHEMA public TO it, or let its owner start Postrider once"
     )]
     MissingRights(String),
+    /// A move into it was cut off.
+    #[error(
+        "the move into this database has not been finished; run postrider migrate-store again, as it was run before"
+    )]
+    HalfMoved,
     /// The secrets in it were sealed with another key.
     #[error("the secrets in the database were sealed with another key; give every node the same secret_key")]
     OtherKey,

@@ -31,10 +31,12 @@ mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod tls;
+mod transfer;
 mod url;
 mod values;
 
 pub use error::OpenError;
+pub use transfer::PostgresTransfer;
 
 use async_trait::async_trait;
 use database::{Shared, Thread};

@@ -10,7 +10,8 @@ use crate::url::{self, Address};
 use crate::values::column;
 use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+    ClientWrapper, GenericClient, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod,
+    Runtime,
 };
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
@@ -41,11 +42,7 @@ pub(crate) async fn open(
     options: PostgresOptions,
 ) -> Result<PostgresStore, OpenError> {
     let thread = Thread::start().map_err(|error| OpenError::Database(error.to_string()))?;
-    let Address { mut config, root_certificates } = url::parse(url)?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
+    let (config, tls) = address(url)?;
     let opened = thread.handle().spawn(join(config, tls, vault, options)).await;
     let (database, news, options, unclean_stop) =
         opened.map_err(|error| OpenError::Database(error.to_string()))??;
@@ -59,6 +56,28 @@ pub(crate) async fn open(
     })
 }
 
+/// Where the server is, and how it is spoken to.
+pub(crate) fn address(url: &str) -> Result<(Config, MakeRustlsConnect), OpenError> {
+    let Address { mut config, root_certificates } = url::parse(url)?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
+    Ok((config, tls))
+}
+
+/// Checks the server and brings the schema up to date.
+pub(crate) async fn prepared(client: &mut Object) -> Result<(), OpenError> {
+    check_server(client).await?;
+    migrate(client).await
+}
+
+/// Whether everything of another store was to be moved here, and was not yet.
+pub(crate) async fn is_half_moved(client: &impl GenericClient) -> Result<bool, QueryError> {
+    let half = client.query_one("SELECT EXISTS (SELECT FROM migration WHERE NOT finished)", &[]).await?;
+    column(&half, 0)
+}
+
 type Joined = (Shared, mpsc::Receiver<News>, PostgresOptions, bool);
 
 async fn join(
@@ -69,8 +88,10 @@ async fn join(
 ) -> Result<Joined, OpenError> {
     let pool = pool(&address, &tls, options.lease)?;
     let mut client = first_connection(&pool).await?;
-    check_server(&client).await?;
-    migrate(&mut client).await?;
+    prepared(&mut client).await?;
+    if is_half_moved(&client).await? {
+        return Err(OpenError::HalfMoved);
+    }
     let vault = keys::vault(&client, vault).await?;
     let identity = members::join(&mut client, &options.node_name, options.lease).await?;
     let unclean_stop = members::left_unclean(&client).await?;
@@ -101,7 +122,7 @@ async fn join(
     Ok((database, news, options, unclean_stop))
 }
 
-fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Pool, OpenError> {
+pub(crate) fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Pool, OpenError> {
     let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.clone(), tls.clone(), config);
     // A node that is frozen inside a transaction must not keep the others from taking it for dead.
@@ -115,7 +136,7 @@ fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Po
     pool.map_err(|error| OpenError::Database(error.to_string()))
 }
 
-async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
+pub(crate) async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
     pool.get().await.map_err(|error| {
         let error = QueryError::from(error);
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), cause);

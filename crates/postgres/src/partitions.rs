@@ -51,19 +51,25 @@ async fn keep_house(client: &mut Object, retention: Duration, now: Timestamp) ->
 pub(crate) async fn make_ahead(client: &impl GenericClient, now: Timestamp) -> Result<(), QueryError> {
     let known = days(client).await?;
     for day in (now.day()..=now.day() + DAYS_AHEAD).filter(|day| !known.contains(day)) {
-        let (from, to) = (bound(day), bound(day + 1));
-        for table in BY_EVENT {
-            let make = format!(
-                "CREATE TABLE IF NOT EXISTS {table}_d{day} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to})"
-            );
-            client.batch_execute(&make).await?;
-        }
+        make_day(client, day).await?;
+    }
+    Ok(())
+}
+
+/// Makes the partitions of a day.
+pub(crate) async fn make_day(client: &impl GenericClient, day: u64) -> Result<(), QueryError> {
+    let (from, to) = (bound(day), bound(day + 1));
+    for table in BY_EVENT {
         let make = format!(
-            "CREATE TABLE IF NOT EXISTS idempotency_d{day} PARTITION OF idempotency FOR VALUES FROM ({day}) TO ({})",
-            day + 1
+            "CREATE TABLE IF NOT EXISTS {table}_d{day} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to})"
         );
         client.batch_execute(&make).await?;
     }
+    let make = format!(
+        "CREATE TABLE IF NOT EXISTS idempotency_d{day} PARTITION OF idempotency FOR VALUES FROM ({day}) TO ({})",
+        day + 1
+    );
+    client.batch_execute(&make).await?;
     Ok(())
 }
 
@@ -73,7 +79,7 @@ fn bound(day: u64) -> i64 {
 }
 
 /// Days with a partition.
-async fn days(client: &impl GenericClient) -> Result<BTreeSet<u64>, QueryError> {
+pub(crate) async fn days(client: &impl GenericClient) -> Result<BTreeSet<u64>, QueryError> {
     let names = "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = 'events'::regclass";
     let rows = client.query(names, &[]).await?;

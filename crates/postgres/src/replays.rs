@@ -3,6 +3,7 @@
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::values::{column, int, read_time, time, uint};
+use deadpool_postgres::{GenericClient, Transaction};
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::limits::REPLAYS_ENDED_MAX;
 use postrider_store::{DeadLetterFilter, Replay, ReplayState};
@@ -19,6 +20,11 @@ const FORGET: &str = "DELETE FROM replays WHERE account_id = $1 AND state IN ('d
 pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), QueryError> {
     let mut client = database.client().await?;
     let change = client.transaction().await?;
+    write(&change, replay).await?;
+    Ok(change.commit().await?)
+}
+
+pub(crate) async fn write(change: &Transaction<'_>, replay: &Replay) -> Result<(), QueryError> {
     let (id, account) = (int(replay.id.as_u64()), int(replay.account.as_u64()));
     let (filter, state) = (replay.filter.to_json().to_string(), replay.state.as_str());
     let (total, done, skipped) = (int(replay.total), int(replay.done), int(replay.skipped));
@@ -45,13 +51,17 @@ pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), Quer
     if replay.state.is_final() {
         change.execute(FORGET, &[&account, &int(REPLAYS_ENDED_MAX as u64)]).await?;
     }
-    Ok(change.commit().await?)
+    Ok(())
 }
 
 pub(crate) async fn all(database: &Database) -> Result<Vec<Replay>, QueryError> {
+    read_all(&database.client().await?).await
+}
+
+pub(crate) async fn read_all(client: &impl GenericClient) -> Result<Vec<Replay>, QueryError> {
     let select = "SELECT id, account_id, filter, rate_per_second, state, total, done, skipped, created_at,
             updated_at, ended_at FROM replays ORDER BY id";
-    let rows = database.client().await?.query(select, &[]).await?;
+    let rows = client.query(select, &[]).await?;
     rows.iter().map(read).collect()
 }
 

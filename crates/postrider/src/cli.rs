@@ -2,13 +2,14 @@
 
 use crate::chaos::ChaosArgs;
 use crate::command::{
-    AccountArgs, BackupArgs, CompletionArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs,
-    KeyArgs, ListenArgs, ManArgs, QueueArgs, ReplayArgs, RestoreArgs, RouteArgs, SendArgs, SourceArgs,
-    TopArgs, TriggerArgs, VerifyArgs,
+    AccountArgs, BackupArgs, ClusterArgs, CompletionArgs, DeadLetterArgs, DestinationArgs, EventsArgs,
+    InspectArgs, KeyArgs, ListenArgs, ManArgs, QueueArgs, ReplayArgs, RestoreArgs, RouteArgs, SendArgs,
+    SourceArgs, TopArgs, TriggerArgs, VerifyArgs,
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
 use crate::demo::DemoArgs;
 use crate::doctor::DoctorArgs;
+use crate::migrate_store::MigrateStoreArgs;
 use clap::{Args, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change, or the doctor's warning; 3 the gateway cannot be reached, or is in a critical state.";
@@ -32,7 +33,7 @@ pub(crate) enum Command {
     Serve(Box<ServeArgs>),
     /// Measure this machine: the gateway beside a bare forwarder, in one run.
     #[command(
-        after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm"
+        after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm\n  postrider bench --database-url postgres://postrider@127.0.0.1/bench --events 200000"
     )]
     Bench(Box<postrider_bench::BenchArgs>),
     /// Say what apply would change at a gateway; exit 0 for nothing, 2 for something, 1 for an error.
@@ -136,6 +137,16 @@ pub(crate) enum Command {
     /// Print the manual, or write a page for each command.
     #[command(after_help = "Example:\n  postrider man /usr/local/share/man/man1")]
     Man(ManArgs),
+    /// Show the nodes that share a store, with their leases and shards; needs the admin key.
+    #[command(
+        after_help = "Examples:\n  postrider cluster\n  postrider cluster --json --url https://node-b.example.com"
+    )]
+    Cluster(Box<ClusterArgs>),
+    /// Move everything from one store to another: a data directory to a PostgreSQL database, or back.
+    #[command(
+        after_help = "Examples:\n  postrider migrate-store --from sqlite:postrider-data --to postgres://postrider@db.example.com/postrider\n  postrider migrate-store --from postgres://postrider@db.example.com/postrider --to sqlite:postrider-data"
+    )]
+    MigrateStore(Box<MigrateStoreArgs>),
     /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
     #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
     Openapi,

@@ -1,14 +1,17 @@
 //! `postrider`: a webhook gateway in one binary.
 
 mod api;
+mod bench_lives;
 mod chaos;
 mod cli;
 mod client;
 mod command;
 mod config;
 mod configuration;
+mod dashboard;
 mod demo;
 mod doctor;
+mod migrate_store;
 mod serve;
 mod terminal;
 
@@ -54,9 +57,11 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli.serve).map(success) };
     match command {
         Command::Serve(args) => serve::run(&args).map(success),
-        Command::Bench(args) => postrider_bench::run(*args).map(success),
         Command::Demo(args) => demo::run(&args).map(success),
+        Command::Bench(args) => postrider_bench::run(*args, bench_lives::live).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
+        Command::MigrateStore(args) => migrate_store::run(&args),
+        Command::Cluster(args) => args.run().map(success),
         Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
         Command::Plan(args) => configuration::run_plan(&args),
         Command::Apply(args) => configuration::run_apply(&args),

@@ -51,7 +51,7 @@ pub(crate) fn read(reader: &mut Reader) -> rusqlite::Result<Rows> {
     Ok(Rows { documents: documents(live)?, circuits: circuits::read(live)?, id_floor })
 }
 
-fn documents(live: &Connection) -> rusqlite::Result<Vec<Document>> {
+pub(crate) fn documents(live: &Connection) -> rusqlite::Result<Vec<Document>> {
     let mut select = live.prepare("SELECT kind, id, document FROM configuration ORDER BY id")?;
     let rows = select.query_map([], |row| {
         let kind: String = row.get(0)?;

@@ -12,6 +12,11 @@ pub enum OpenError {
         "the data directory {0} is in use by another process; stop that one or choose another --data-dir"
     )]
     InUse(PathBuf),
+    /// A move into it was cut off.
+    #[error(
+        "the move into {0} has not been finished; run postrider migrate-store again, as it was run before"
+    )]
+    HalfMoved(PathBuf),
     /// It cannot be made or written.
     #[error("the data directory {path} cannot be used: {cause}")]
     Directory {

@@ -24,6 +24,7 @@ mod segment;
 mod series;
 mod statements;
 mod stats;
+mod transfer;
 mod writer;
 
 pub use audit::Audit;
@@ -31,6 +32,7 @@ pub use backup::{Copied, back_up};
 pub use error::OpenError;
 pub use lock::DataDirectory;
 pub use open::SqliteOptions;
+pub use transfer::SqliteTransfer;
 
 use async_trait::async_trait;
 use postrider_core::breaker::CircuitRecord;

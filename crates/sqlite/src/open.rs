@@ -56,9 +56,10 @@ pub(crate) fn open(
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
-    let migrated = live_schema::migrations::runner().set_grouped(true).run(&mut live);
-    migrated.map_err(|error| database_error(&live_path, &error.to_string()))?;
-
+    migrate_live(&mut live, &live_path)?;
+    if is_half_moved(&live).map_err(|error| in_live(&error))? {
+        return Err(OpenError::HalfMoved(directory.to_owned()));
+    }
     live.pragma_update(None, "wal_autocheckpoint", 1000).map_err(|error| in_live(&error))?;
     let bytes_max = options.segment_bytes.min(segment_bytes(&options));
     let segments = Segments::open(directory, &live, bytes_max)?;
@@ -75,6 +76,17 @@ pub(crate) fn open(
         unclean_stop,
         directory: taken,
     })
+}
+
+/// Brings the schema of `live.db` up to date.
+pub(crate) fn migrate_live(live: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let migrated = live_schema::migrations::runner().set_grouped(true).run(live);
+    migrated.map(drop).map_err(|error| database_error(path, &error.to_string()))
+}
+
+/// Whether everything of another store was to be moved here, and was not yet.
+pub(crate) fn is_half_moved(live: &Connection) -> rusqlite::Result<bool> {
+    live.query_row("SELECT EXISTS (SELECT 1 FROM migration WHERE finished = 0)", [], |row| row.get(0))
 }
 
 /// With a limit on bytes, segments are small enough that dropping one is a small step.

@@ -40,7 +40,11 @@ pub(crate) fn put(live: &mut Connection, replay: &Replay) -> rusqlite::Result<()
 }
 
 pub(crate) fn all(reader: &mut Reader) -> rusqlite::Result<Vec<Replay>> {
-    let mut select = reader.live().prepare_cached(
+    read_all(reader.live())
+}
+
+pub(crate) fn read_all(live: &Connection) -> rusqlite::Result<Vec<Replay>> {
+    let mut select = live.prepare_cached(
         "SELECT id, account_id, filter, rate_per_second, state, total, done, skipped, created_at, updated_at, ended_at
          FROM replays ORDER BY id",
     )?;

@@ -217,7 +217,7 @@ impl Segments {
     }
 }
 
-fn create(path: &Path) -> Result<Connection, String> {
+pub(crate) fn create(path: &Path) -> Result<Connection, String> {
     let mut connection = connect(path).map_err(|error| store_error(&error).to_string())?;
     schema::migrations::runner().set_grouped(true).run(&mut connection).map_err(|error| error.to_string())?;
     Ok(connection)

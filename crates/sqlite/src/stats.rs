@@ -10,7 +10,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{Counts, Stats, StatsChange};
 use rusqlite::{Connection, Row, Transaction, params};
 
-const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "inbound, outbound, attempts, delivered, failed, unrouted, queued, retry_scheduled, dead";
 
 /// One statement for each account and day that a batch touches: mostly one a commit.
@@ -90,7 +90,7 @@ pub(crate) fn keep(live: &Transaction<'_>, segment: &Connection, now: Timestamp)
     fold(live, now)
 }
 
-fn keep_row(live: &Transaction<'_>, values: [i64; 7]) -> rusqlite::Result<()> {
+pub(crate) fn keep_row(live: &Transaction<'_>, values: [i64; 7]) -> rusqlite::Result<()> {
     live.prepare_cached(
         "INSERT INTO stats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (account_id, day) DO UPDATE SET
          inbound = inbound + ?3, outbound = outbound + ?4, attempts = attempts + ?5, delivered = delivered + ?6,

@@ -24,6 +24,7 @@ mod replay;
 mod series;
 mod space;
 mod stats;
+pub mod transfer;
 mod vault;
 
 pub use activity::{InFlight, NodeActivity, Others, TellOf};

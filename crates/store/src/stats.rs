@@ -138,6 +138,11 @@ impl StatsChange {
         counts.queued += 1;
     }
 
+    /// What was counted elsewhere.
+    pub fn count(&mut self, account: AccountId, day: u64, counts: Counts) {
+        self.0.entry((account, day)).or_default().add(counts);
+    }
+
     /// What changes, by account and day.
     pub fn iter(&self) -> impl Iterator<Item = (AccountId, u64, Counts)> + '_ {
         self.0.iter().map(|((account, day), counts)| (*account, *day, *counts))

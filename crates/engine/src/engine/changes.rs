@@ -162,10 +162,13 @@ pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<
         let decide = |catalog: &Catalog| {
             let active = catalog.any_destination(id).filter(|found| found.active).ok_or(())?;
             let disabled = Destination { active: false, disabled_reason: Some(reason), ..(**active).clone() };
-            Ok::<_, ()>((vec![Change::PutDestination(Box::new(disabled))], ()))
+            let account = disabled.account;
+            Ok::<_, ()>((vec![Change::PutDestination(Box::new(disabled))], account))
         };
         match engine.change(decide).await {
-            Ok(()) => tracing::warn!(destination = %id, "disabled: the receiver answered 410 Gone"),
+            Ok(account) => {
+                tracing::warn!(destination = %id, %account, "disabled: the receiver answered 410 Gone");
+            }
             Err(ChangeError::Refused(())) => {}
             Err(ChangeError::Store(error)) => {
                 tracing::warn!(%error, "a destination could not be disabled");

@@ -46,6 +46,8 @@ mod verification;
 mod view;
 mod webhooks;
 
+pub(crate) use auth::SignedIn;
+
 use crate::config::Config;
 use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
@@ -113,6 +115,11 @@ impl App {
             // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
             open_bootstrap: address.ip().is_loopback() && config.public_url.is_none(),
         })
+    }
+
+    /// What this gateway is known by.
+    pub(crate) fn public_url(&self) -> &str {
+        &self.public_url
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod assignment;
 mod backup;
+mod cluster;
 mod completions;
 mod dead_letters;
 mod events;
@@ -21,6 +22,7 @@ mod trigger;
 mod verify;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs};
+pub(crate) use self::cluster::ClusterArgs;
 pub(crate) use self::completions::{CompletionArgs, ManArgs};
 pub(crate) use self::dead_letters::DeadLetterArgs;
 pub(crate) use self::events::EventsArgs;

@@ -105,7 +105,7 @@ pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {
 }
 
 /// Looked at closely when it is opened. What was given is not repeated: a password may be in it.
-pub(super) fn database_url(value: &str) -> Result<String, String> {
+pub(crate) fn database_url(value: &str) -> Result<String, String> {
     let known = value.starts_with("postgres://") || value.starts_with("postgresql://");
     if known {
         Ok(value.to_owned())

@@ -12,12 +12,13 @@ mod log;
 mod metrics;
 mod otlp;
 pub(crate) mod room;
-mod secret_key;
+pub(crate) mod secret_key;
 mod storage;
 
 use crate::api;
 use crate::cli::ServeArgs;
 use crate::config::Config;
+use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
 }
 
 /// Variables as text. One that is none keeps its name, so that ours are refused by it and others are ignored.
-fn environment() -> HashMap<String, String> {
+pub(crate) fn environment() -> HashMap<String, String> {
     let text = |value: OsString| value.to_string_lossy().into_owned();
     std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
@@ -85,7 +86,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     if let Some(metrics) = metrics {
         metrics.serve(Arc::clone(&app), config.connections, &stopping);
     }
-    let (handovers, threads) = start_workers(senders, &api::router(app), &stopping)?;
+    let (handovers, threads) = start_workers(senders, &site(app, &key.hash), &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
@@ -113,6 +114,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         }
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
+}
+
+/// The API, and the dashboard that asks it.
+fn site(app: Arc<api::App>, admin_hash: &[u8; 32]) -> axum::Router {
+    let public_url = app.public_url().to_owned();
+    let api = api::router(app);
+    api.clone().merge(dashboard::router(api, &public_url, admin_hash))
 }
 
 async fn stop_in_order(

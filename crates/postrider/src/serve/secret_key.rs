@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use postrider_sqlite::DataDirectory;
 use postrider_store::{VAULT_KEY_BYTES, Vault};
 
-pub(super) fn vault(config: &Config, directory: &DataDirectory) -> anyhow::Result<Vault> {
+pub(crate) fn vault(config: &Config, directory: &DataDirectory) -> anyhow::Result<Vault> {
     if let Some(given) = &config.secret_keys {
         return Ok(given.vault());
     }

@@ -44,6 +44,15 @@ CREATE TABLE replays (
     ended_at        INTEGER
 ) STRICT;
 
+-- A move of everything from another store, and how far it is.
+CREATE TABLE migration (
+    id       INTEGER PRIMARY KEY CHECK (id = 1),
+    source   TEXT NOT NULL,
+    at_table TEXT NOT NULL,
+    position TEXT, -- behind which row, in the words of the source
+    finished INTEGER NOT NULL
+) STRICT;
+
 -- What was counted in segments that are dropped. Day 0 is the sum of all days that are too old to be told apart.
 CREATE TABLE stats (
     account_id INTEGER NOT NULL,

@@ -47,10 +47,9 @@ pub(in crate::doctor) fn circuits(seen: &Snapshot) -> Vec<Finding> {
         seen.destinations.iter().filter(|found| found.circuit == "open" || found.circuit == "half_open");
     let finding = |found: &DestinationSeen| {
         let sentence = format!(
-            "The circuit of {} is {} after {} failures in a row; {} deliveries wait for it{}.",
+            "The circuit of {} is {}; {} deliveries wait for it{}.",
             named(found),
             found.circuit.replace('_', "-"),
-            found.failures_in_a_row,
             found.pending,
             last(found),
         );

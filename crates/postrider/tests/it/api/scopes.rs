@@ -2,6 +2,7 @@
 
 use super::document::calls;
 use crate::rig::api::text;
+use crate::rig::stream::that_ends;
 use crate::rig::{Answer, Api, Sink, Site, wait_until};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -147,9 +148,7 @@ fn nobodys(path: &str) -> String {
         ("/v1/replays/", "rpl_"),
     ];
     let prefix = known.iter().find(|(before, _)| path.starts_with(before)).map_or("", |(_, prefix)| prefix);
-    // A stream that is begun does not end.
-    let path = path.replace("/v1/stream", "/v1/stream?kind=none");
-    path.replace("{id}", &format!("{prefix}0000000000000")).replace("{token}", "none")
+    that_ends(path).replace("{id}", &format!("{prefix}0000000000000")).replace("{token}", "none")
 }
 
 fn ask(api: &Api, method: &str, path: &str) -> Answer {

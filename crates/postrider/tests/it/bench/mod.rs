@@ -1,6 +1,8 @@
 //! `postrider bench --scenario`: every isolation scenario runs to its end with a handful of events. What it measures
 //! then means nothing, so only goals that do not depend on the machine's speed are held.
 
+mod database;
+
 use serde_json::Value;
 use std::process::Command;
 

@@ -3,6 +3,7 @@
 mod access;
 mod backup;
 mod chaos;
+mod cluster;
 mod dead_letters;
 mod demo;
 mod documented;

@@ -10,6 +10,11 @@ use std::time::Duration;
 /// Longer than anything here takes, and than the gateway is silent.
 const DEADLINE: Duration = Duration::from_secs(40);
 
+/// A stream that is begun does not end: whoever calls everything calls this one so that it is refused.
+pub(crate) fn that_ends(path: &str) -> String {
+    path.replace("/v1/stream", "/v1/stream?kind=none")
+}
+
 pub(crate) struct Stream {
     reader: BufReader<TcpStream>,
 }

@@ -37,6 +37,7 @@ const NO_SECRETS: &[&str] = &[
     "idempotency_key_from.json_pointer",
     "logo_url",
     "name",
+    "operational_destination_id",
     "ordering_key",
     "plan",
     "preset",

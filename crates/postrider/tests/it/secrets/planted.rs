@@ -4,6 +4,7 @@
 use super::witness::Witness;
 use crate::rig::api::text;
 use crate::rig::contract::DOCUMENT;
+use crate::rig::stream::that_ends;
 use crate::rig::{Gateway, Reply, Sink, Site};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -151,7 +152,7 @@ fn ask_for_everything(witness: &Witness, garden: &Garden) {
             continue;
         }
         let Some((before, after)) = path.split_once("{id}") else {
-            witness.get(path);
+            witness.get(&that_ends(path));
             continue;
         };
         let known = garden.ids.iter().filter(|(noun, _)| *noun == before);

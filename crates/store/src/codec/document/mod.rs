@@ -14,6 +14,7 @@ mod tls;
 use crate::vault::{NotOpened, Vault};
 use crate::{Change, Configuration};
 use fields::{Reading, Writing};
+use ring::digest::{Context, SHA256};
 use std::fmt;
 
 /// What kind of object a document is of.
@@ -116,6 +117,22 @@ fn document(kind: Kind, id: u64, vault: &Vault, write: &dyn Fn(&mut Writing<'_>)
     let mut into = Writing::new(kind, id, vault);
     write(&mut into);
     Document { kind, id, text: into.finish() }
+}
+
+/// What an object that is put is called, and a hash of all it is, its secrets included: the same in every store,
+/// whatever key seals it there.
+pub fn fingerprint(change: &Change) -> (String, String) {
+    let vault = Vault::repeatable();
+    let mut name = String::new();
+    let mut hash = Context::new(&SHA256);
+    for edit in edits(change, &vault) {
+        if let Edit::Put(Document { kind, id, text }) = edit {
+            name = format!("{} {id}", kind.as_str());
+            hash.update(text.as_bytes());
+        }
+    }
+    let hash = hash.finish();
+    (name, hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Why a document is not one that this version has written.

@@ -1,0 +1,29 @@
+// Keeps what is marked as live fresh, and asks before what cannot be undone. Pages work without it.
+"use strict";
+
+const EVERY_MS = 2000;
+
+async function refresh() {
+  const live = document.querySelectorAll("[data-live]");
+  // Nobody is disturbed: not in a hidden tab, not with something open or selected in it.
+  const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
+  if (document.hidden || live.length === 0 || String(getSelection()) || [...live].some(busy)) return;
+  const answer = await fetch(location.href, { credentials: "same-origin", redirect: "manual" });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of live) {
+    const fresh = page.getElementById(part.id);
+    if (fresh && fresh.innerHTML !== part.innerHTML) part.replaceChildren(...fresh.childNodes);
+  }
+}
+
+async function keepFresh() {
+  try { await refresh(); } catch { /* The gateway is away; the next time may be better. */ }
+  setTimeout(keepFresh, EVERY_MS);
+}
+
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});
+setTimeout(keepFresh, EVERY_MS);

@@ -1,0 +1,214 @@
+//! Destinations: how they are, what they are owed, and what can be done about it.
+
+use super::Shared;
+use super::answer::{Frame, Refused, done, html, see_other, shown};
+use super::event::segment;
+use super::guard::{Change, Form, Visitor};
+use super::inside::{Inside, path};
+use super::session::Session;
+use super::show;
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Deserialize)]
+struct Destination {
+    id: String,
+    name: String,
+    url: String,
+    timeout_seconds: u32,
+    max_concurrency: u32,
+    ordering: String,
+    adaptive: bool,
+    status: String,
+    in_flight: u32,
+    pending: u64,
+    circuit_state: String,
+    created_at: String,
+    concurrency: Concurrency,
+    waiting_for: Option<String>,
+    waiting_until: Option<String>,
+    blocked_keys: Option<u64>,
+    disabled_reason: Option<String>,
+    rate_limit: Option<Rate>,
+}
+
+#[derive(Deserialize)]
+struct Concurrency {
+    limit: u32,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Rate {
+    per_second: f64,
+}
+
+#[derive(Deserialize)]
+struct Deliveries {
+    items: Vec<Delivery>,
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    event_id: String,
+    event_type: Option<String>,
+    status: String,
+    attempts_count: u32,
+    created_at: String,
+    next_attempt_at: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "destinations.html")]
+struct Destinations {
+    frame: Frame,
+    all: Vec<Destination>,
+}
+
+#[derive(Template)]
+#[template(path = "destination.html")]
+struct DestinationPage {
+    frame: Frame,
+    found: Destination,
+    recent: Vec<Delivery>,
+    tried: Option<Tried>,
+    secret: Option<String>,
+}
+
+/// What a receiver answered to a test event.
+#[derive(Deserialize)]
+struct Tried {
+    outcome: String,
+    latency_ms: f64,
+    response_status: Option<u16>,
+    error_message: Option<String>,
+}
+
+pub(super) async fn list(State(desk): Shared, Visitor(session): Visitor) -> Response {
+    shown(&session, look_at_all(&desk.api, &session, None).await)
+}
+
+async fn look_at_all(
+    api: &Inside,
+    session: &Session,
+    refused: Option<Refused>,
+) -> Result<Destinations, Refused> {
+    let mut all: Vec<Destination> = api.get(session, "/v1/destinations").await?;
+    // Those that are owed most come first.
+    all.sort_by(|one, other| other.pending.cmp(&one.pending).then_with(|| one.name.cmp(&other.name)));
+    Ok(Destinations { frame: Frame::of(Some(session), "destinations").refusing(refused), all })
+}
+
+pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
+    let mut wanted = Map::new();
+    for name in ["name", "url"] {
+        wanted.insert(name.to_owned(), json!(form.text(name).unwrap_or_default()));
+    }
+    let made = desk.api.post(&session, "/v1/destinations", &Value::Object(wanted)).await;
+    match made {
+        Ok(made) => {
+            let id = made["id"].as_str().unwrap_or_default();
+            let routed = desk.api.post(&session, "/v1/routes", &json!({ "destination_id": id })).await;
+            done(&session, routed, &format!("/destinations/{id}"))
+        }
+        Err(refused) => shown(&session, look_at_all(&desk.api, &session, Some(refused)).await),
+    }
+}
+
+pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
+    shown(&session, look(&desk.api, &session, &id).await)
+}
+
+async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
+    let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
+    let recent = path("/v1/deliveries", &[("destination_id", Some(&found.id)), ("limit", Some("20"))]);
+    let recent: Deliveries = api.get(session, &recent).await?;
+    let frame = Frame::of(Some(session), "destinations");
+    Ok(DestinationPage { frame, found, recent: recent.items, tried: None, secret: None })
+}
+
+pub(super) async fn change(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let at = format!("/v1/destinations/{}", segment(&id));
+    let changed = match wanted(&form) {
+        Ok(wanted) => desk.api.change(&session, Method::PATCH, &at, &wanted).await,
+        Err(refused) => Err(refused),
+    };
+    match changed {
+        Ok(_) => see_other(&format!("/destinations/{}", segment(&id))),
+        Err(refused) => {
+            let page = look(&desk.api, &session, &id).await;
+            shown(&session, page.map(|page| page.refusing(refused)))
+        }
+    }
+}
+
+/// The settings of the form; the API says what is wrong with them.
+fn wanted(form: &Form) -> Result<Value, Refused> {
+    let mut wanted = Map::new();
+    for name in ["name", "url"] {
+        if let Some(text) = form.text(name) {
+            wanted.insert(name.to_owned(), json!(text));
+        }
+    }
+    for name in ["max_concurrency", "timeout_seconds"] {
+        if let Some(text) = form.text(name) {
+            let not_whole =
+                || Refused::new(StatusCode::BAD_REQUEST, format!("{name} must be a whole number."));
+            let number: u64 = text.parse().map_err(|_| not_whole())?;
+            wanted.insert(name.to_owned(), json!(number));
+        }
+    }
+    Ok(Value::Object(wanted))
+}
+
+/// What the buttons do.
+pub(super) async fn act(
+    State(desk): Shared,
+    Path((id, action)): Path<(String, String)>,
+    Change(session, _): Change,
+) -> Response {
+    let at = format!("/v1/destinations/{}", segment(&id));
+    let (method, at, body) = match action.as_str() {
+        "pause" | "resume" | "test" | "rotate-secret" => (Method::POST, format!("{at}/{action}"), json!({})),
+        "open" | "close" => {
+            let state = if action == "open" { "open" } else { "closed" };
+            (Method::POST, format!("{at}/circuit"), json!({ "state": state }))
+        }
+        "delete" => (Method::DELETE, at, json!({})),
+        _ => return Refused::new(StatusCode::NOT_FOUND, "There is no such page.").page(Some(&session)),
+    };
+    let made = match desk.api.change(&session, method, &at, &body).await {
+        Ok(made) => made,
+        Err(refused) => return refused.page(Some(&session)),
+    };
+    match action.as_str() {
+        "delete" => see_other("/destinations"),
+        // Both are shown this once and cannot be asked for again, so there is no page to go on to.
+        "test" | "rotate-secret" => match look(&desk.api, &session, &id).await {
+            Ok(page) => html(&page.with(&made)),
+            Err(refused) => refused.page(Some(&session)),
+        },
+        _ => see_other(&format!("/destinations/{}", segment(&id))),
+    }
+}
+
+impl DestinationPage {
+    fn refusing(self, refused: Refused) -> Self {
+        DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
+    }
+
+    /// With what an action has answered.
+    fn with(self, made: &Value) -> Self {
+        let secret = made["signing_secret"].as_str().map(str::to_owned);
+        let tried = if secret.is_none() { Tried::deserialize(made).ok() } else { None };
+        DestinationPage { secret, tried, ..self }
+    }
+}

@@ -1,0 +1,158 @@
+//! Who may open a page or make a change: the host must be ours, the visitor signed in, and a form one of our own.
+
+use super::answer::Refused;
+use super::session::Session;
+use super::{Desk, sign_in};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::response::Response;
+use http::header::{HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+use subtle::ConstantTimeEq;
+
+/// Of a form; the largest is that of a destination.
+const FORM_BYTES_MAX: usize = 64 * 1024;
+
+/// The names under which browsers may know us. A page of somebody else can have its own name lead here, and would then
+/// read our pages as its own; by an address it cannot.
+pub(super) struct Hosts {
+    public: Option<String>,
+}
+
+impl Hosts {
+    pub(super) fn new(public_url: &str) -> Self {
+        let url = url::Url::parse(public_url).ok();
+        Hosts { public: url.and_then(|url| url.host_str().map(str::to_owned)) }
+    }
+
+    fn are_ours(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|digit| digit.is_ascii_digit()));
+        let name = name.map_or(host, |(name, _)| name);
+        let is_address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        is_address || name.eq_ignore_ascii_case("localhost") || self.public.as_deref() == Some(name)
+    }
+
+    /// Browsers say where a form was sent from; none of another site is taken.
+    fn sent(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+        origin.is_none_or(|origin| origin.split_once("://").is_some_and(|(_, from)| from == host))
+    }
+
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let sentence = "This gateway is not known by that name; open it by its address, or set public_url.";
+        if self.are_ours(headers) {
+            Ok(())
+        } else {
+            Err(Refused::new(StatusCode::MISDIRECTED_REQUEST, sentence))
+        }
+    }
+}
+
+/// Somebody who is signed in and looks at a page.
+pub(super) struct Visitor(pub(super) Session);
+
+impl FromRequestParts<Arc<Desk>> for Visitor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
+        desk.hosts.check(&parts.headers).map_err(|refused| refused.page(None))?;
+        let session = desk.sessions.read(&parts.headers, SystemTime::now());
+        session.map(Visitor).ok_or_else(|| sign_in::first(&parts.uri))
+    }
+}
+
+/// The fields of a form as they came.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// A field that is there and not empty.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.trim());
+        found.filter(|value| !value.is_empty())
+    }
+
+    /// Reads a form from where it may come from.
+    pub(super) async fn read(request: Request, hosts: &Hosts) -> Result<Self, Refused> {
+        hosts.check(request.headers())?;
+        if !hosts.sent(request.headers()) {
+            return Err(Refused::new(StatusCode::FORBIDDEN, "This form was sent by a page of another site."));
+        }
+        let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect().await;
+        let bytes =
+            body.map_err(|_| Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is larger than 64 kB."))?;
+        Ok(Form(url::form_urlencoded::parse(&bytes.to_bytes()).into_owned().collect()))
+    }
+}
+
+/// Somebody who is signed in and makes a change with one of our forms.
+pub(super) struct Change(pub(super) Session, pub(super) Form);
+
+impl FromRequest<Arc<Desk>> for Change {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, desk: &Arc<Desk>) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let Visitor(session) = Visitor::from_request_parts(&mut parts, desk).await?;
+        let form = Form::read(Request::from_parts(parts, body), &desk.hosts).await;
+        let form = form.map_err(|refused| refused.page(Some(&session)))?;
+        let token = form.text("form_token").unwrap_or_default().as_bytes();
+        if !bool::from(token.ct_eq(session.form_token.as_bytes())) {
+            let sentence = "This form is not of your session; open the page again.";
+            return Err(Refused::new(StatusCode::FORBIDDEN, sentence).page(Some(&session)));
+        }
+        Ok(Change(session, form))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::from_iter([(HOST, host.parse().unwrap())]);
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn only_names_that_nobody_else_can_have_are_ours() {
+        let hosts = Hosts::new("https://hooks.example.com/base");
+        for (host, ours) in [
+            ("127.0.0.1:8080", true),
+            ("[::1]:8080", true),
+            ("192.168.1.4", true),
+            ("localhost:8080", true),
+            ("hooks.example.com", true),
+            ("hooks.example.com:443", true),
+            ("example.com", false),
+            ("evil.test:8080", false),
+            ("127.0.0.1.evil.test", false),
+            ("", false),
+        ] {
+            assert_eq!(hosts.are_ours(&headers(host, None)), ours, "{host}");
+        }
+        assert!(!hosts.are_ours(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_form_comes_from_our_own_pages() {
+        let hosts = Hosts::new("http://127.0.0.1:8080");
+        for (origin, sent) in [
+            (None, true),
+            (Some("http://127.0.0.1:8080"), true),
+            (Some("http://127.0.0.1:3000"), false),
+            (Some("https://evil.test"), false),
+            (Some("null"), false),
+        ] {
+            assert_eq!(hosts.sent(&headers("127.0.0.1:8080", origin)), sent, "{origin:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Asks the API without leaving the process, as the key that signed in.
+
+use super::answer::Refused;
+use super::session::Session;
+use crate::api::SignedIn;
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use http::{Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tower::ServiceExt;
+
+pub(super) struct Inside(Router);
+
+#[derive(Deserialize)]
+struct Data<T> {
+    data: T,
+}
+
+/// A list with the place of its next page.
+#[derive(Deserialize)]
+pub(super) struct Listed<T> {
+    #[serde(alias = "data")]
+    pub(super) items: Vec<T>,
+    pub(super) next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Sentence {
+    error: String,
+}
+
+impl Inside {
+    pub(super) fn new(api: Router) -> Self {
+        Inside(api)
+    }
+
+    /// What stands in `data` of the answer.
+    pub(super) async fn get<T: DeserializeOwned>(&self, session: &Session, path: &str) -> Result<T, Refused> {
+        let bytes = self.bytes(session, Method::GET, path, None).await?;
+        read::<Data<T>>(&bytes).map(|answer| answer.data)
+    }
+
+    /// A list with its cursor beside it.
+    pub(super) async fn list<T: DeserializeOwned>(
+        &self,
+        session: &Session,
+        path: &str,
+    ) -> Result<Listed<T>, Refused> {
+        read(&self.bytes(session, Method::GET, path, None).await?)
+    }
+
+    /// A change, with what stands in `data` of the answer.
+    pub(super) async fn post(&self, session: &Session, path: &str, body: &Value) -> Result<Value, Refused> {
+        self.change(session, Method::POST, path, body).await
+    }
+
+    pub(super) async fn change(
+        &self,
+        session: &Session,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Refused> {
+        let bytes = self.bytes(session, method, path, Some(body)).await?;
+        // Where there is nothing to answer there is no body.
+        if bytes.is_empty() { Ok(Value::Null) } else { read::<Data<Value>>(&bytes).map(|answer| answer.data) }
+    }
+
+    async fn bytes(
+        &self,
+        session: &Session,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Vec<u8>, Refused> {
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        let request = Request::builder().method(method).uri(path).body(body);
+        // The path may hold what came from outside.
+        let mut request =
+            request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
+        request.extensions_mut().insert(SignedIn(session.key_hash));
+        let answer: Response = match self.0.clone().oneshot(request).await {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        };
+        let status = answer.status();
+        let body = answer.into_body().collect().await;
+        let bytes =
+            body.map_err(|_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off."))?;
+        let bytes = bytes.to_bytes();
+        if status.is_success() {
+            return Ok(bytes.into());
+        }
+        let sentence = serde_json::from_slice::<Sentence>(&bytes).map(|refusal| refusal.error);
+        Err(Refused::new(status, sentence.unwrap_or_else(|_| status.to_string())))
+    }
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        tracing::error!(%error, "a page and the API do not agree");
+        Refused::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "This page does not understand the answer of the API.",
+        )
+    })
+}
+
+/// A path with parameters; those without a value are left out.
+pub(super) fn path(base: &str, parameters: &[(&str, Option<&str>)]) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in parameters {
+        if let Some(value) = value {
+            query.append_pair(name, value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }
+}
+
+/// The page of a list that begins at another place.
+pub(super) fn page_at(base: &str, parameters: &[(&str, Option<&str>)], cursor: &str) -> String {
+    let others = parameters.iter().copied().filter(|(name, _)| *name != "cursor");
+    path(base, &others.chain([("cursor", Some(cursor))]).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_cannot_become_others() {
+        let given = [("status", None), ("text", Some("a&limit=9 #"))];
+        assert_eq!(path("/v1/events", &given), "/v1/events?text=a%26limit%3D9+%23");
+        assert_eq!(path("/v1/events", &[]), "/v1/events");
+    }
+}

@@ -1,0 +1,67 @@
+//! The dashboard: pages for people, served at `/`.
+//!
+//! It is a client of the API inside the process: each page asks the API as the key that signed in, so what a page can
+//! show and do is what that key can. Pages are rendered here and read without scripts; `page.js` only keeps them fresh.
+
+mod answer;
+mod dead_letters;
+mod destinations;
+mod event;
+mod events;
+mod guard;
+mod inside;
+mod keys;
+mod overview;
+mod replays;
+mod session;
+mod show;
+mod sign_in;
+mod sources;
+
+use axum::Router;
+use axum::routing::{get, post};
+use guard::Hosts;
+use inside::Inside;
+use session::Sessions;
+use std::sync::Arc;
+
+/// What pages share.
+struct Desk {
+    api: Inside,
+    sessions: Sessions,
+    hosts: Hosts,
+}
+
+type Shared = axum::extract::State<Arc<Desk>>;
+
+/// The pages. `api` is asked for what they show.
+pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Router {
+    let desk = Desk {
+        api: Inside::new(api),
+        sessions: Sessions::new(admin_hash, public_url),
+        hosts: Hosts::new(public_url),
+    };
+    Router::new()
+        .route("/", get(overview::page))
+        .route("/sign-in", get(sign_in::page).post(sign_in::submit))
+        .route("/sign-out", post(sign_in::out))
+        .route("/events", get(events::page))
+        .route("/events/{id}", get(event::page))
+        .route("/events/{id}/body", get(event::body))
+        .route("/events/{id}/replay", post(event::replay))
+        .route("/destinations", get(destinations::list).post(destinations::create))
+        .route("/destinations/{id}", get(destinations::page).post(destinations::change))
+        .route("/destinations/{id}/{action}", post(destinations::act))
+        .route("/dead-letters", get(dead_letters::page))
+        .route("/dead-letters/{id}/{action}", post(dead_letters::act))
+        .route("/replays", get(replays::list).post(replays::create))
+        .route("/replays/{id}", get(replays::page).post(replays::change))
+        .route("/sources", get(sources::page).post(sources::create))
+        .route("/routes", post(sources::create_route))
+        .route("/keys", get(keys::page).post(keys::create))
+        .route("/keys/{id}/revoke", post(keys::revoke))
+        .route("/assets/page.css", get(answer::style))
+        .route("/assets/page.js", get(answer::script))
+        .route("/assets/icon.svg", get(answer::icon))
+        .with_state(Arc::new(desk))
+}

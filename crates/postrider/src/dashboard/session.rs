@@ -1,0 +1,147 @@
+//! Who is signed in: a cookie that names a key by its hash and is signed by the gateway. Nothing is kept here, so every
+//! node knows it, and a key that is revoked is signed out with its next click.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::HeaderMap;
+use http::header::COOKIE;
+use ring::hmac;
+use std::time::{Duration, SystemTime};
+
+const COOKIE_NAME: &str = "postrider_session";
+/// A working day.
+const LIFE: Duration = Duration::from_secs(12 * 3600);
+const HASH_BYTES: usize = 32;
+const SIGNED_BYTES: usize = HASH_BYTES + 8;
+
+/// Makes and reads the cookie.
+pub(super) struct Sessions {
+    key: hmac::Key,
+    /// Told to the browser: whether the cookie must not go over plain HTTP.
+    attributes: &'static str,
+}
+
+/// Somebody who is signed in.
+pub(super) struct Session {
+    /// Of the key that signed in.
+    pub(super) key_hash: [u8; HASH_BYTES],
+    /// Goes into every form: other sites cannot read it, so they cannot make changes.
+    pub(super) form_token: String,
+}
+
+impl Sessions {
+    /// The admin key is the one secret that all nodes share and that nobody else has.
+    pub(super) fn new(admin_hash: &[u8; HASH_BYTES], public_url: &str) -> Self {
+        let attributes = if public_url.starts_with("https://") {
+            "; Path=/; HttpOnly; SameSite=Strict; Secure"
+        } else {
+            "; Path=/; HttpOnly; SameSite=Strict"
+        };
+        Sessions { key: hmac::Key::new(hmac::HMAC_SHA256, admin_hash), attributes }
+    }
+
+    /// The cookie of somebody who has just shown the key with this hash.
+    pub(super) fn cookie(&self, key_hash: &[u8; HASH_BYTES], now: SystemTime) -> String {
+        let mut signed = key_hash.to_vec();
+        signed.extend((unix_seconds(now) + LIFE.as_secs()).to_be_bytes());
+        let tag = hmac::sign(&self.key, &purpose("session", &signed));
+        signed.extend(tag.as_ref());
+        let text = URL_SAFE_NO_PAD.encode(signed);
+        format!("{COOKIE_NAME}={text}; Max-Age={}{}", LIFE.as_secs(), self.attributes)
+    }
+
+    /// The cookie that takes the other one away.
+    pub(super) fn no_cookie(&self) -> String {
+        format!("{COOKIE_NAME}=; Max-Age=0{}", self.attributes)
+    }
+
+    /// Who is signed in by this request.
+    pub(super) fn read(&self, headers: &HeaderMap, now: SystemTime) -> Option<Session> {
+        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let text = pairs.find(|(name, _)| *name == COOKIE_NAME)?.1;
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (signed, tag) = bytes.split_at_checked(SIGNED_BYTES)?;
+        hmac::verify(&self.key, &purpose("session", signed), tag).ok()?;
+        let (key_hash, until) = signed.split_first_chunk::<HASH_BYTES>()?;
+        let until = u64::from_be_bytes(until.try_into().ok()?);
+        let form_token = hmac::sign(&self.key, &purpose("form", signed));
+        (unix_seconds(now) < until)
+            .then(|| Session { key_hash: *key_hash, form_token: URL_SAFE_NO_PAD.encode(form_token) })
+    }
+}
+
+/// A tag for one purpose is none for another.
+fn purpose(word: &str, signed: &[u8]) -> Vec<u8> {
+    [word.as_bytes(), b":", signed].concat()
+}
+
+fn unix_seconds(now: SystemTime) -> u64 {
+    now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn sessions() -> Sessions {
+        Sessions::new(&[7; HASH_BYTES], "http://127.0.0.1:8080")
+    }
+
+    fn headers(cookie: &str) -> HeaderMap {
+        HeaderMap::from_iter([(COOKIE, cookie.parse().unwrap())])
+    }
+
+    /// What the browser sends back.
+    fn pair(cookie: &str) -> &str {
+        cookie.split(';').next().unwrap()
+    }
+
+    #[test]
+    fn a_cookie_is_read_until_it_is_over() {
+        let cookie = sessions().cookie(&[1; HASH_BYTES], NOW);
+        let sent = headers(&format!("other=1; {}", pair(&cookie)));
+        assert_eq!(sessions().read(&sent, NOW).unwrap().key_hash, [1; HASH_BYTES]);
+        assert!(sessions().read(&sent, NOW + LIFE - Duration::from_secs(1)).is_some());
+        assert!(sessions().read(&sent, NOW + LIFE).is_none());
+    }
+
+    #[test]
+    fn what_was_not_signed_here_is_nobody() {
+        let cookie = sessions().cookie(&[1; HASH_BYTES], NOW);
+        let text = pair(&cookie).split_once('=').unwrap().1;
+        let mut bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
+        for place in 0..bytes.len() {
+            bytes[place] ^= 1;
+            let forged = format!("{COOKIE_NAME}={}", URL_SAFE_NO_PAD.encode(&bytes));
+            assert!(sessions().read(&headers(&forged), NOW).is_none(), "byte {place}");
+            bytes[place] ^= 1;
+        }
+        for bad in ["", "postrider_session=", "postrider_session=AAAA", "postrider_session=ä", pair("x=y")] {
+            assert!(
+                sessions()
+                    .read(
+                        &HeaderMap::from_iter([(
+                            COOKIE,
+                            http::HeaderValue::from_bytes(bad.as_bytes()).unwrap()
+                        )]),
+                        NOW
+                    )
+                    .is_none(),
+                "{bad}"
+            );
+        }
+        let other = Sessions::new(&[8; HASH_BYTES], "http://127.0.0.1:8080");
+        assert!(other.read(&headers(pair(&cookie)), NOW).is_none());
+    }
+
+    #[test]
+    fn a_cookie_of_https_stays_there() {
+        let secure =
+            Sessions::new(&[7; HASH_BYTES], "https://hooks.example.com").cookie(&[1; HASH_BYTES], NOW);
+        assert!(secure.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{secure}");
+        assert!(sessions().cookie(&[1; HASH_BYTES], NOW).ends_with("; HttpOnly; SameSite=Strict"));
+    }
+}

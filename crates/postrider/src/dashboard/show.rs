@@ -1,0 +1,83 @@
+//! Figures and times as people read them.
+
+/// A count with its thousands apart.
+pub(super) fn count(number: &(impl Copy + Into<i128>)) -> String {
+    let number: i128 = (*number).into();
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    if number < 0 { format!("-{text}") } else { text }
+}
+
+/// A stretch of time, as long as matters.
+pub(super) fn seconds(seconds: &f64) -> String {
+    let whole = *seconds as u64;
+    match whole {
+        0 if *seconds <= 0.0 => "–".to_owned(),
+        0 => format!("{:.0} ms", seconds * 1000.0),
+        1..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
+    }
+}
+
+pub(super) fn milliseconds(milliseconds: &f64) -> String {
+    if *milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
+}
+
+/// A moment by UTC, to the second.
+pub(super) fn moment(time: &str) -> String {
+    time.get(..19).unwrap_or(time).replacen('T', " ", 1)
+}
+
+/// The same where there may be none.
+pub(super) fn moment_or_none(time: Option<&String>) -> String {
+    time.map_or_else(|| "–".to_owned(), |time| moment(time))
+}
+
+/// A state as a person says it.
+pub(super) fn words(state: &str) -> String {
+    state.replace('_', " ")
+}
+
+/// What a header was; several of one name stand together.
+pub(super) fn header(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// How a state is coloured; the word beside it says the same.
+pub(super) fn tone(state: &str) -> &'static str {
+    match state {
+        "delivered" | "active" | "closed" | "done" | "success" => "good",
+        "dead_letter" | "failed" | "open" | "disabled" | "revoked" | "canceled" => "bad",
+        "retry_scheduled" | "half_open" | "paused" | "inactive" | "running" => "warn",
+        _ => "plain",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_readable() {
+        assert_eq!(count(&0), "0");
+        assert_eq!(count(&999), "999");
+        assert_eq!(count(&1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(count(&-1000), "-1\u{202f}000");
+        assert_eq!(seconds(&0.0), "–");
+        assert_eq!(seconds(&0.25), "250 ms");
+        assert_eq!(seconds(&59.9), "59 s");
+        assert_eq!(seconds(&61.0), "1 min 1 s");
+        assert_eq!(seconds(&7260.0), "2 h 1 min");
+        assert_eq!(seconds(&90_000.0), "1 d 1 h");
+        assert_eq!(moment("2026-01-31T12:13:14.567Z"), "2026-01-31 12:13:14");
+        assert_eq!(moment("no time"), "no time");
+    }
+}

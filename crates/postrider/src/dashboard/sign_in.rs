@@ -1,0 +1,109 @@
+//! Signing in by a key, and out.
+
+use super::answer::{Frame, Refused, html, see_other};
+use super::guard::{Change, Form};
+use super::inside::path;
+use super::session::Session;
+use super::{Desk, Shared};
+use crate::serve::admin_key::hash;
+use askama::Template;
+use axum::extract::{RawQuery, Request, State};
+use axum::response::Response;
+use http::header::SET_COOKIE;
+use http::{HeaderValue, StatusCode, Uri};
+use serde_json::Value;
+use std::time::SystemTime;
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage {
+    frame: Frame,
+    next: String,
+}
+
+pub(super) async fn page(State(desk): Shared, request: Request) -> Response {
+    if let Err(refused) = desk.hosts.check(request.headers()) {
+        return refused.page(None);
+    }
+    html(&SignInPage { frame: Frame::of(None, ""), next: next_of(request.uri().query()) })
+}
+
+/// Signing in comes first, and then the page that was asked for.
+pub(super) fn first(asked: &Uri) -> Response {
+    let next = asked.path_and_query().map(|asked| asked.as_str()).filter(|asked| *asked != "/");
+    see_other(&path("/sign-in", &[("next", next)]))
+}
+
+pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, request: Request) -> Response {
+    let form = match Form::read(request, &desk.hosts).await {
+        Ok(form) => form,
+        Err(refused) => return refused.page(None),
+    };
+    let next = next_of(query.as_deref());
+    let key_hash = hash(form.text("key").unwrap_or_default());
+    match try_key(&desk, key_hash).await {
+        Ok(()) => with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, SystemTime::now())),
+        Err(refused) => {
+            let status = refused.status;
+            let frame = Frame::of(None, "").refusing(Some(refused));
+            let mut response = html(&SignInPage { frame, next });
+            *response.status_mut() = status;
+            response
+        }
+    }
+}
+
+/// A key that may not look at destinations has nothing to see here.
+async fn try_key(desk: &Desk, key_hash: [u8; 32]) -> Result<(), Refused> {
+    let session = Session { key_hash, form_token: String::new() };
+    let seen = desk.api.get::<Value>(&session, "/v1/destinations?limit=1").await;
+    seen.map(drop).map_err(|refused| match refused.status {
+        StatusCode::UNAUTHORIZED => Refused::new(
+            refused.status,
+            "This key is not known, or it is revoked or expired. The admin key is in admin.key in the data directory.",
+        ),
+        _ => refused,
+    })
+}
+
+pub(super) async fn out(State(desk): Shared, Change(..): Change) -> Response {
+    with_cookie(see_other("/sign-in"), &desk.sessions.no_cookie())
+}
+
+/// A page of ours: a path that no browser takes for another host.
+fn next_of(query: Option<&str>) -> String {
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let asked = pairs.into_iter().find(|(name, _)| name == "next").map(|(_, value)| value.into_owned());
+    let is_ours = |page: &String| {
+        let plain = page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        plain && page.starts_with('/') && !page.starts_with("//")
+    };
+    asked.filter(is_ours).unwrap_or_else(|| "/".to_owned())
+}
+
+fn with_cookie(mut response: Response, cookie: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(SET_COOKIE, value);
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_one_of_ours() {
+        for (query, page) in [
+            ("next=%2Fevents%3Fstatus%3Dqueued", "/events?status=queued"),
+            ("next=https%3A%2F%2Fevil.test", "/"),
+            ("next=%2F%2Fevil.test", "/"),
+            ("next=%2F%5Cevil.test", "/"),
+            ("next=%2F%09%2Fevil.test", "/"),
+            ("next=javascript%3Aalert(1)", "/"),
+            ("", "/"),
+        ] {
+            assert_eq!(next_of(Some(query)), page, "{query}");
+        }
+    }
+}

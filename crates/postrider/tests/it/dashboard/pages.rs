@@ -1,0 +1,159 @@
+//! The ways through the pages that people take.
+
+use super::browser::{Browser, next};
+use super::guard::PAGES;
+use crate::rig::{Reply, Sink, Site, wait_until};
+use serde_json::json;
+
+/// Would run if it were not shown as text.
+const HOSTILE: &str = "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\u{1b}[31m\"'&";
+
+#[test]
+fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let home = browser.page("/");
+    assert!(home.contains("Send a first event"), "{home}");
+
+    let bad = browser.change("/destinations", &[("name", "mine"), ("url", "gopher://x")]);
+    let text = String::from_utf8(bad.body).unwrap();
+    assert!(text.contains("role=\"alert\"") && text.contains("url"), "{text}");
+    let place = next(&browser.change("/destinations", &[("name", "mine"), ("url", &sink.url("/in"))]));
+    assert!(browser.page(&place).contains("mine"));
+    next(&browser.change("/sources", &[("name", "shop")]));
+    let sources = browser.page("/sources");
+    let (_, rest) = sources.rsplit_once("/ingest/").expect("a URL to post to");
+    let path = format!("/ingest/{}", rest.split('<').next().unwrap());
+    let id = api.send(&path, &[("x-event-type", "order.created")], b"{\"n\":1}");
+    api.event_once(&id, "delivered");
+
+    assert!(browser.page("/events").contains(&id));
+    assert!(!browser.page("/events?event_type=other").contains(&id));
+    let event = browser.page(&format!("/events/{id}"));
+    for part in ["order.created", "delivered", "answered 200", "&#34;n&#34;: 1", "mine"] {
+        assert!(event.contains(part), "{part} is not in {event}");
+    }
+    let again = next(&browser.change(&format!("/events/{id}/replay"), &[]));
+    sink.wait_for("/in", 2);
+    assert!(browser.page(&again).contains(&id), "it says of which event it is the replay");
+}
+
+#[test]
+fn dead_letters_are_counted_before_they_are_sent_again() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/in", Reply::status(500));
+    let (_, path) = api.source();
+    let policy = json!({ "retry_policy": { "max_attempts": 1 } });
+    let destination = api.destination(&sink.url("/in"), &policy);
+    let ids: Vec<String> = (0..3).map(|_| api.send(&path, &[], b"{}")).collect();
+    ids.iter().for_each(|id| drop(api.event_once(id, "dead_letter")));
+
+    let browser = Browser::signed_in(&api);
+    let letters = browser.page(&format!("/dead-letters?destination_id={destination}"));
+    ids.iter().for_each(|id| assert!(letters.contains(id), "{id}"));
+    let filter = [("destination_id", destination.as_str()), ("event_type", ""), ("reason", "")];
+    let asked = browser.change("/replays", &filter);
+    assert!(String::from_utf8_lossy(&asked.body).contains("Send 3 dead letters again?"), "{asked}");
+    assert_eq!(api.get("/v1/replays").data(200), json!([]), "nothing was begun");
+
+    sink.always("/in", Reply::status(200));
+    let job = next(&browser.change("/replays", &[filter[0], ("confirmed", "yes")]));
+    wait_until("all were sent again", || browser.page(&job).contains("3 of 3 were sent again").then_some(()));
+    ids.iter().for_each(|id| drop(api.event_once(id, "delivered")));
+    assert!(browser.page("/replays").contains(job.trim_start_matches("/replays/")));
+}
+
+#[test]
+fn a_destination_is_paused_changed_tried_and_deleted() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let id = api.make("/v1/destinations", &json!({ "name": "a", "url": sink.url("/in") }));
+    let browser = Browser::signed_in(&api);
+    let page = format!("/destinations/{id}");
+    let state = |field: &str| api.get(&format!("/v1/destinations/{id}")).data(200)[field].clone();
+    next(&browser.change(&format!("{page}/pause"), &[]));
+    assert_eq!(state("status"), "paused");
+    next(&browser.change(&format!("{page}/resume"), &[]));
+    assert_eq!(state("status"), "active");
+    next(&browser.change(&format!("{page}/open"), &[]));
+    assert_eq!(state("circuit_state"), "open");
+    next(&browser.change(&format!("{page}/close"), &[]));
+    assert_eq!(state("circuit_state"), "closed");
+    next(&browser.change(&page, &[("name", "b"), ("max_concurrency", "9")]));
+    assert_eq!((state("name"), state("max_concurrency")), (json!("b"), json!(9)));
+    for bad in ["0", "-1", "many", "9999999999999999999999"] {
+        let answer = browser.change(&page, &[("max_concurrency", bad)]);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(text.contains("max_concurrency") && text.contains("role=\"alert\""), "{bad}: {text}");
+    }
+    let tried = browser.change(&format!("{page}/test"), &[]);
+    assert!(String::from_utf8_lossy(&tried.body).contains("answered 200"), "{tried}");
+    let rotated = browser.change(&format!("{page}/rotate-secret"), &[]);
+    assert!(String::from_utf8_lossy(&rotated.body).contains("whsec_"), "{rotated}");
+    assert!(!browser.page(&page).contains("whsec_"), "it is shown once");
+    assert_eq!(next(&browser.change(&format!("{page}/delete"), &[])), "/destinations");
+    assert_eq!(browser.send("GET", &page, &[], "").status, 404);
+}
+
+#[test]
+fn a_key_is_shown_once() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let made = browser.change("/keys", &[("name", "ci"), ("scope", "read")]);
+    let text = String::from_utf8(made.body).unwrap();
+    let (_, rest) = text.split_once("this once: <code>").expect("the key");
+    let key = rest.split('<').next().unwrap();
+    api.with_key(key).get("/v1/destinations").data(200);
+    assert!(!browser.page("/keys").contains(key));
+    let (_, rest) = text.split_once("/keys/").expect("a way to revoke it");
+    next(&browser.change(&format!("/keys/{}", rest.split('"').next().unwrap()), &[]));
+    api.with_key(key).get("/v1/destinations").refusal(401);
+}
+
+#[test]
+fn what_came_from_outside_is_shown_as_text() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/in", Reply::status(500).body(HOSTILE.as_bytes()));
+    let (_, path) = api.source();
+    let id = api.destination(&sink.url("/in"), &json!({ "name": "<script>alert(3)</script>" }));
+    let event = api.send(&path, &[("x-hostile", "<script>alert(4)</script>")], HOSTILE.as_bytes());
+    sink.wait_for("/in", 1);
+    api.event_once(&event, "retry_scheduled");
+    let browser = Browser::signed_in(&api);
+    let places = [
+        format!("/events/{event}"),
+        format!("/destinations/{id}"),
+        format!("/events?text={}", "%3Cscript%3E"),
+    ];
+    for page in PAGES.iter().map(|page| (*page).to_owned()).chain(places) {
+        let text = browser.page(&page);
+        for tag in ["<script>", "<svg onload"] {
+            assert!(!text.contains(tag), "{page} has {tag}");
+        }
+    }
+    let file = browser.send("GET", &format!("/events/{event}/body"), &[], "");
+    assert_eq!(file.body, HOSTILE.as_bytes());
+    assert_eq!(file.headers.get("content-type"), Some("text/plain; charset=utf-8"));
+    assert!(file.headers.get("content-disposition").unwrap().starts_with("attachment"));
+}
+
+#[test]
+fn a_large_body_does_not_make_a_large_page() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], &vec![b'x'; 1_000_000]);
+    let browser = Browser::signed_in(&api);
+    assert!(browser.page(&format!("/events/{id}")).len() < 100_000);
+    assert_eq!(browser.send("GET", &format!("/events/{id}/body"), &[], "").body.len(), 1_000_000);
+}
