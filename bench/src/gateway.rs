@@ -34,8 +34,9 @@ const LOG_TAIL_BYTES: usize = 4096;
 /// A key that lives as long as the benchmark, on loopback. Not a secret.
 const ADMIN_KEY: &str = "hk_bench_0123456789abcdefghjkmnpqrstvwxyz";
 
+/// A gateway that runs for as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct Gateway {
+pub struct Gateway {
     child: Child,
     /// The first one, by the admin key.
     account: Account,
@@ -44,8 +45,11 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
+    /// A key that lives as long as the process that uses it, on loopback. Not a secret.
+    pub const ADMIN_KEY: &str = ADMIN_KEY;
+
     /// Starts it on the data in `home` and waits until it is ready.
-    pub(crate) async fn start(home: &Path, further_args: &[String]) -> anyhow::Result<Gateway> {
+    pub async fn start(home: &Path, further_args: &[String]) -> anyhow::Result<Gateway> {
         let address = free_address()?;
         let log = home.join("gateway.log");
         let started = Instant::now();
@@ -55,6 +59,11 @@ impl Gateway {
         gateway.wait_until_ready(started).await.map_err(|error| error.context(log_tail(&log)))?;
         gateway.ready_after = started.elapsed();
         Ok(gateway)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -101,7 +110,7 @@ impl Gateway {
     }
 
     /// SIGTERM; gives the time it took to end.
-    pub(crate) async fn stop(self) -> anyhow::Result<Duration> {
+    pub async fn stop(self) -> anyhow::Result<Duration> {
         let (took, status) = self.child.terminate(STOP_WAIT_MAX).await.context("stop the gateway")?;
         if !status.success() {
             progress!("the gateway did not stop in order: {status}");

@@ -37,6 +37,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub use args::BenchArgs;
 pub use database::{LifeOrder, Lives};
+pub use gateway::Gateway;
+pub use scratch::Scratch;
 
 /// Runs the benchmark, or the one role of it that a child process was started for. `lives` is what the program has
 /// its own store do for `--database-url`.

@@ -4,22 +4,24 @@ use anyhow::Context as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// A directory that is gone when this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
     /// A new directory below `parent`, or below the system's temporary directory.
-    pub(crate) fn create(parent: Option<&Path>) -> anyhow::Result<Scratch> {
+    pub fn create(parent: Option<&Path>) -> anyhow::Result<Scratch> {
         static CREATED: AtomicU32 = AtomicU32::new(0);
         let number = CREATED.fetch_add(1, Ordering::Relaxed);
         let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
-        let path = parent.join(format!("postrider-bench-{}-{number}", std::process::id()));
+        let path = parent.join(format!("postrider-{}-{number}", std::process::id()));
         // Not create_dir_all: a directory that exists is not ours to delete.
         std::fs::create_dir(&path).with_context(|| format!("create {}", path.display()))?;
         Ok(Scratch(path))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.0
     }
 }

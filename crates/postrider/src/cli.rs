@@ -2,10 +2,12 @@
 
 use crate::chaos::ChaosArgs;
 use crate::command::{
-    AccountArgs, ClusterArgs, DeadLetterArgs, DestinationArgs, EventsArgs, InspectArgs, KeyArgs, QueueArgs,
-    ReplayArgs, RouteArgs, SourceArgs,
+    AccountArgs, BackupArgs, ClusterArgs, CompletionArgs, DeadLetterArgs, DestinationArgs, EventsArgs,
+    InspectArgs, KeyArgs, ListenArgs, ManArgs, QueueArgs, ReplayArgs, RestoreArgs, RouteArgs, SendArgs,
+    SourceArgs, TopArgs, TriggerArgs, VerifyArgs,
 };
 use crate::configuration::{ApplyArgs, ExportArgs, PlanArgs};
+use crate::demo::DemoArgs;
 use crate::doctor::DoctorArgs;
 use crate::migrate_store::MigrateStoreArgs;
 use clap::{Args, Parser, Subcommand};
@@ -47,11 +49,29 @@ pub(crate) enum Command {
     /// Write the file that declares what a gateway has, without its secrets.
     #[command(after_help = "Example:\n  postrider export --format toml > gateway.toml")]
     Export(Box<ExportArgs>),
+    /// See it work: a gateway, five receivers of which four misbehave, and a load, gone afterwards.
+    #[command(after_help = "Examples:\n  postrider demo\n  postrider demo --seconds 20 --json")]
+    Demo(DemoArgs),
+    /// Send events, one by one or a file of them.
+    #[command(
+        after_help = "Examples:\n  postrider send --type order.created --data '{\"id\": 1}'\n  postrider send order.json --type order.created\n  postrider send --ndjson events.ndjson --rate 100"
+    )]
+    Send(Box<SendArgs>),
+    /// Send a sample event as a provider would, signature included.
+    #[command(
+        after_help = "Examples:\n  postrider trigger\n  POSTRIDER_TRIGGER_SECRET=whsec_… postrider trigger stripe payment_intent.succeeded --source shop\n  postrider trigger github push --to http://localhost:3000/hook"
+    )]
+    Trigger(Box<TriggerArgs>),
     /// List what came in, or follow it.
     #[command(
         after_help = "Examples:\n  postrider events --status dead_letter --since 1h\n  postrider events --tail --type 'payment.*'"
     )]
     Events(Box<EventsArgs>),
+    /// Send what comes in on to a program on this machine.
+    #[command(
+        after_help = "Example:\n  postrider listen --forward-to http://localhost:3000/hook --type 'payment.*'"
+    )]
+    Listen(Box<ListenArgs>),
     /// Show an event with its payload and every attempt.
     #[command(after_help = "Example:\n  postrider inspect evt_01hz3k8q2v4xw")]
     Inspect(Box<InspectArgs>),
@@ -68,6 +88,18 @@ pub(crate) enum Command {
     /// Say what is owed, and what it waits for.
     #[command(after_help = "Example:\n  postrider queue")]
     Queue(Box<QueueArgs>),
+    /// Watch destinations by their backlog, with keys to pause and resume them.
+    #[command(after_help = "Example:\n  postrider top")]
+    Top(Box<TopArgs>),
+    /// Prove that every delivery of a data directory is delivered, dead or owed.
+    #[command(after_help = "Example:\n  postrider verify --data-dir ./postrider-data")]
+    Verify(VerifyArgs),
+    /// Copy a data directory, also while a gateway runs on it.
+    #[command(after_help = "Example:\n  postrider backup backup-of-today --data-dir ./postrider-data")]
+    Backup(BackupArgs),
+    /// Put a backup in place.
+    #[command(after_help = "Example:\n  postrider restore backup-of-today --data-dir ./postrider-data")]
+    Restore(RestoreArgs),
     /// Say what is wrong with a gateway, and which command comes next.
     #[command(
         after_help = "Exit codes: 0 nothing is wrong; 2 something is to be looked at; 3 critical, or not to be reached; 1 refused or failed.\n\nExamples:\n  postrider doctor\n  postrider doctor --json\n  postrider doctor --watch"
@@ -99,6 +131,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  postrider chaos --listen 127.0.0.1:9000\n  curl -d '{}' 'http://127.0.0.1:9000/billing?status=503&percent=30'\n  curl http://127.0.0.1:9000/report"
     )]
     Chaos(ChaosArgs),
+    /// Print the script that completes commands in a shell.
+    #[command(after_help = "Example:\n  postrider completions bash > /etc/bash_completion.d/postrider")]
+    Completions(CompletionArgs),
+    /// Print the manual, or write a page for each command.
+    #[command(after_help = "Example:\n  postrider man /usr/local/share/man/man1")]
+    Man(ManArgs),
     /// Show the nodes that share a store, with their leases and shards; needs the admin key.
     #[command(
         after_help = "Examples:\n  postrider cluster\n  postrider cluster --json --url https://node-b.example.com"

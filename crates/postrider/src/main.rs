@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod configuration;
 mod dashboard;
+mod demo;
 mod doctor;
 mod migrate_store;
 mod serve;
@@ -56,6 +57,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     let Some(command) = cli.command else { return serve::run(&cli.serve).map(success) };
     match command {
         Command::Serve(args) => serve::run(&args).map(success),
+        Command::Demo(args) => demo::run(&args).map(success),
         Command::Bench(args) => postrider_bench::run(*args, bench_lives::live).map(success),
         Command::Chaos(args) => chaos::run(&args).map(success),
         Command::MigrateStore(args) => migrate_store::run(&args),
@@ -65,6 +67,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Apply(args) => configuration::run_apply(&args),
         Command::Export(args) => configuration::run_export(&args),
         Command::Events(args) => args.run().map(success),
+        Command::Listen(args) => args.run().map(success),
         Command::Inspect(args) => args.run().map(success),
         Command::Replay(args) => args.run().map(success),
         Command::Dlq(args) => args.run().map(success),
@@ -75,6 +78,14 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Routes(args) => args.run().map(success),
         Command::Accounts(args) => args.run().map(success),
         Command::Keys(args) => args.run().map(success),
+        Command::Completions(args) => args.run().map(success),
+        Command::Man(args) => args.run().map(success),
+        Command::Send(args) => args.run().map(success),
+        Command::Trigger(args) => args.run().map(success),
+        Command::Top(args) => args.run().map(success),
+        Command::Verify(args) => args.run().map(success),
+        Command::Backup(args) => args.run().map(success),
+        Command::Restore(args) => args.run().map(success),
     }
 }
 

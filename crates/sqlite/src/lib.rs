@@ -4,6 +4,8 @@
 //! all that belongs to them. An event, what is owed for it, its attempts and its dead letters are in one file for
 //! good, so a commit is one transaction of one file and nothing needs repair after a crash.
 
+mod audit;
+mod backup;
 mod checkpoint;
 mod circuits;
 mod commit;
@@ -25,6 +27,8 @@ mod stats;
 mod transfer;
 mod writer;
 
+pub use audit::Audit;
+pub use backup::{Copied, back_up};
 pub use error::OpenError;
 pub use lock::DataDirectory;
 pub use open::SqliteOptions;

@@ -53,6 +53,14 @@ impl Key {
         }
     }
 
+    /// The signature of these pieces put together; `None` by a key that only checks.
+    pub(super) fn sign(&self, signed: &[Cow<'_, [u8]>]) -> Option<Vec<u8>> {
+        let Key::Hmac(key) = self else { return None };
+        let mut context = hmac::Context::with_key(key);
+        signed.iter().for_each(|piece| context.update(piece));
+        Some(context.sign().as_ref().to_vec())
+    }
+
     fn public(algorithm: &'static dyn signature::VerificationAlgorithm, bytes: Vec<u8>) -> Self {
         Key::Public(signature::UnparsedPublicKey::new(algorithm, bytes))
     }

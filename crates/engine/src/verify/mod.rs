@@ -8,6 +8,7 @@ mod key;
 mod pointer;
 mod preset;
 mod scheme;
+mod sign;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -19,4 +20,5 @@ pub use config::{BadVerification, CONFIG_FIELDS};
 pub use pointer::{Found, find};
 pub use preset::{Needs, PRESETS, Preset};
 pub use scheme::{Algorithm, Encoding};
+pub use sign::CannotSign;
 pub use verifier::{Incoming, Passed, Refusal, Verifier};

@@ -83,6 +83,14 @@ impl Encoding {
         }
     }
 
+    pub(super) fn encode(self, bytes: &[u8]) -> String {
+        use base64::Engine as _;
+        match self {
+            Encoding::Hex => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Encoding::Base64 => base64::engine::general_purpose::STANDARD.encode(bytes),
+        }
+    }
+
     /// One text for each signature, so that a changed text is never the same signature.
     pub(super) fn decode(self, text: &str) -> Option<Vec<u8>> {
         use base64::Engine as _;

@@ -7,7 +7,7 @@ mod connection;
 mod report;
 
 use self::chance::Chance;
-use self::report::Report;
+pub(crate) use self::report::Report;
 use crate::terminal::say;
 use anyhow::Context as _;
 use clap::Args;

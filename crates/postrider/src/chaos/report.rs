@@ -39,11 +39,17 @@ struct Seen {
     retries: u64,
     misordered: u64,
     greatest: String,
-    /// Whether each id was answered with success.
-    ids: HashMap<String, bool>,
+    ids: HashMap<String, Known>,
     oldest: VecDeque<String>,
     /// When the requests of the last second came, as far as a limit looks at them.
     lately: VecDeque<Instant>,
+}
+
+/// What is known of an id.
+struct Known {
+    came_at: Instant,
+    /// It was answered with success.
+    is_delivered: bool,
 }
 
 /// A request as far as the report looks at it.
@@ -74,7 +80,7 @@ impl Report {
             Signature::Unchecked => {}
         }
         if !arrival.id.is_empty() {
-            seen.note(arrival.id);
+            seen.note(arrival.id, now);
         }
         while seen.lately.front().is_some_and(|at| now.duration_since(*at) >= SECOND) {
             seen.lately.pop_front();
@@ -91,9 +97,9 @@ impl Report {
         seen.in_flight = seen.in_flight.saturating_sub(1);
         *seen.answers.entry(how.to_owned()).or_default() += 1;
         if how.starts_with('2')
-            && let Some(delivered) = seen.ids.get_mut(id)
+            && let Some(known) = seen.ids.get_mut(id)
         {
-            *delivered = true;
+            known.is_delivered = true;
         }
     }
 
@@ -103,6 +109,16 @@ impl Report {
             *seen = Seen { in_flight: seen.in_flight, in_flight_max: seen.in_flight, ..Seen::default() };
         }
         self.paths.retain(|_, seen| seen.in_flight > 0);
+    }
+
+    /// When an event first came to a path.
+    pub(crate) fn arrival(&self, path: &str, id: &str) -> Option<Instant> {
+        self.paths.get(path)?.ids.get(id).map(|known| known.came_at)
+    }
+
+    /// How many events a path has answered with success.
+    pub(crate) fn delivered(&self, path: &str) -> usize {
+        self.paths.get(path).map_or(0, Seen::delivered)
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -117,10 +133,14 @@ impl Report {
 }
 
 impl Seen {
+    fn delivered(&self) -> usize {
+        self.ids.values().filter(|known| known.is_delivered).count()
+    }
+
     /// The same id again is a duplicate when it was answered with success before, and a retry when it was not.
-    fn note(&mut self, id: &str) {
-        if let Some(delivered) = self.ids.get(id) {
-            if *delivered {
+    fn note(&mut self, id: &str, now: Instant) {
+        if let Some(known) = self.ids.get(id) {
+            if known.is_delivered {
                 self.duplicates += 1;
             } else {
                 self.retries += 1;
@@ -133,7 +153,7 @@ impl Seen {
         } else {
             id.clone_into(&mut self.greatest);
         }
-        self.ids.insert(id.to_owned(), false);
+        self.ids.insert(id.to_owned(), Known { came_at: now, is_delivered: false });
         self.oldest.push_back(id.to_owned());
         if self.oldest.len() > IDS_MAX {
             self.oldest.pop_front().map(|oldest| self.ids.remove(&oldest));
@@ -149,7 +169,7 @@ impl Seen {
             "in_flight_max": self.in_flight_max,
             "answers": self.answers,
             "events": self.ids.len(),
-            "delivered": self.ids.values().filter(|delivered| **delivered).count(),
+            "delivered": self.delivered(),
             "retries": self.retries,
             "duplicates": self.duplicates,
             "misordered": self.misordered,

@@ -9,7 +9,9 @@ pub(crate) use self::connection::{Connection, Message};
 
 use anyhow::{Context as _, anyhow};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH};
+use http::header::{
+    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, RETRY_AFTER,
+};
 use http::{Method, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -35,16 +37,21 @@ pub(crate) struct Client {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) tag: Option<HeaderValue>,
+    retry_after: Option<Duration>,
     body: Value,
 }
 
 impl Answer {
     fn of(message: &Message) -> Self {
         let tag = message.headers.get(ETAG).cloned();
+        let retry_after =
+            message.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = retry_after.map(Duration::from_secs);
         // What is no JSON comes from something that is no gateway, or from one that has nothing to say.
         Answer {
             status: message.status,
             tag,
+            retry_after,
             body: serde_json::from_slice(&message.body).unwrap_or_default(),
         }
     }
@@ -52,6 +59,11 @@ impl Answer {
     /// What a success holds, or the sentence of the refusal.
     pub(crate) fn data(mut self) -> anyhow::Result<Value> {
         if self.status.is_success() { Ok(self.body["data"].take()) } else { Err(anyhow!(self.refusal())) }
+    }
+
+    /// When to come back, if it said so.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// The code of a refusal.
@@ -62,12 +74,11 @@ impl Answer {
     pub(crate) fn refusal(&self) -> String {
         let sentence = self.body["error"].as_str().map(crate::terminal::clean);
         let sentence = sentence.unwrap_or_else(|| format!("The gateway answered {}.", self.status));
-        match self.status {
-            StatusCode::UNAUTHORIZED => {
-                format!("{sentence} (--key, POSTRIDER_KEY or a profile gives the key)")
-            }
-            _ => sentence,
+        // A signature that does not hold is a 401 too, and no matter of keys.
+        if self.body["code"] == "unauthorized" {
+            return format!("{sentence} (--key, POSTRIDER_KEY or a profile gives the key)");
         }
+        sentence
     }
 }
 
@@ -113,6 +124,23 @@ impl Client {
     /// The same for a deletion.
     pub(crate) fn delete(&self, path: &str, tag: Option<&HeaderValue>) -> anyhow::Result<Answer> {
         self.call(Method::DELETE, path, tag, None)
+    }
+
+    /// Bytes as they are, with these headers over the usual ones.
+    pub(crate) fn send(&self, path: &str, headers: &HeaderMap, body: Bytes) -> anyhow::Result<Answer> {
+        let mut all = self.headers.clone();
+        all.extend(headers.clone());
+        self.exchange(Method::POST, path, all, body)
+    }
+
+    /// As anybody sends them who knows where to.
+    pub(crate) fn send_without_key(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> anyhow::Result<Answer> {
+        self.exchange(Method::POST, path, headers.clone(), body)
     }
 
     /// Hands on what is answered piece by piece, however long it is. Each piece has the time of a call.

@@ -1,19 +1,11 @@
 //! `postrider events`: what came in, as a list or as it comes.
 
+use super::feed::Feed;
 use super::{Reading, Run, items, moment, shown, text, time};
 use crate::client::Client;
 use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json, say_json_line};
 use clap::Args;
 use serde_json::Value;
-use std::collections::{HashSet, VecDeque};
-use std::time::Duration;
-
-/// As many as a gateway gives at once.
-const PAGE: u32 = 200;
-/// Between two looks for new events.
-const LOOK: Duration = Duration::from_millis(500);
-/// Events that are remembered as shown. A gateway of many nodes may list one a little behind newer ones.
-const SHOWN_MAX: usize = 20_000;
 
 const COLUMNS: [Column; 6] = [
     Column::Whole("EVENT"),
@@ -69,7 +61,9 @@ impl Run for EventsArgs {
         if self.tail {
             return self.follow(&client);
         }
-        let page = client.read("/v1/events", &self.parameters(self.limit, None))?;
+        let mut parameters = self.filters();
+        parameters.push(("limit", self.limit.to_string()));
+        let page = client.read("/v1/events", &parameters)?;
         if self.reading.json {
             return say_json(&page);
         }
@@ -80,7 +74,7 @@ impl Run for EventsArgs {
 }
 
 impl EventsArgs {
-    fn parameters(&self, limit: u32, cursor: Option<&str>) -> Vec<(&'static str, String)> {
+    fn filters(&self) -> Vec<(&'static str, String)> {
         let given = [
             ("status", &self.status),
             ("event_type", &self.event_type),
@@ -92,9 +86,7 @@ impl EventsArgs {
             ("since", &self.since),
             ("until", &self.until),
         ];
-        let given = given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        let cursor = cursor.map(|cursor| ("cursor", cursor.to_owned()));
-        given.chain([("limit", limit.to_string())]).chain(cursor).collect()
+        given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
     }
 
     /// On the error output, so that a pipe gets the list alone.
@@ -108,31 +100,14 @@ impl EventsArgs {
     }
 
     fn follow(&self, client: &Client) -> anyhow::Result<()> {
-        let mut seen = Seen::default();
-        let first = client.read("/v1/events", &self.parameters(self.limit, None))?;
-        let mut fresh = seen.unseen(items(&first["items"]));
+        let mut feed = Feed::new(self.filters());
+        let mut fresh = feed.first(client, self.limit)?;
         loop {
-            for event in fresh.iter().rev() {
+            for event in &fresh {
                 self.say_one(event)?;
             }
-            std::thread::sleep(LOOK);
-            fresh = self.since_last(client, &mut seen)?;
-        }
-    }
-
-    /// Page by page back to what was shown already.
-    fn since_last(&self, client: &Client, seen: &mut Seen) -> anyhow::Result<Vec<Value>> {
-        let (mut fresh, mut cursor) = (Vec::new(), None::<String>);
-        loop {
-            let page = client.read("/v1/events", &self.parameters(PAGE, cursor.as_deref()))?;
-            let listed = items(&page["items"]);
-            let unseen = seen.unseen(listed);
-            let is_all_new = unseen.len() == listed.len() && !listed.is_empty();
-            fresh.extend(unseen);
-            cursor = page["next_cursor"].as_str().map(str::to_owned);
-            if !is_all_new || cursor.is_none() || fresh.len() >= SHOWN_MAX {
-                return Ok(fresh);
-            }
+            std::thread::sleep(Feed::LOOK);
+            fresh = feed.next(client)?;
         }
     }
 
@@ -143,31 +118,6 @@ impl EventsArgs {
         }
         let [received, id] = [time(&event["received_at"]), clean(text(&event["id"]))];
         say(&format!("{received}  {id}  {}\n", clean(&shown(&event["event_type"]))))
-    }
-}
-
-/// What was shown lately.
-#[derive(Default)]
-struct Seen {
-    ids: HashSet<String>,
-    order: VecDeque<String>,
-}
-
-impl Seen {
-    fn unseen(&mut self, listed: &[Value]) -> Vec<Value> {
-        let fresh = listed.iter().filter(|event| self.note(text(&event["id"]))).cloned().collect();
-        while self.order.len() > SHOWN_MAX {
-            self.order.pop_front().map(|oldest| self.ids.remove(&oldest));
-        }
-        fresh
-    }
-
-    fn note(&mut self, id: &str) -> bool {
-        let is_new = self.ids.insert(id.to_owned());
-        if is_new {
-            self.order.push_back(id.to_owned());
-        }
-        is_new
     }
 }
 

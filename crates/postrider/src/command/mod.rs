@@ -1,24 +1,40 @@
 //! The commands of every day. Each speaks to a running gateway by its API.
 
 mod assignment;
+mod backup;
 mod cluster;
+mod completions;
 mod dead_letters;
 mod events;
+mod feed;
 mod inspect;
+mod listen;
 mod moment;
 mod objects;
 mod queue;
 mod readable;
 mod replay;
 mod replay_job;
+mod send;
+mod source;
+mod top;
+mod trigger;
+mod verify;
 
+pub(crate) use self::backup::{BackupArgs, RestoreArgs};
 pub(crate) use self::cluster::ClusterArgs;
+pub(crate) use self::completions::{CompletionArgs, ManArgs};
 pub(crate) use self::dead_letters::DeadLetterArgs;
 pub(crate) use self::events::EventsArgs;
 pub(crate) use self::inspect::InspectArgs;
+pub(crate) use self::listen::ListenArgs;
 pub(crate) use self::objects::{AccountArgs, DestinationArgs, KeyArgs, RouteArgs, SourceArgs};
 pub(crate) use self::queue::QueueArgs;
 pub(crate) use self::replay::ReplayArgs;
+pub(crate) use self::send::SendArgs;
+pub(crate) use self::top::{Frame, Order, TopArgs, draw};
+pub(crate) use self::trigger::TriggerArgs;
+pub(crate) use self::verify::VerifyArgs;
 
 use crate::client::{Client, GatewayArgs};
 use crate::terminal::confirm;
@@ -72,7 +88,7 @@ fn id(text: &str) -> anyhow::Result<&str> {
 }
 
 /// A field for a cell: text as it is, anything else as JSON, a dash for nothing.
-fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
@@ -80,7 +96,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
@@ -90,6 +106,6 @@ fn time(value: &Value) -> String {
     text.get(..19).map_or_else(|| text.to_owned(), |second| second.replacen('T', " ", 1))
 }
 
-fn items(value: &Value) -> &[Value] {
+pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }

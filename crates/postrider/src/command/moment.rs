@@ -28,7 +28,7 @@ fn before(at: Timestamp, duration: Duration) -> Option<Timestamp> {
     at.unix_ms().checked_sub(ms).map(Timestamp::from_unix_ms)
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::ZERO.after(since)
 }

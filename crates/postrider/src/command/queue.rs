@@ -1,57 +1,51 @@
-//! `postrider queue`: what is owed, destination by destination, and what each waits for.
+//! `postrider queue`: what is owed, destination by destination, for how long, and what each waits for.
 
 use super::{Reading, Run, items, shown, text, time};
 use crate::terminal::{Cell, Column, Screen, Table, say, say_json};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 #[derive(Args)]
 pub(crate) struct QueueArgs {
-    /// Also those that are owed nothing
-    #[arg(long)]
-    all: bool,
+    /// How many destinations, the deepest first
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
     #[command(flatten)]
     reading: Reading,
 }
 
 impl Run for QueueArgs {
     fn run(&self) -> anyhow::Result<()> {
-        let listed = self.reading.client()?.read("/v1/destinations", &[])?;
-        let owed = |one: &&Value| self.all || one["pending"].as_u64().is_some_and(|pending| pending > 0);
-        let mut waiting: Vec<&Value> = items(&listed).iter().filter(owed).collect();
-        waiting.sort_by_key(|one| std::cmp::Reverse(one["pending"].as_u64()));
-        let total: u64 = waiting.iter().filter_map(|one| one["pending"].as_u64()).sum();
+        let queue = self.reading.client()?.read("/v1/queue", &[("limit", self.limit.to_string())])?;
         if self.reading.json {
-            let fields = [
-                "id",
-                "name",
-                "pending",
-                "pending_bytes",
-                "in_flight",
-                "status",
-                "circuit_state",
-                "waiting_for",
-                "waiting_until",
-                "blocked_keys",
-            ];
-            let kept =
-                |one: &&Value| fields.iter().map(|field| (*field, one[*field].clone())).collect::<Value>();
-            return say_json(
-                &json!({ "pending": total, "destinations": waiting.iter().map(kept).collect::<Vec<_>>() }),
-            );
+            return say_json(&queue);
         }
-        if waiting.is_empty() {
+        let listed = items(&queue["items"]);
+        if listed.is_empty() {
             return say("nothing is owed\n");
         }
-        say(&table(&waiting).text(Screen::of_stdout()))?;
-        say(&format!("{total} deliveries are owed\n"))
+        say(&table(listed).text(Screen::of_stdout()))?;
+        let total = &queue["total"];
+        let by_priority: Vec<String> =
+            items(&queue["by_priority"]).iter().map(|one| shown(&one["pending"])).collect();
+        say(&format!(
+            "{} owed, the oldest for {}; by priority {}\n",
+            total["pending"],
+            age(&total["oldest_seconds"]),
+            by_priority.join(", ")
+        ))
     }
 }
 
-fn table(destinations: &[&Value]) -> Table {
+fn age(seconds: &Value) -> String {
+    format!("{:.0} s", seconds.as_f64().unwrap_or_default())
+}
+
+fn table(destinations: &[Value]) -> Table {
     let mut table = Table::new(&[
         Column::Text("DESTINATION"),
         Column::Whole("PENDING"),
+        Column::Whole("OLDEST"),
         Column::Whole("IN FLIGHT"),
         Column::Whole("CIRCUIT"),
         Column::Whole("WAITS FOR"),
@@ -62,11 +56,12 @@ fn table(destinations: &[&Value]) -> Table {
         table.row(vec![
             Cell::of(text(&one["name"])),
             Cell::of(&shown(&one["pending"])),
+            Cell::of(&age(&one["oldest_seconds"])),
             Cell::of(&shown(&one["in_flight"])),
             Cell::state(text(&one["circuit_state"])),
             Cell::of(&shown(&one["waiting_for"])),
             Cell::of(&time(&one["waiting_until"])),
-            Cell::of(text(&one["id"])),
+            Cell::of(text(&one["destination_id"])),
         ]);
     }
     table

@@ -126,7 +126,7 @@ fn judgements(routes: &[Value]) -> Table {
     table
 }
 
-fn body(event: &Value) -> anyhow::Result<Bytes> {
+pub(super) fn body(event: &Value) -> anyhow::Result<Bytes> {
     let body = text(&event["body"]);
     if event["body_encoding"] == "base64" {
         return Ok(STANDARD.decode(body).context("the gateway answered with a broken body")?.into());
@@ -135,7 +135,7 @@ fn body(event: &Value) -> anyhow::Result<Bytes> {
 }
 
 /// The event's own, less those that speak of the connection they came by.
-fn passed_on(headers: &Value) -> HeaderMap {
+pub(super) fn passed_on(headers: &Value) -> HeaderMap {
     let mut kept = HeaderMap::new();
     for (name, value) in headers.as_object().into_iter().flatten() {
         let named = HeaderName::try_from(name.as_str()).ok();

@@ -45,12 +45,14 @@ const KEYS: &[&str] = &[
 ];
 
 /// Variables with our prefix that are not settings of the server: they are for the clients and the tests.
-const OTHER_VARIABLES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 8] = [
     "POSTRIDER_CONFIG",
     "POSTRIDER_URL",
     "POSTRIDER_KEY",
     "POSTRIDER_PROFILE",
     "POSTRIDER_CHAOS_SECRET",
+    "POSTRIDER_TRIGGER_SECRET",
+    "POSTRIDER_LISTEN_SECRET",
     "POSTRIDER_SIM_SEED",
 ];
 

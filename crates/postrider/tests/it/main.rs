@@ -10,6 +10,7 @@ mod cluster;
 mod command;
 mod configuration;
 mod dashboard;
+mod deploy;
 mod doctor;
 mod egress;
 mod faults;

@@ -8,7 +8,7 @@ use anyhow::bail;
 use serde_json::Value;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::command) enum Kind {
     Destination,
     Source,
     Route,
@@ -110,7 +110,7 @@ impl Kind {
     }
 
     /// The id of what a person names by its id or its name.
-    pub(super) fn find(self, client: &Client, named: &str) -> anyhow::Result<String> {
+    pub(in crate::command) fn find(self, client: &Client, named: &str) -> anyhow::Result<String> {
         if is_id_of(self, named) {
             return Ok(named.to_owned());
         }

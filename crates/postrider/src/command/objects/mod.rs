@@ -3,7 +3,7 @@
 mod kind;
 mod verb;
 
-use self::kind::Kind;
+pub(super) use self::kind::Kind;
 use self::verb::Verb;
 use super::{Reading, Run, id, text};
 use crate::client::Client;

@@ -1,30 +1,12 @@
 //! On a terminal: tables fit, and words have colours. In a pipe: neither.
 
-use crate::rig::Desk;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use super::pseudo_terminal::PseudoTerminal;
+use crate::rig::{Desk, Sink, wait_until};
 use serde_json::json;
-use std::fs::File;
-use std::io::Read as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-/// Runs a command on a terminal of this width, and gives what it wrote there.
-fn on_terminal(mut command: Command, columns: u16) -> String {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    tcsetwinsize(&master, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    let slave = File::options().read(true).write(true).open(name).unwrap();
-    let other = |slave: &File| Stdio::from(slave.try_clone().unwrap());
-    let mut child = command.stdin(other(&slave)).stdout(other(&slave)).stderr(slave).spawn().unwrap();
-    // The command holds copies of our ends of the terminal too.
-    drop(command);
-    let mut bytes = Vec::new();
-    // Once the last end is closed, a read of the other side fails with EIO: that is how a terminal ends.
-    let _ = File::from(master).read_to_end(&mut bytes);
-    assert!(child.wait().unwrap().success());
-    String::from_utf8(bytes).unwrap()
+fn on_terminal(command: Command, columns: u16) -> String {
+    PseudoTerminal::start(command, columns).end()
 }
 
 #[test]
@@ -44,4 +26,31 @@ fn a_table_fits_the_terminal_and_has_colours_there_alone() {
     assert!(!on_terminal(quiet, 72).contains('\x1b'));
     let piped = desk.said(&["destinations", "list"]);
     assert!(piped.out(0).contains("/to/be/cut") && !piped.out.contains('\x1b'), "{piped:?}");
+}
+
+#[test]
+fn top_shows_destinations_and_its_keys_act_on_them() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let id = api.destination(&sink.url("/hook"), &json!({ "name": "billing" }));
+    let mut top = PseudoTerminal::start(desk.command(&["top"]), 100);
+    wait_until("it is drawn", || top.text().contains("billing").then_some(()));
+    let becomes = |top: &mut PseudoTerminal, key: &str, field: &str, wanted: &str| {
+        top.press(key);
+        wait_until(&format!("{key} makes it {wanted}"), || {
+            let now = api.get(&format!("/v1/destinations/{id}")).data(200);
+            (now[field] == wanted).then_some(())
+        });
+    };
+    becomes(&mut top, "p", "status", "paused");
+    becomes(&mut top, "r", "status", "active");
+    becomes(&mut top, "o", "circuit_state", "open");
+    becomes(&mut top, "c", "circuit_state", "closed");
+    top.press("q");
+    let all = top.end();
+    assert!(all.contains("PENDING") && all.contains("q quit"), "{all:?}");
+    assert!(
+        all.ends_with("\x1b[?1049l") || all.contains("\x1b[?1049l"),
+        "the terminal is given back: {all:?}"
+    );
 }

@@ -1,0 +1,98 @@
+//! `postrider backup` and `restore`: a data directory copied while a gateway runs on it, and put in place again.
+
+use super::Run;
+use crate::terminal::{Progress, say, say_json};
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use postrider_sqlite::{Audit, Copied, back_up};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+pub(crate) struct BackupArgs {
+    /// Where to; it must not be there yet
+    #[arg(value_name = "DIR")]
+    to: PathBuf,
+    /// Of a gateway that runs on this machine, or is stopped
+    #[arg(long, value_name = "DIR", default_value = "postrider-data")]
+    data_dir: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RestoreArgs {
+    /// What `backup` made
+    #[arg(value_name = "DIR")]
+    from: PathBuf,
+    /// Where to; it must not be there yet
+    #[arg(long, value_name = "DIR", default_value = "postrider-data")]
+    data_dir: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run for BackupArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let (copied, audit) = copy(&self.data_dir, &self.to)?;
+        if self.json {
+            return say_json(&figures(&copied, &audit));
+        }
+        let keys = if self.to.join("secret.key").exists() { "; the key of its secrets is in it" } else { "" };
+        say(&format!("{}{keys}\n", sentence(&copied, &audit, &self.to)))
+    }
+}
+
+impl Run for RestoreArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let (copied, audit) = copy(&self.from, &self.data_dir)?;
+        if self.json {
+            return say_json(&figures(&copied, &audit));
+        }
+        let place = self.data_dir.display();
+        let sentence = sentence(&copied, &audit, &self.data_dir);
+        say(&format!("{sentence}; `postrider serve --data-dir {place}` goes on with it\n"))
+    }
+}
+
+/// What was copied is walked before anyone relies on it. What is not whole does not stay.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, Audit)> {
+    ensure!(from.join("live.db").exists(), "there is no data of a gateway in {}", from.display());
+    ensure!(!to.exists(), "{} is there already; choose another directory", to.display());
+    let mut progress = Progress::new("copied bytes");
+    let copied =
+        back_up(from, to, |bytes| progress.at(bytes, None)).and_then(|copied| Ok((copied, Audit::of(to)?)));
+    drop(progress);
+    let whole = copied.map_err(anyhow::Error::from).and_then(|(copied, audit)| {
+        ensure!(
+            audit.is_clean(),
+            "what is in {} is not whole: {} orphans, {} strays, {:?}; `postrider verify` says more",
+            from.display(),
+            audit.orphans,
+            audit.strays,
+            audit.damage
+        );
+        Ok((copied, audit))
+    });
+    if whole.is_err() {
+        // Made by us a moment ago: it was not there before.
+        std::fs::remove_dir_all(to).with_context(|| format!("{} is left half made", to.display()))?;
+    }
+    whole
+}
+
+fn figures(copied: &Copied, audit: &Audit) -> serde_json::Value {
+    json!({ "files": copied.files, "bytes": copied.bytes, "events": audit.events, "owed": audit.owed, "orphans": audit.orphans })
+}
+
+fn sentence(copied: &Copied, audit: &Audit, to: &Path) -> String {
+    let (files, bytes) = (copied.files, copied.bytes);
+    format!(
+        "{files} files, {bytes} bytes in {}: {} events, {} owed, orphans = 0",
+        to.display(),
+        audit.events,
+        audit.owed
+    )
+}

@@ -1,0 +1,256 @@
+//! `postrider send`: events from the command line, one by one or a file of them.
+
+use super::{Reading, Run, text};
+use crate::client::{Answer, Client};
+use crate::terminal::{Progress, clean, say, say_json};
+use anyhow::{Context as _, bail, ensure};
+use bytes::Bytes;
+use clap::Args;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _};
+use std::time::{Duration, Instant};
+
+/// As much as a gateway takes of one event, and a line with what is around it.
+const EVENT_BYTES_MAX: u64 = 6 << 20;
+/// Of a batch: below what a gateway takes at once (1,000 lines, 8 MiB), since one line more may follow.
+const BATCH_LINES: usize = 500;
+const BATCH_BYTES: usize = 2 << 20;
+/// With a rate, so often a second.
+const BATCHES_PER_SECOND: f64 = 10.0;
+/// Refused lines that are told one by one.
+const REFUSALS_SHOWN: u64 = 20;
+/// For as long a gateway that has no room is asked again.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[derive(Args)]
+pub(crate) struct SendArgs {
+    /// The file with the body, or with --ndjson the events; - for the standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    file: String,
+    /// The body itself, in place of a file
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "ndjson"])]
+    data: Option<String>,
+    /// The event's type
+    #[arg(long = "type", value_name = "TYPE", required_unless_present_any = ["ndjson", "source"])]
+    event_type: Option<String>,
+    /// Send it in at this source, by id or name, instead of through the API
+    #[arg(long, value_name = "ID", conflicts_with = "ndjson")]
+    source: Option<String>,
+    /// Names the event, so that the same again is the same event
+    #[arg(long, value_name = "KEY", conflicts_with = "ndjson")]
+    id: Option<String>,
+    /// The file has an event a line, each as the API takes one: {"event_type": …, "payload": …}
+    #[arg(long)]
+    ndjson: bool,
+    /// With --ndjson: so many events a second
+    #[arg(long, value_name = "N", requires = "ndjson", value_parser = rate)]
+    rate: Option<f64>,
+    /// With --ndjson: leave out so many lines, to go on where an earlier run ended
+    #[arg(long, value_name = "LINES", requires = "ndjson", default_value_t = 0)]
+    skip: u64,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate| (0.1..=1_000_000.0).contains(rate));
+    rate.ok_or_else(|| "must be a number from 0.1 to 1000000".to_owned())
+}
+
+impl Run for SendArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        if self.ndjson { self.send_lines(&client) } else { self.send_one(&client) }
+    }
+}
+
+impl SendArgs {
+    fn send_one(&self, client: &Client) -> anyhow::Result<()> {
+        let body = match &self.data {
+            Some(text) => text.clone().into_bytes(),
+            None => self.body()?,
+        };
+        let taken = match &self.source {
+            Some(source) => self.send_in(client, source, body)?,
+            None => {
+                let payload = String::from_utf8(body).ok();
+                let payload =
+                    payload.context("through the API a body must be UTF-8; --source takes any bytes")?;
+                let mut event = json!({ "event_type": self.event_type, "payload": payload });
+                if let Some(id) = &self.id {
+                    event["external_event_id"] = id.as_str().into();
+                }
+                client.post("/v1/outbound-events", &event)?.data()?
+            }
+        };
+        if self.reading.json {
+            return say_json(&taken);
+        }
+        let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
+        let note = if taken["note"] == "duplicate" { " (it was there already)" } else { "" };
+        say(&format!("{id} is {status}{note}\n"))
+    }
+
+    fn body(&self) -> anyhow::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        let mut from = open(&self.file)?.take(EVENT_BYTES_MAX);
+        from.read_to_end(&mut body).with_context(|| format!("cannot read {}", self.file))?;
+        Ok(body)
+    }
+
+    fn send_in(&self, client: &Client, source: &str, body: Vec<u8>) -> anyhow::Result<Value> {
+        let source = super::source::Door::find(client, source)?;
+        let mut headers = HeaderMap::new();
+        let is_json = serde_json::from_slice::<Value>(&body).is_ok();
+        let kind = if is_json { "application/json" } else { "application/octet-stream" };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        for (name, value) in [("x-event-type", &self.event_type), ("idempotency-key", &self.id)] {
+            if let Some(value) = value {
+                let value =
+                    HeaderValue::try_from(value).with_context(|| format!("{value:?} fits no header"))?;
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        source.send(client, &headers, body.into())?.data()
+    }
+
+    fn send_lines(&self, client: &Client) -> anyhow::Result<()> {
+        let mut lines = Lines { from: open(&self.file)?, number: 0, bytes_max: EVENT_BYTES_MAX };
+        while lines.number < self.skip && lines.next()?.is_some() {}
+        let mut sent = Sent { done: lines.number, ..Sent::default() };
+        let (began, mut progress) = (Instant::now(), Progress::new("sent"));
+        loop {
+            let batch = lines.batch(self.batch_lines())?;
+            if batch.is_empty() {
+                break;
+            }
+            self.pace(began, sent.taken + sent.refused);
+            sent.note(&batch, &post(client, &batch).with_context(|| sent.go_on())?);
+            progress.at(sent.taken, None);
+        }
+        drop(progress);
+        let figures = json!({ "sent": sent.taken, "duplicates": sent.duplicates, "refused": sent.refused });
+        if self.reading.json {
+            say_json(&figures)?;
+        } else {
+            let Sent { taken, duplicates, refused, .. } = sent;
+            say(&format!("{taken} sent, {duplicates} of them were there already, {refused} refused\n"))?;
+        }
+        ensure!(sent.refused == 0, "{} lines were refused; the others are sent", sent.refused);
+        Ok(())
+    }
+
+    fn batch_lines(&self) -> usize {
+        self.rate
+            .map_or(BATCH_LINES, |rate| (rate / BATCHES_PER_SECOND).ceil().min(BATCH_LINES as f64) as usize)
+    }
+
+    /// Waits until so many are due by the rate.
+    fn pace(&self, began: Instant, done: u64) {
+        let Some(rate) = self.rate else { return };
+        let due = Duration::from_secs_f64(done as f64 / rate);
+        std::thread::sleep(due.saturating_sub(began.elapsed()));
+    }
+}
+
+fn open(path: &str) -> anyhow::Result<Box<dyn BufRead>> {
+    if path == "-" {
+        return Ok(Box::new(BufReader::new(std::io::stdin())));
+    }
+    let file = File::open(path).with_context(|| format!("cannot read {path}"))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
+struct Lines {
+    from: Box<dyn BufRead>,
+    number: u64,
+    bytes_max: u64,
+}
+
+struct Line {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+impl Lines {
+    /// `None` at the end.
+    fn next(&mut self) -> anyhow::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.from).take(self.bytes_max).read_until(b'\n', &mut bytes);
+        if read.context("cannot read the file")? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let is_whole = bytes.ends_with(b"\n") || (bytes.len() as u64) < self.bytes_max;
+        ensure!(is_whole, "line {} is longer than {} bytes", self.number, self.bytes_max);
+        Ok(Some(Line { number: self.number, bytes }))
+    }
+
+    fn batch(&mut self, lines_max: usize) -> anyhow::Result<Vec<Line>> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < lines_max.max(1) && bytes < BATCH_BYTES {
+            let Some(line) = self.next()? else { break };
+            if !line.bytes.trim_ascii().is_empty() {
+                bytes += line.bytes.len();
+                batch.push(line);
+            }
+        }
+        Ok(batch)
+    }
+}
+
+#[derive(Default)]
+struct Sent {
+    /// The last line whose end is known.
+    done: u64,
+    taken: u64,
+    duplicates: u64,
+    refused: u64,
+}
+
+impl Sent {
+    fn note(&mut self, batch: &[Line], answers: &Value) {
+        for (line, answer) in batch.iter().zip(super::items(answers)) {
+            if answer["id"].is_string() {
+                self.taken += 1;
+                self.duplicates += u64::from(answer["note"] == "duplicate");
+            } else {
+                self.refused += 1;
+                if self.refused <= REFUSALS_SHOWN {
+                    eprintln!("line {}: {}", line.number, clean(text(&answer["error"])));
+                }
+            }
+        }
+        self.done = batch.last().map_or(self.done, |line| line.number);
+    }
+
+    fn go_on(&self) -> String {
+        format!("stopped after line {}; --skip {} goes on", self.done, self.done)
+    }
+}
+
+/// One commit for all of them. A gateway that has no room says when to come back.
+fn post(client: &Client, batch: &[Line]) -> anyhow::Result<Value> {
+    let mut body = Vec::new();
+    for line in batch {
+        body.extend_from_slice(line.bytes.trim_ascii());
+        body.push(b'\n');
+    }
+    let body = Bytes::from(body);
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    let began = Instant::now();
+    loop {
+        let answer: Answer = client.send("/v1/events/batch", &headers, body.clone())?;
+        let is_full =
+            matches!(answer.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        let Some(wait) = answer.retry_after().filter(|_| is_full) else { return answer.data() };
+        if began.elapsed() + wait > PATIENCE {
+            bail!("{}", answer.refusal());
+        }
+        std::thread::sleep(wait);
+    }
+}

@@ -1,0 +1,80 @@
+//! The picture: a head, the destinations, and what the keys do. Names come from outside and are made clean.
+
+use super::Order;
+use super::keys::HELP;
+use crate::command::{shown, text};
+use crate::terminal::{Cell, Column, Screen, Table, Tone, clean};
+use ratatui::layout::{Constraint, Layout};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Text};
+use ratatui::widgets::{self, Row};
+use serde_json::Value;
+
+/// What is drawn.
+pub(crate) struct Frame<'a> {
+    pub(crate) destinations: &'a [Value],
+    /// Lines above the list, of our own making.
+    pub(crate) head: Vec<String>,
+    pub(crate) order: Order,
+    pub(crate) selected: usize,
+}
+
+const HEADS: [&str; 6] = ["DESTINATION", "STATUS", "CIRCUIT", "PENDING", "IN FLIGHT", "WAITS FOR"];
+const FIELDS: [&str; 6] = ["name", "status", "circuit_state", "pending", "in_flight", "waiting_for"];
+
+impl Frame<'_> {
+    /// Without a terminal.
+    pub(crate) fn text(&self) -> String {
+        let columns =
+            HEADS.map(|head| if head == "DESTINATION" { Column::Text(head) } else { Column::Whole(head) });
+        let mut table = Table::new(&columns);
+        for one in self.destinations {
+            table.row(FIELDS.iter().map(|field| Cell::state(&shown(&one[*field]))).collect());
+        }
+        table.text(Screen::of_stdout())
+    }
+}
+
+pub(crate) fn draw(screen: &mut ratatui::Frame<'_>, frame: &Frame<'_>) {
+    let head_lines = u16::try_from(frame.head.len()).unwrap_or(1);
+    let parts = [Constraint::Length(head_lines), Constraint::Min(2), Constraint::Length(1)];
+    let [head, list, foot] = Layout::vertical(parts).areas(screen.area());
+    let lines: Vec<Line<'_>> = frame.head.iter().map(|line| Line::from(clean(line))).collect();
+    screen.render_widget(Text::from(lines), head);
+    screen.render_widget(destinations(frame), list);
+    screen.render_widget(Line::from(HELP).style(Style::new().add_modifier(Modifier::DIM)), foot);
+}
+
+fn destinations<'a>(frame: &Frame<'_>) -> widgets::Table<'a> {
+    let sorted = match frame.order {
+        Order::Name => "DESTINATION",
+        Order::Pending => "PENDING",
+        Order::InFlight => "IN FLIGHT",
+    };
+    let heads = HEADS.map(|head| {
+        let modifier = if head == sorted { Modifier::BOLD | Modifier::UNDERLINED } else { Modifier::BOLD };
+        widgets::Cell::from(head).style(Style::new().add_modifier(modifier))
+    });
+    let rows = frame.destinations.iter().enumerate().map(|(at, one)| {
+        let cells = FIELDS.map(|field| {
+            let word = shown(&one[field]);
+            widgets::Cell::from(clean(&word)).style(style(Tone::of(&word)))
+        });
+        let chosen =
+            if at == frame.selected { Style::new().add_modifier(Modifier::REVERSED) } else { Style::new() };
+        Row::new(cells).style(chosen)
+    });
+    let name = frame.destinations.iter().map(|one| text(&one["name"]).len()).max().unwrap_or(11);
+    let name = u16::try_from(name.clamp(11, 40)).unwrap_or(40);
+    let widths = [name, 9, 10, 9, 10, 14].map(Constraint::Length);
+    widgets::Table::new(rows, widths).header(Row::new(heads)).column_spacing(2)
+}
+
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Good => Style::new().fg(Color::Green),
+        Tone::Waiting => Style::new().fg(Color::Yellow),
+        Tone::Bad => Style::new().fg(Color::Red),
+        Tone::Plain | Tone::Head => Style::new(),
+    }
+}

@@ -1,0 +1,166 @@
+//! `postrider trigger`: a sample event as a provider would send it, signature included.
+
+mod samples;
+
+use self::samples::{Filling, SAMPLES, Sample};
+use super::source::Door;
+use super::{Reading, Run, moment, text};
+use crate::client::{Client, Connection};
+use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json};
+use anyhow::{Context as _, bail, ensure};
+use bytes::Bytes;
+use clap::Args;
+use http::Method;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use postrider_engine::verify::{Incoming, Preset};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// What the secret is read from, since a command line can be read by everyone on the machine.
+const SECRET_VARIABLE: &str = "POSTRIDER_TRIGGER_SECRET";
+
+#[derive(Args)]
+pub(crate) struct TriggerArgs {
+    /// stripe, github, shopify, slack, …; without one, all samples are listed
+    #[arg(value_name = "PROVIDER")]
+    provider: Option<String>,
+    /// As the provider calls it [default: its most usual]
+    #[arg(value_name = "EVENT")]
+    event: Option<String>,
+    /// Send it in at this source, by id or name
+    #[arg(long, value_name = "ID", conflicts_with = "to")]
+    source: Option<String>,
+    /// Send it to this URL
+    #[arg(long, value_name = "URL")]
+    to: Option<String>,
+    /// Sign it with this secret [default: POSTRIDER_TRIGGER_SECRET, or no signature]
+    #[arg(long)]
+    secret: Option<String>,
+    /// So many of them, each with an id of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    count: u32,
+    /// Print the request and send nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// An event as it goes out.
+struct Request {
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Run for TriggerArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let Some(provider) = &self.provider else { return self.list() };
+        let sample = Sample::find(provider, self.event.as_deref()).map_err(anyhow::Error::msg)?;
+        let variable = std::env::var(SECRET_VARIABLE).ok().filter(|secret| !secret.is_empty());
+        let secret = self.secret.clone().or(variable);
+        if self.dry_run {
+            let url = self.to.clone().unwrap_or_default();
+            return say_request(&request(sample, &url, secret.as_deref())?);
+        }
+        match (&self.source, &self.to) {
+            (Some(source), _) => {
+                let client = self.reading.client()?;
+                self.send_in(&client, &Door::find(&client, source)?, sample, secret.as_deref())
+            }
+            (None, Some(url)) => self.send_to(url, sample, secret.as_deref()),
+            (None, None) => bail!("say where it goes: --source NAME, or --to URL"),
+        }
+    }
+}
+
+impl TriggerArgs {
+    fn list(&self) -> anyhow::Result<()> {
+        if self.reading.json {
+            let all = SAMPLES.iter().map(|one| json!({ "provider": one.provider, "event": one.event }));
+            return say_json(&all.collect::<Value>());
+        }
+        let mut table = Table::new(&[Column::Whole("PROVIDER"), Column::Text("EVENT")]);
+        SAMPLES.iter().for_each(|one| table.row(vec![Cell::of(one.provider), Cell::of(one.event)]));
+        say(&table.text(Screen::of_stdout()))
+    }
+
+    fn send_in(
+        &self,
+        client: &Client,
+        door: &Door,
+        sample: &Sample,
+        secret: Option<&str>,
+    ) -> anyhow::Result<()> {
+        if let Some(provider) = &door.provider {
+            let is_of_it = provider.eq_ignore_ascii_case(sample.provider);
+            ensure!(is_of_it, "the source is one of {}; --source names another", clean(provider));
+        }
+        for _ in 0..self.count {
+            let Request { headers, body } = request(sample, &door.url, secret)?;
+            let answer = door.send(client, &headers, body)?;
+            if answer.status == http::StatusCode::UNAUTHORIZED {
+                bail!(
+                    "{} ({SECRET_VARIABLE} or --secret must be the secret of the source)",
+                    answer.refusal()
+                );
+            }
+            let taken = answer.data()?;
+            if self.reading.json {
+                crate::terminal::say_json_line(&taken)?;
+            } else {
+                let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
+                say(&format!("{id} is {status}\n"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn send_to(&self, url: &str, sample: &Sample, secret: Option<&str>) -> anyhow::Result<()> {
+        let connection = Connection::to(url)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        for _ in 0..self.count {
+            let Request { headers, body } = request(sample, url, secret)?;
+            let request = connection.request_itself(Method::POST, headers, body)?;
+            let answer = runtime.block_on(async {
+                connection.open(request, PATIENCE).await?.rest(ANSWER_BYTES_MAX, PATIENCE).await
+            });
+            let answer =
+                answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
+            say(&format!("{}\n", answer.status.as_u16()))?;
+        }
+        Ok(())
+    }
+}
+
+fn request(sample: &Sample, url: &str, secret: Option<&str>) -> anyhow::Result<Request> {
+    let now = moment::now();
+    let id = format!("{:016x}", getrandom::u64().context("ask the system for an id")?);
+    let filling = Filling { id, unix_ms: now.unix_ms(), time: now.to_string() };
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(sample.content_type()));
+    for (name, value) in sample.headers {
+        let value = HeaderValue::try_from(filling.fill(value)).context("a header of the sample")?;
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    let body = Bytes::from(filling.fill(sample.body));
+    if let Some(secret) = secret {
+        let preset = Preset::by_name(sample.provider).context("every sample is of a preset")?;
+        let incoming = Incoming { method: "POST", url, headers: &headers, body: &body };
+        let signed = preset.sign(secret, &incoming, now);
+        let signed = signed.map_err(|why| anyhow::anyhow!("an event of {} {why}", sample.provider))?;
+        headers.extend(signed);
+    }
+    Ok(Request { headers, body })
+}
+
+/// The signature is shown too: it is of this request alone. A token is not.
+fn say_request(request: &Request) -> anyhow::Result<()> {
+    for (name, value) in &request.headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let value = if name == "x-gitlab-token" { "[redacted]".to_owned() } else { value };
+        say(&format!("{name}: {}\n", clean(&value)))?;
+    }
+    say(&format!("\n{}\n", crate::terminal::clean_lines(&String::from_utf8_lossy(&request.body))))
+}

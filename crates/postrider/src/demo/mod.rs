@@ -1,0 +1,126 @@
+//! `postrider demo`: a gateway, five receivers of which four misbehave, and a steady load, to look at for a while.
+//! All of it is on this machine and gone afterwards.
+
+mod figures;
+mod load;
+mod stage;
+
+use self::figures::Figures;
+use self::stage::Stage;
+use crate::command::{Frame, Order, draw};
+use crate::terminal::{say, say_json};
+use anyhow::Context as _;
+use clap::Args;
+use ratatui::crossterm::event::{self, Event, KeyCode};
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Without a terminal nobody ends it by a key.
+const SECONDS_DEFAULT: u64 = 20;
+/// Of the time, the healthy destination is alone for so much, to compare with.
+const ALONE_SHARE: f64 = 0.25;
+const LOOK: Duration = Duration::from_millis(250);
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// End after so long, and say how it went [default: q ends it; without a terminal 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=86_400))]
+    seconds: Option<u64>,
+    /// Events a second
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    rate: u32,
+    /// Show nothing until the end, and then figures in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let is_watched = !args.json && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let seconds = args.seconds.or((!is_watched).then_some(SECONDS_DEFAULT));
+    let interrupted = interruption()?;
+    let mut stage = Stage::set(args.rate)?;
+    if !args.json {
+        say(&stage.welcome())?;
+    }
+    let end = seconds.map(Duration::from_secs);
+    let played = if is_watched {
+        let mut terminal = ratatui::try_init().context("take the terminal over")?;
+        let played = play(&mut stage, end, &interrupted, |frame| {
+            terminal.draw(|screen| draw(screen, frame)).context("draw")?;
+            wants_end()
+        });
+        ratatui::restore();
+        played
+    } else {
+        play(&mut stage, end, &interrupted, |_| {
+            std::thread::sleep(LOOK);
+            Ok(false)
+        })
+    };
+    played?;
+    let figures: Figures = stage.end()?;
+    let said = if args.json { say_json(&figures.json()) } else { say(&figures.text()) };
+    said?;
+    figures.verdict()
+}
+
+/// First the healthy destination alone, then all five.
+fn play(
+    stage: &mut Stage,
+    end: Option<Duration>,
+    interrupted: &AtomicBool,
+    mut show: impl FnMut(&Frame<'_>) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let alone = end.map_or(Duration::from_secs(5), |end| end.mul_f64(ALONE_SHARE));
+    loop {
+        let elapsed = began.elapsed();
+        if end.is_some_and(|end| elapsed >= end) || interrupted.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if elapsed >= alone {
+            stage.join()?;
+        }
+        let destinations = stage.destinations()?;
+        let frame = Frame {
+            destinations: &destinations,
+            head: stage.head(elapsed),
+            order: Order::Name,
+            selected: usize::MAX,
+        };
+        if show(&frame)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether a key was pressed that ends it.
+fn wants_end() -> anyhow::Result<bool> {
+    if !event::poll(LOOK).context("wait for a key")? {
+        return Ok(false);
+    }
+    let Event::Key(key) = event::read().context("read a key")? else { return Ok(false) };
+    Ok(matches!(key.code, KeyCode::Char('q' | 'c') | KeyCode::Esc))
+}
+
+/// Set by SIGINT and SIGTERM, so that everything is put away in order.
+fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    let waiting = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+            let Ok(mut terminate) = terminate else { return };
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            set.store(true, Ordering::Relaxed);
+        });
+    });
+    waiting.context("wait for signals").map(|_| flag)
+}

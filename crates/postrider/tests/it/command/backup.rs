@@ -1,0 +1,112 @@
+//! `verify`, `backup` and `restore`, on a gateway that runs and on one that was killed.
+
+use crate::rig::{Desk, Gateway, Ran, Reply, Sink, Site, wait_until};
+use serde_json::{Value, json};
+use std::process::Command;
+
+/// Without a gateway to speak to: these commands read the directory.
+fn run(site: &Site, args: &[&str]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
+    let ran = command.env_clear().current_dir(site.path()).args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: ran.status.code().unwrap_or(-1), out: text(ran.stdout), err: text(ran.stderr) }
+}
+
+/// One delivered, one dead, one owed for each of so many events.
+fn fill(gateway: &Gateway, sink: &Sink, count: usize) {
+    let api = gateway.api();
+    sink.always("/dead", Reply::status(400));
+    api.destination(&sink.url("/fine"), &json!({ "name": "fine" }));
+    api.destination(&sink.url("/dead"), &json!({ "name": "dead", "retry_policy": { "delays_seconds": [1], "max_attempts": 1 }, "circuit": { "threshold": 10_000 } }));
+    let owed = api.destination(&sink.url("/owed"), &json!({ "name": "owed" }));
+    api.post(&format!("/v1/destinations/{owed}/pause"), &json!({})).data(200);
+    let (_, path) = api.source();
+    for _ in 0..count {
+        api.send(&path, &[], b"{}");
+    }
+    wait_until("all ended that can", || {
+        let stats = api.get("/v1/stats").data(200);
+        let of = |status: &str| {
+            let all = stats["by_status"].as_array().unwrap();
+            all.iter().find(|one| one["status"] == status).map_or(0, |one| one["count"].as_u64().unwrap())
+        };
+        (of("delivered") + of("dead_letter") >= 2 * count as u64).then_some(())
+    });
+}
+
+fn check(audit: &Value, events: u64) {
+    for (field, wanted) in
+        [("events", events), ("delivered", events), ("owed", events), ("orphans", 0), ("strays", 0)]
+    {
+        assert_eq!(audit[field], wanted, "{field} of {audit}");
+    }
+}
+
+#[test]
+fn a_data_directory_is_proved_whole_running_and_killed_and_a_loss_is_found() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    let Desk { site, gateway, .. } = desk;
+    fill(&gateway, &sink, 20);
+    let data = site.data_dir().to_str().unwrap().to_owned();
+    check(&run(&site, &["verify", "--data-dir", &data, "--json"]).json(0), 20);
+    gateway.kill();
+    let said = run(&site, &["verify", "--data-dir", &data]);
+    assert!(
+        said.out(0).contains("20 deliveries made") && said.out.contains("orphans = 0, strays = 0\n"),
+        "{said:?}"
+    );
+    let nothing = run(&site, &["verify"]);
+    assert!(nothing.err().contains("--data-dir names another"), "{nothing:?}");
+
+    let segment = rusqlite_path(&site);
+    let forget = rusqlite::Connection::open(segment).unwrap();
+    let gone =
+        forget.execute("DELETE FROM queue WHERE delivery_id = (SELECT max(delivery_id) FROM queue)", []);
+    assert_eq!(gone.unwrap(), 1);
+    drop(forget);
+    let lost = run(&site, &["verify", "--data-dir", &data]);
+    assert!(lost.err().contains("1 deliveries are lost"), "{lost:?}");
+    assert!(lost.out.contains("is neither delivered nor dead nor owed"), "{lost:?}");
+    let refused = run(&site, &["backup", "copy", "--data-dir", &data]);
+    assert!(refused.err().contains("1 orphans"), "{refused:?}");
+    assert!(!site.path().join("copy").exists(), "what is not whole does not stay");
+}
+
+fn rusqlite_path(site: &Site) -> std::path::PathBuf {
+    let mut files = std::fs::read_dir(site.data_dir().join("segments")).unwrap();
+    files
+        .find_map(|file| {
+            Some(file.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "db"))
+        })
+        .unwrap()
+}
+
+#[test]
+fn a_backup_of_a_running_gateway_goes_on_elsewhere() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    let Desk { site, gateway, .. } = desk;
+    fill(&gateway, &sink, 20);
+    let data = site.data_dir().to_str().unwrap().to_owned();
+    let made = run(&site, &["backup", "copy", "--data-dir", &data]);
+    assert!(
+        made.out(0).contains("20 events, 20 owed, orphans = 0; the key of its secrets is in it"),
+        "{made:?}"
+    );
+    let again = run(&site, &["backup", "copy", "--data-dir", &data]);
+    assert!(again.err().contains("is there already"), "{again:?}");
+    gateway.kill();
+
+    let other = Site::new();
+    let restored = other.data_dir().to_str().unwrap();
+    let copy = site.path().join("copy");
+    let put = run(&site, &["restore", copy.to_str().unwrap(), "--data-dir", restored, "--json"]).json(0);
+    assert_eq!((&put["events"], &put["orphans"]), (&json!(20), &json!(0)), "{put}");
+    let gateway = other.start();
+    let api = gateway.api();
+    let listed = api.get("/v1/destinations").data(200);
+    let owed = listed.as_array().unwrap().iter().find(|one| one["name"] == "owed").unwrap().clone();
+    api.post(&format!("/v1/destinations/{}/resume", owed["id"].as_str().unwrap()), &json!({})).data(200);
+    sink.wait_for("/owed", 20);
+}

@@ -1,0 +1,97 @@
+//! Every `postrider` command that a page shows is one that the binary takes.
+
+use crate::rig::Ran;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a command line with `--help` behind it: flags and commands that there are not are refused all the same.
+fn asked_for_help(words: &[String]) -> Ran {
+    let ran = Command::new(env!("CARGO_BIN_EXE_postrider")).args(words).arg("--help").output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ran { code: ran.status.code().unwrap_or(-1), out: text(ran.stdout), err: text(ran.stderr) }
+}
+
+/// What a page shows in code: lines of blocks, and pieces of lines.
+fn commands(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut in_block = false;
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            in_block = !in_block;
+        } else if in_block || line.starts_with("    ") {
+            found.push(line.trim().to_owned());
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2).map(|code| code.trim().to_owned()));
+        }
+    }
+    // A variable may stand before it.
+    let after_variables = |code: &String| {
+        let mut rest = code.as_str();
+        while let Some((first, more)) = rest.split_once(' ').filter(|(first, _)| first.contains('=')) {
+            assert!(!first.is_empty());
+            rest = more.trim_start();
+        }
+        rest.strip_prefix("postrider ").map(str::to_owned)
+    };
+    found.iter().filter_map(after_variables).collect()
+}
+
+/// As a shell has them, up to a pipe, a redirection or a comment.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for character in line.chars() {
+        match (quote, character) {
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), close) if open == close => quote = None,
+            (None, '|' | '>' | '<' | '#' | ';' | '&') => break,
+            (None, ' ') => words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty())),
+            (_, other) => word.push(other),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+#[test]
+fn every_command_of_the_pages_is_one_of_the_binary() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().path());
+    let pages =
+        docs.chain([root.join("README.md")]).filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut seen = 0;
+    for page in pages {
+        for command in commands(&std::fs::read_to_string(&page).unwrap()) {
+            let ran = asked_for_help(&words(&command));
+            assert_eq!(ran.code, 0, "{} shows `postrider {command}`: {}", page.display(), ran.err);
+            seen += 1;
+        }
+    }
+    assert!(seen > 25, "only {seen} were found");
+}
+
+#[test]
+fn a_command_that_there_is_not_is_found() {
+    for wrong in [
+        "`postrider evnts`",
+        "    postrider events --sinse 1h   # late",
+        "```\nX=1 postrider dlq lst | head\n```",
+    ] {
+        let [command] = commands(wrong).try_into().unwrap();
+        assert_eq!(asked_for_help(&words(&command)).code, 1, "{wrong}");
+    }
+    assert_eq!(words("send --data '{\"a\": 1}' x # why"), ["send", "--data", "{\"a\": 1}", "x"]);
+}
+
+#[test]
+fn completions_and_man_pages_know_the_commands() {
+    let run = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_postrider")).args(args).output().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = String::from_utf8(run(&["completions", shell]).stdout).unwrap();
+        assert!(script.contains("inspect") && script.contains("egress-allow"), "{shell}");
+    }
+    let place = tempfile::tempdir().unwrap();
+    assert!(run(&["man", place.path().to_str().unwrap()]).status.success());
+    let page = std::fs::read_to_string(place.path().join("postrider-dlq-replay.1")).unwrap();
+    assert!(page.contains(".TH postrider-dlq-replay 1") && page.contains("dry"), "{page}");
+    assert!(String::from_utf8(run(&["man"]).stdout).unwrap().contains(".TH postrider 1"));
+}

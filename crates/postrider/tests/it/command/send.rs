@@ -1,0 +1,112 @@
+//! `send` and `trigger`.
+
+use crate::rig::{Desk, Ran, Sink, wait_until};
+use serde_json::{Value, json};
+
+fn count(desk: &Desk) -> Value {
+    desk.gateway.api().get("/v1/events?limit=1").data(200)["total"].clone()
+}
+
+#[test]
+fn one_event_is_sent_from_a_flag_a_file_and_the_input() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.destination(&sink.url("/hook"), &json!({}));
+    let said = desk.said(&["send", "--type", "order.created", "--data", "{\"n\":1}"]);
+    assert!(said.out(0).starts_with("evt_") && said.out.ends_with(" is queued\n"), "{said:?}");
+    std::fs::write(desk.site.path().join("body.json"), "{\"n\":2}").unwrap();
+    desk.said(&["send", "body.json", "--type", "a.b", "--id", "k-1"]).out(0);
+    let again = desk.run(&["send", "--type", "a.b", "--id", "k-1"], "{\"n\":2}");
+    assert!(again.out(0).contains("(it was there already)"), "{again:?}");
+    let (source, _) = api.source();
+    let bytes = desk.run(&["send", "-", "--source", "shop", "--type", "x.y", "--json"], "no json").json(0);
+    assert_eq!(
+        api.event_once(bytes["id"].as_str().unwrap(), "delivered")["event"]["source_id"],
+        source.as_str()
+    );
+    let bodies: Vec<_> = sink.wait_for("/hook", 3).into_iter().map(|arrival| arrival.body).collect();
+    assert!(bodies.contains(&b"{\"n\":2}".to_vec()) && bodies.contains(&b"no json".to_vec()));
+    let untyped = desk.said(&["send", "--data", "{}"]);
+    assert!(untyped.err().contains("--type"), "{untyped:?}");
+}
+
+#[test]
+fn a_file_of_events_is_sent_and_bad_lines_are_named() {
+    let desk = Desk::new();
+    let line = |n: usize| {
+        format!(
+            "{}\n",
+            json!({ "event_type": "a.b", "payload": { "n": n }, "external_event_id": format!("k{n}") })
+        )
+    };
+    let good: String = (0..1200).map(line).collect();
+    let sent = desk.run(&["send", "--ndjson"], &good);
+    assert_eq!(sent.out(0), "1200 sent, 0 of them were there already, 0 refused\n");
+    let again = desk.run(&["send", "--ndjson", "--skip", "1195", "--rate", "100", "--json"], &good).json(0);
+    assert_eq!(again, json!({ "sent": 5, "duplicates": 5, "refused": 0 }));
+    assert_eq!(count(&desk), 1200);
+    let mixed = format!("{}\n\nnonsense\n{{\"payload\":1}}\n", line(5000).trim());
+    let refused = desk.run(&["send", "--ndjson", "-"], &mixed);
+    assert!(refused.err().contains("line 3: ") && refused.err.contains("line 4: "), "{refused:?}");
+    assert!(refused.err.contains("2 lines were refused; the others are sent"), "{refused:?}");
+    assert_eq!(count(&desk), 1201);
+}
+
+fn trigger(desk: &Desk, provider: &str, secret: &str) -> Ran {
+    desk.said(&["trigger", provider, "--source", provider, "--secret", secret, "--json"])
+}
+
+#[test]
+fn every_sample_passes_the_verification_of_its_provider() {
+    let desk = Desk::new();
+    let api = desk.gateway.api();
+    let samples = desk.said(&["trigger", "--json"]).json(0);
+    let samples = samples.as_array().unwrap();
+    assert!(samples.len() >= 18, "{samples:?}");
+    for sample in samples {
+        let [provider, event] = ["provider", "event"].map(|field| sample[field].as_str().unwrap());
+        let secret =
+            if provider == "standard" { "whsec_c2VjcmV0LWZvci1zYW1wbGVz" } else { "secret-of-samples" };
+        let listed = api.get("/v1/sources").data(200);
+        if !listed.as_array().unwrap().iter().any(|source| source["name"] == provider) {
+            let config = json!({ "name": provider, "provider": provider, "verification_config": { "secret": secret } });
+            api.make("/v1/sources", &config);
+        }
+        let ran =
+            desk.said(&["trigger", provider, event, "--source", provider, "--secret", secret, "--json"]);
+        let id = ran.json(0)["id"].as_str().unwrap().to_owned();
+        let seen = api.event(&id);
+        if provider != "twilio" {
+            assert_eq!(seen["event"]["event_type"], event, "{provider}");
+        }
+        assert_eq!(seen["event"]["body"].as_str().unwrap().find("{{"), None);
+    }
+    let wrong = trigger(&desk, "stripe", "another-secret");
+    assert!(wrong.err().contains("POSTRIDER_TRIGGER_SECRET"), "{wrong:?}");
+    let unsigned = desk.said(&["trigger", "stripe", "--source", "stripe"]);
+    assert!(unsigned.err().contains("must be the secret of the source"), "{unsigned:?}");
+    let other = desk.said(&["trigger", "stripe", "--source", "github"]);
+    assert!(other.err().contains("the source is one of github"), "{other:?}");
+    let unknown = desk.said(&["trigger", "nobody"]);
+    assert!(unknown.err().contains("slack, standard, stripe"), "{unknown:?}");
+    let nowhere = desk.said(&["trigger", "stripe"]);
+    assert!(nowhere.err().contains("--source NAME, or --to URL"), "{nowhere:?}");
+}
+
+#[test]
+fn a_sample_goes_to_any_url_and_can_be_looked_at_first() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    let secret = ("POSTRIDER_TRIGGER_SECRET".to_owned(), "whsec-planted".to_owned());
+    let mut command =
+        desk.command(&["trigger", "github", "issues", "--to", &sink.url("/hook"), "--count", "3"]);
+    let ran = command.env(secret.0, secret.1).output().unwrap();
+    assert_eq!(String::from_utf8(ran.stdout).unwrap(), "200\n200\n200\n");
+    let arrivals = wait_until("three came", || Some(sink.arrivals_at("/hook")).filter(|all| all.len() == 3));
+    let ids: std::collections::BTreeSet<_> =
+        arrivals.iter().map(|one| one.headers.get("x-github-delivery").unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), 3, "each is an event of its own");
+    assert!(arrivals[0].headers.get("x-hub-signature-256").unwrap().starts_with("sha256="));
+    let dry = desk.said(&["trigger", "gitlab", "--secret", "token-planted", "--dry-run"]);
+    assert!(dry.out(0).contains("x-gitlab-event: Push Hook") && !dry.out.contains("planted"), "{dry:?}");
+}

@@ -1,0 +1,137 @@
+//! Walks a data directory and proves of every delivery that it is delivered, dead or owed. Reads alone, so a gateway
+//! may run meanwhile: all that belongs to an event is in one file, and each file is read as it is at one moment.
+
+use crate::error::{OpenError, store_error};
+use crate::history::{FACT_COLUMNS, read_facts, standing};
+use crate::open::database_error;
+use crate::reader::connect;
+use crate::rows::uint;
+use crate::segment;
+use postrider_core::delivery::DeliveryStatus;
+use postrider_core::id::DeliveryId;
+use rusqlite::{Connection, Transaction};
+use std::path::Path;
+
+/// Ids of orphans that are named; all of them are counted.
+const NAMED_MAX: usize = 100;
+
+/// What a walk found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Files of events.
+    pub segments: u64,
+    /// Events in them.
+    pub events: u64,
+    /// Deliveries that were made.
+    pub delivered: u64,
+    /// Deliveries that were given up on.
+    pub dead: u64,
+    /// Deliveries that are in the queue.
+    pub owed: u64,
+    /// Deliveries that are none of these: lost.
+    pub orphans: u64,
+    /// The first of them.
+    pub orphaned: Vec<DeliveryId>,
+    /// Rows of the queue that no event owes, or that were delivered already: they would be sent once too often.
+    pub strays: u64,
+    /// What SQLite itself finds wrong with a file.
+    pub damage: Vec<String>,
+}
+
+impl Audit {
+    /// Whether everything is as it must be.
+    pub fn is_clean(&self) -> bool {
+        self.orphans == 0 && self.strays == 0 && self.damage.is_empty()
+    }
+
+    /// Walks all segments of a data directory.
+    pub fn of(directory: &Path) -> Result<Audit, OpenError> {
+        let live_path = directory.join("live.db");
+        let in_file =
+            |path: &Path, error: &rusqlite::Error| database_error(path, &store_error(error).to_string());
+        let live = connect(&live_path).map_err(|error| in_file(&live_path, &error))?;
+        let mut audit = Audit::default();
+        audit.check_pages(&live_path, &live).map_err(|error| in_file(&live_path, &error))?;
+        let listed = segment::list(&live).map_err(|error| in_file(&live_path, &error))?;
+        for segment in listed {
+            let path = segment::path(directory, segment.number);
+            let dropped = |live: &Connection| -> rusqlite::Result<bool> {
+                Ok(!segment::list(live)?.iter().any(|known| known.number == segment.number))
+            };
+            match connect(&path).and_then(|mut file| audit.walk(&path, &file.transaction()?)) {
+                Ok(()) => {}
+                // Retention may have come in between.
+                Err(_) if dropped(&live).map_err(|error| in_file(&live_path, &error))? => {}
+                Err(error) => return Err(in_file(&path, &error)),
+            }
+        }
+        Ok(audit)
+    }
+
+    /// One moment of one file.
+    fn walk(&mut self, path: &Path, segment: &Transaction<'_>) -> rusqlite::Result<()> {
+        self.check_pages(path, segment)?;
+        let mut queue = queued(segment)?;
+        let mut events = segment.prepare(&format!("SELECT {FACT_COLUMNS} FROM events ORDER BY id"))?;
+        let mut rows = events.query([])?;
+        while let Some(row) = rows.next()? {
+            let facts = read_facts(row)?;
+            self.events += 1;
+            let due = facts.window.deliver_at.unwrap_or(facts.received_at);
+            for state in standing(segment, facts.id, &facts.owed, due)? {
+                self.judge(state.id, state.status, &mut queue);
+            }
+        }
+        self.strays += queue.iter().filter(|queued| !queued.is_claimed).count() as u64;
+        self.segments += 1;
+        Ok(())
+    }
+
+    fn judge(&mut self, id: DeliveryId, status: DeliveryStatus, queue: &mut [Queued]) {
+        let place = queue.binary_search_by_key(&id, |queued| queued.id).ok();
+        let queued = place.map(|at| &mut queue[at]);
+        match (status, queued) {
+            // If it has a row all the same, that stays unclaimed and is counted as a stray.
+            (DeliveryStatus::Delivered, _) => self.delivered += 1,
+            // A dead letter that holds its ordered line stands in the queue too.
+            (DeliveryStatus::DeadLetter, queued) => {
+                self.dead += 1;
+                queued.into_iter().for_each(|queued| queued.is_claimed = true);
+            }
+            (_, Some(queued)) => {
+                self.owed += 1;
+                queued.is_claimed = true;
+            }
+            (_, None) => {
+                self.orphans += 1;
+                if self.orphaned.len() < NAMED_MAX {
+                    self.orphaned.push(id);
+                }
+            }
+        }
+    }
+
+    fn check_pages(&mut self, path: &Path, file: &Connection) -> rusqlite::Result<()> {
+        let said: String = file.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if said != "ok" {
+            self.damage.push(format!("{}: {said}", path.display()));
+        }
+        Ok(())
+    }
+}
+
+struct Queued {
+    id: DeliveryId,
+    /// An event owes it.
+    is_claimed: bool,
+}
+
+/// By id: the queue itself is in the order in which it is sent.
+fn queued(segment: &Connection) -> rusqlite::Result<Vec<Queued>> {
+    let mut select = segment.prepare("SELECT delivery_id FROM queue")?;
+    let rows = select.query_map([], |row| Ok(DeliveryId::from_u64(uint(row.get(0)?))))?;
+    let mut queue: Vec<Queued> =
+        rows.map(|id| Ok(Queued { id: id?, is_claimed: false })).collect::<rusqlite::Result<_>>()?;
+    queue.sort_by_key(|queued| queued.id);
+    Ok(queue)
+}
