@@ -42,26 +42,33 @@ impl Cluster<'static> {
     fn new(nodes: usize) -> Self {
         Cluster::on(Server::shared(), nodes)
     }
+
+    /// Nodes that a machine that is busy for some seconds does not make look dead.
+    fn steady(nodes: usize) -> Self {
+        let url = Server::shared().database();
+        let urls = vec![url.clone(); nodes];
+        Cluster::by_ways(Server::shared(), url, &urls, "20")
+    }
 }
 
 impl<'s> Cluster<'s> {
     fn on(server: &'s Server, nodes: usize) -> Self {
         let url = server.database();
         let urls = vec![url.clone(); nodes];
-        Cluster::by_ways(server, url, &urls)
+        Cluster::by_ways(server, url, &urls, LEASE_SECONDS)
     }
 
     /// Every node by a way of its own.
     fn by_proxies(server: &'s Server, proxies: &[Proxy]) -> Self {
         let url = server.database();
         let urls: Vec<String> = proxies.iter().map(|proxy| proxy.url(&url)).collect();
-        Cluster::by_ways(server, url, &urls)
+        Cluster::by_ways(server, url, &urls, LEASE_SECONDS)
     }
 
-    fn by_ways(server: &'s Server, url: String, ways: &[String]) -> Self {
+    fn by_ways(server: &'s Server, url: String, ways: &[String], lease: &str) -> Self {
         let site = |(number, way): (usize, &String)| {
             let name = format!("node-{number}");
-            let flags = ["--database-url", way, "--lease-seconds", LEASE_SECONDS, "--node-name", &name];
+            let flags = ["--database-url", way, "--lease-seconds", lease, "--node-name", &name];
             Site::new().with(&flags).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
         };
         let sites = ways.iter().enumerate().map(site).collect();
