@@ -100,6 +100,11 @@ impl IdGenerator {
         IdGenerator { node: u64::from(node), last }
     }
 
+    /// Has another number from now on. Ids go on growing.
+    pub fn renumber(&mut self, node: u16) {
+        *self = IdGenerator::new(node, self.last + STEP);
+    }
+
     /// The next id as a number; wrap it by the type it is for.
     pub fn next(&mut self, now: Timestamp) -> u64 {
         self.last = (least_at(now) | self.node).max(self.last + STEP);
@@ -145,6 +150,16 @@ fn parse_base32(digits: &str) -> Result<u64, NotAnId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_with_another_number_goes_on_with_greater_ids_that_carry_it() {
+        let now = Timestamp::from_unix_ms(EPOCH_MS + 5);
+        let mut ids = IdGenerator::new(1000, 0);
+        let before = ids.next(now);
+        ids.renumber(3);
+        let after = ids.next(now);
+        assert!(after > before && same_node(after, 3) && same_node(before, 1000));
+    }
 
     #[test]
     fn text_goes_there_and_back_and_sorts_as_the_number_does() {

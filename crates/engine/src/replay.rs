@@ -3,6 +3,7 @@
 //! What is to be done is what is still a dead letter, so a job that was cut off anywhere goes on with the rest and
 //! nothing is owed twice. Each job is a task on the dispatcher's thread.
 
+mod owned;
 mod pace;
 mod run;
 
@@ -10,8 +11,8 @@ use crate::dead_letters::{DeadLetters, dead_by};
 use crate::engine::Ids;
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::limits::{REPLAYS_ENDED_MAX, REPLAYS_OPEN_MAX};
-use postrider_store::{DeadLetterFilter, Replay, ReplayState, StoreError};
-use std::collections::BTreeMap;
+use postrider_store::{DeadLetterFilter, Replay, ReplayState, Shards, StoreError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -50,6 +51,10 @@ pub struct Replays {
     ids: Ids,
     /// As the store has them, or will have in a moment.
     jobs: Mutex<BTreeMap<ReplayId, Replay>>,
+    /// Those that have a task.
+    running: Mutex<BTreeSet<ReplayId>>,
+    /// The shards whose replays run here, on a store of several nodes.
+    own: Mutex<Shards>,
     /// Told whenever somebody changes a job, so that its task looks again.
     changed: watch::Sender<()>,
     stopping: AtomicBool,
@@ -58,17 +63,18 @@ pub struct Replays {
 impl Replays {
     /// With what an earlier run left, which goes on when it is told to.
     pub(crate) async fn load(letters: Arc<DeadLetters>, ids: Ids) -> Result<Arc<Self>, StoreError> {
-        let known = letters.store.replays().await?;
+        let known = if letters.store.is_shared() { Vec::new() } else { letters.store.replays().await? };
         let jobs = Mutex::new(known.into_iter().map(|replay| (replay.id, replay)).collect());
         let (changed, stopping) = (watch::Sender::new(()), AtomicBool::new(false));
-        Ok(Arc::new(Replays { letters, ids, jobs, changed, stopping }))
+        let (running, own) = (Mutex::default(), Mutex::default());
+        Ok(Arc::new(Replays { letters, ids, jobs, running, own, changed, stopping }))
     }
 
     /// Goes on with all that is not ended, once the dispatcher knows the destinations.
     pub(crate) fn resume_all(self: &Arc<Self>) {
-        for replay in self.jobs().values().filter(|replay| !replay.state.is_final()) {
-            self.letters.runtime.spawn(Arc::clone(self).resume(replay.id));
-        }
+        let open = |replay: &&Replay| !replay.state.is_final();
+        let open: Vec<ReplayId> = self.jobs().values().filter(open).map(|replay| replay.id).collect();
+        open.into_iter().for_each(|id| self.start(id));
     }
 
     pub(crate) fn letters(&self) -> &Arc<DeadLetters> {
@@ -88,7 +94,8 @@ impl Replays {
         filter: DeadLetterFilter,
         rate_per_second: Option<f64>,
     ) -> Result<Replay, ReplayError> {
-        if self.open(account) >= REPLAYS_OPEN_MAX {
+        let of_account = self.list(account).await?;
+        if of_account.iter().filter(|replay| !replay.state.is_final()).count() >= REPLAYS_OPEN_MAX {
             return Err(ReplayError::TooMany);
         }
         let now = self.letters.clock.now();
@@ -109,7 +116,9 @@ impl Replays {
         let (replays, made) = (Arc::clone(self), replay.clone());
         let begun = self.letters.on_dispatcher(async move {
             replays.put(made.clone()).await?;
-            tokio::spawn(replays.run(made.id));
+            if !replays.letters.store.is_shared() {
+                replays.start_new(made.id);
+            }
             Ok(())
         });
         begun.await?;
@@ -117,13 +126,17 @@ impl Replays {
     }
 
     /// Those of an account, newest first.
-    pub fn list(&self, account: AccountId) -> Vec<Replay> {
-        self.jobs().values().rev().filter(|replay| replay.account == account).cloned().collect()
+    pub async fn list(&self, account: AccountId) -> Result<Vec<Replay>, StoreError> {
+        let all = match self.letters.store.is_shared() {
+            true => self.letters.store.replays().await?,
+            false => self.jobs().values().cloned().collect(),
+        };
+        Ok(all.into_iter().rev().filter(|replay| replay.account == account).collect())
     }
 
     /// One of an account.
-    pub fn find(&self, account: AccountId, id: ReplayId) -> Option<Replay> {
-        self.jobs().get(&id).filter(|replay| replay.account == account).cloned()
+    pub async fn find(&self, account: AccountId, id: ReplayId) -> Result<Option<Replay>, StoreError> {
+        Ok(self.list(account).await?.into_iter().find(|replay| replay.id == id))
     }
 
     /// Pauses, resumes, cancels, or changes the rate; also when the caller goes away meanwhile.
@@ -136,7 +149,9 @@ impl Replays {
         let replays = Arc::clone(self);
         let changed = self.letters.on_dispatcher(async move {
             let _turn = replays.letters.changing.lock().await;
-            let Some(mut replay) = replays.find(account, id) else { return Ok(Err(ReplayError::Unknown)) };
+            let Some(mut replay) = replays.find(account, id).await? else {
+                return Ok(Err(ReplayError::Unknown));
+            };
             if replay.state.is_final() {
                 return Ok(Err(ReplayError::Ended(replay.state)));
             }
@@ -155,7 +170,9 @@ impl Replays {
     async fn put(&self, replay: Replay) -> Result<(), StoreError> {
         let put = self.letters.store.put_replay(replay.clone()).await;
         put.inspect_err(|error| self.letters.fault.note(error))?;
-        self.note(replay);
+        if !self.letters.store.is_shared() {
+            self.note(replay);
+        }
         Ok(())
     }
 
@@ -169,11 +186,6 @@ impl Replays {
         if let Some(past) = past {
             jobs.remove(&past);
         }
-    }
-
-    fn open(&self, account: AccountId) -> usize {
-        let open = |replay: &&Replay| replay.account == account && !replay.state.is_final();
-        self.jobs().values().filter(open).count()
     }
 
     fn jobs(&self) -> MutexGuard<'_, BTreeMap<ReplayId, Replay>> {

@@ -6,9 +6,9 @@ use crate::error::QueryError;
 use crate::members::Membership;
 use crate::notice::Notice;
 use deadpool_postgres::{Object, Pool};
-use postrider_store::{News, StoreError, Vault};
+use postrider_store::{News, Shards, StoreError, Vault};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::Config;
@@ -17,6 +17,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// What the parts of the store share.
 pub(crate) struct Database {
     pub(crate) pool: Pool,
+    /// For the batches and the lease, which must not wait for people's queries.
+    pub(crate) urgent: Pool,
     pub(crate) vault: Vault,
     pub(crate) membership: Membership,
     /// Where connections outside the pool go, and how.
@@ -25,6 +27,10 @@ pub(crate) struct Database {
     pub(crate) notice: Notice,
     /// The shards that are told to the engine to be its own, a bit each.
     pub(crate) own: AtomicU64,
+    /// Those of them that the engine is asked to hand over, a bit each.
+    pub(crate) wanted: AtomicU64,
+    /// This node leaves: it is not to join again.
+    pub(crate) leaving: AtomicBool,
     pub(crate) known: Mutex<Known>,
     /// What the engine is to hear.
     pub(crate) news: mpsc::Sender<News>,
@@ -37,6 +43,28 @@ pub(crate) struct Database {
 impl Database {
     pub(crate) async fn client(&self) -> Result<Object, QueryError> {
         Ok(self.pool.get().await?)
+    }
+
+    pub(crate) async fn urgent_client(&self) -> Result<Object, QueryError> {
+        Ok(self.urgent.get().await?)
+    }
+
+    /// After an error that says that they are of no use: the next query makes a new one.
+    pub(crate) fn forget_connections(&self, error: &QueryError) {
+        if error.spoils_connections() {
+            self.pool.retain(|_, _| false);
+            self.urgent.retain(|_, _| false);
+        }
+    }
+
+    /// The shards that are told to the engine to be its own.
+    pub(crate) fn own(&self) -> Shards {
+        Shards::from_bits(self.own.load(Ordering::Relaxed))
+    }
+
+    /// Those of them that it is asked to hand over.
+    pub(crate) fn wanted(&self) -> Shards {
+        Shards::from_bits(self.wanted.load(Ordering::Acquire))
     }
 }
 

@@ -3,6 +3,7 @@
 use deadpool_postgres::PoolError;
 use postrider_store::StoreError;
 use std::error::Error;
+use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
 /// Why a database could not be opened. Each says what to do.
@@ -60,6 +61,9 @@ pub(crate) enum QueryError {
     /// Ownership was taken over; nothing was written.
     #[error("this node was taken for dead by another; nothing was written")]
     Fenced,
+    /// The server did not answer.
+    #[error("the server did not answer within {} ms", .0.as_millis())]
+    Late(Duration),
     /// All numbers of nodes are taken.
     #[error("there are already {0} nodes, which is the most there can be")]
     TooManyNodes(i32),
@@ -68,6 +72,18 @@ pub(crate) enum QueryError {
 /// The server's sentence; the error by itself says only that there was one.
 fn whole(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+impl QueryError {
+    /// Whether connections that are open now are of no use any more: those to a server that stopped answering, and
+    /// those to one that only reads, which they go on doing after it writes again.
+    pub(crate) fn spoils_connections(&self) -> bool {
+        match self {
+            QueryError::Database(cause) => cause.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION),
+            QueryError::Late(_) => true,
+            _ => false,
+        }
+    }
 }
 
 impl From<QueryError> for StoreError {

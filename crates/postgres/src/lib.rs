@@ -54,6 +54,7 @@ use postrider_store::{
     Store, StoreError, TellOf, Vault,
 };
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -115,7 +116,9 @@ impl PostgresStore {
     where
         F: Future<Output = Result<T, QueryError>> + Send + 'static,
     {
-        self.thread.run(work(Arc::clone(&self.database))).await
+        let (database, work) = (Arc::clone(&self.database), work(Arc::clone(&self.database)));
+        let work = async move { work.await.inspect_err(|error| database.forget_connections(error)) };
+        self.thread.run(work).await
     }
 }
 
@@ -227,6 +230,10 @@ impl Store for PostgresStore {
         self.run(|database| async move { replays::put(&database, &replay).await }).await
     }
 
+    async fn note_replay(&self, replay: Replay) -> Result<Option<Replay>, StoreError> {
+        self.run(|database| async move { replays::note(&database, &replay).await }).await
+    }
+
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
         self.run(|database| async move { replays::all(&database).await }).await
     }
@@ -270,6 +277,15 @@ impl Store for PostgresStore {
         true
     }
 
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let ask = |database: Shared| async move {
+            let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+            let row = database.client().await?.query_one(now, &[]).await?;
+            Ok(Some(values::read_time(values::column(&row, 0)?)))
+        };
+        self.run(ask).await
+    }
+
     async fn news(&self) -> News {
         match self.news.lock().await.recv().await {
             Some(news) => news,
@@ -280,10 +296,12 @@ impl Store for PostgresStore {
 
     async fn hand_over(&self, shards: Shards) -> Result<(), StoreError> {
         let give = |database: Shared| async move {
-            let client = database.client().await?;
-            members::hand_over(&client, database.membership.identity(), shards).await?;
-            database.notice.give(Shards::ALL);
-            Ok(())
+            let mut client = database.urgent_client().await?;
+            let change = client.transaction().await?;
+            // The identity first: what was wanted of an earlier life is not to be given up by the next.
+            let identity = database.membership.identity();
+            members::hand_over(&change, identity, shards.within(database.wanted())).await?;
+            Ok(change.commit().await?)
         };
         self.run(give).await
     }
@@ -322,6 +340,7 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         let leave = |database: Shared| async move {
+            database.leaving.store(true, Ordering::Release);
             let mut client = database.client().await?;
             let change = client.transaction().await?;
             members::leave(&change, database.membership.identity()).await?;

@@ -6,7 +6,7 @@ use crate::values::column;
 use deadpool_postgres::GenericClient;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
-use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
+use postrider_core::id::{DeliveryId, DestinationId, EventId, ReplayId, RouteId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{LineDepth, Mail, Shard, Shards};
@@ -20,14 +20,14 @@ pub(crate) struct Letters(BTreeMap<Shard, Vec<Value>>);
 
 impl Letters {
     pub(crate) fn push(&mut self, mail: &Mail) {
-        self.0.entry(shard_of(mail)).or_default().push(to_json(mail));
+        self.0.entry(mail.shard()).or_default().push(to_json(mail));
     }
 
     /// Tickets that are owed by other nodes now, as how much there is more of each line.
     pub(crate) fn arrived(&mut self, tickets: impl Iterator<Item = Ticket>) {
         let mut lines: BTreeMap<Line, (u64, u64)> = BTreeMap::new();
         for ticket in tickets {
-            let sum = lines.entry(whole(ticket.line)).or_default();
+            let sum = lines.entry(ticket.line).or_default();
             *sum = (sum.0 + 1, sum.1 + u64::from(ticket.bytes));
         }
         for (line, (rows, bytes)) in lines {
@@ -67,42 +67,48 @@ static NUMBER: AtomicI64 = AtomicI64::new(0);
 
 /// Only the owner's: what was handed over a moment ago is for somebody else to read, who would never hear of it.
 const TAKE: &str = "DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
-     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body";
+     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body, m.shard, m.node, m.incarnation, m.number";
+
+const STILL_THERE: &str = "SELECT EXISTS (SELECT FROM mail
+     WHERE shard = $1 AND node = $2 AND incarnation = $3 AND number = $4)";
+
+/// Letters that were taken out in one transaction.
+#[derive(Default)]
+pub(crate) struct Taken {
+    pub(crate) letters: Vec<Mail>,
+    /// The key of one of them.
+    one: Option<(i32, i32, i64, i64)>,
+}
+
+impl Taken {
+    /// Whether the transaction that took them out was made: they are gone together.
+    pub(crate) async fn is_settled(&self, client: &impl GenericClient) -> Result<bool, QueryError> {
+        let Some((shard, node, incarnation, number)) = self.one else { return Ok(true) };
+        let row = client.query_one(STILL_THERE, &[&shard, &node, &incarnation, &number]).await?;
+        let still_there: bool = column(&row, 0)?;
+        Ok(!still_there)
+    }
+}
 
 /// Takes the mail of these shards out, as far as they are the reader's.
 pub(crate) async fn take(
     client: &impl GenericClient,
     reader: Identity,
     shards: Shards,
-) -> Result<Vec<Mail>, QueryError> {
+) -> Result<Taken, QueryError> {
     let own: Vec<i32> = shards.iter().map(|shard| i32::from(shard.number())).collect();
     let statement = client.prepare_cached(TAKE).await?;
     let rows = client.query(&statement, &[&reader.node, &reader.incarnation, &own]).await?;
-    let mut all = Vec::new();
+    let mut taken = Taken::default();
     for row in &rows {
+        taken.one = Some((column(row, 1)?, column(row, 2)?, column(row, 3)?, column(row, 4)?));
         let body: &str = column(row, 0)?;
         let letters = serde_json::from_str(body).ok().and_then(|value: Value| {
             value.as_array().and_then(|letters| letters.iter().map(from_json).collect::<Option<Vec<_>>>())
         });
-        all.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
+        taken.letters.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
     }
-    Ok(all)
-}
-
-fn shard_of(mail: &Mail) -> Shard {
-    Shard::of(match mail {
-        Mail::Arrived(depth) => depth.line.destination,
-        Mail::Unblocked(ticket) => ticket.line.destination,
-        Mail::Released(destination, _) | Mail::Circuit(destination, _) => *destination,
-    })
-}
-
-/// The keys of an ordered lane are one line here.
-fn whole(line: Line) -> Line {
-    match line.lane {
-        Lane::Ordered(_) => Line { lane: Lane::Ordered(OrderKey::WHOLE), ..line },
-        Lane::Fresh | Lane::Retry | Lane::Replay => line,
-    }
+    Ok(taken)
 }
 
 fn to_json(mail: &Mail) -> Value {
@@ -121,6 +127,7 @@ fn to_json(mail: &Mail) -> Value {
         Mail::Circuit(destination, order) => {
             json!({ "circuit": destination.as_u64(), "state": order.as_str() })
         }
+        Mail::Replay(replay) => json!({ "replay": replay.as_u64() }),
     }
 }
 
@@ -145,6 +152,9 @@ fn from_json(value: &Value) -> Option<Mail> {
     }
     if let Some(id) = number("released") {
         return Some(Mail::Released(DestinationId::from_u64(id), depth()?));
+    }
+    if let Some(id) = number("replay") {
+        return Some(Mail::Replay(ReplayId::from_u64(id)));
     }
     let order = CircuitOrder::from_word(value.get("state")?.as_str()?)?;
     Some(Mail::Circuit(DestinationId::from_u64(number("circuit")?), order))
@@ -194,6 +204,7 @@ mod tests {
             Mail::Unblocked(ticket),
             Mail::Released(line.destination, Depth { rows: 3, bytes: 4 }),
             Mail::Circuit(line.destination, CircuitOrder::Close),
+            Mail::Replay(ReplayId::from_u64(9)),
         ];
         for mail in all {
             assert_eq!(from_json(&to_json(&mail)), Some(mail));

@@ -1,6 +1,7 @@
 //! This node among the others: its number, its lease, and the shards that it owns.
 
 use crate::error::QueryError;
+use crate::notice;
 use crate::values::column;
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_store::{Shard, Shards};
@@ -43,14 +44,17 @@ impl Membership {
     }
 }
 
-/// Takes the least free number. What the last life of it wrote is known under its own incarnation.
+/// Takes the least free number. What the last life of it wrote is known under its own incarnation. The number of one
+/// that died is left alone for a while: it may live, and make ids with it until it hears that it was taken for dead.
 pub(crate) async fn join(client: &mut Object, name: &str, lease: Duration) -> Result<Identity, QueryError> {
     bury_dead(client).await?;
     let join = "INSERT INTO members
          SELECT number, (extract(epoch FROM clock_timestamp()) * 1000000)::int8, $1, $2, 0, now(),
                 now() + $3::float8 * interval '1 second'
          FROM generate_series(0, $4) AS number
-         WHERE NOT EXISTS (SELECT FROM members WHERE node = number) ORDER BY number LIMIT 1
+         WHERE NOT EXISTS (SELECT FROM members WHERE node = number)
+           AND NOT EXISTS (SELECT FROM departed WHERE node = number AND left_at > now() - interval '1 minute')
+         ORDER BY number LIMIT 1
          ON CONFLICT DO NOTHING RETURNING node, incarnation";
     // Two that join at once see the same number free; the second finds it taken and looks again.
     for _ in 0..NODES_MAX {
@@ -58,6 +62,7 @@ pub(crate) async fn join(client: &mut Object, name: &str, lease: Duration) -> Re
         let row =
             client.query_opt(join, &[&name, &env!("CARGO_PKG_VERSION"), &lease, &(NODES_MAX - 1)]).await?;
         if let Some(row) = row {
+            notice::announce(client).await?;
             return Ok(Identity { node: column(&row, 0)?, incarnation: column(&row, 1)? });
         }
     }
@@ -117,6 +122,7 @@ pub(crate) async fn bury_dead(client: &mut Object) -> Result<u64, QueryError> {
         let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE owner IS NOT NULL
              AND NOT EXISTS (SELECT FROM members m WHERE m.node = owner AND m.incarnation = shards.incarnation)";
         change.execute(free, &[]).await?;
+        notice::announce(&change).await?;
     }
     change.commit().await?;
     Ok(buried)
@@ -164,7 +170,9 @@ pub(crate) async fn hand_over(
 ) -> Result<(), QueryError> {
     let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = true
          WHERE owner = $1 AND incarnation = $2 AND shard = ANY($3)";
-    client.execute(free, &[&identity.node, &identity.incarnation, &numbers(shards)]).await?;
+    if client.execute(free, &[&identity.node, &identity.incarnation, &numbers(shards)]).await? > 0 {
+        notice::announce(client).await?;
+    }
     Ok(())
 }
 

@@ -5,14 +5,15 @@ use crate::assignment::part_of;
 use crate::configuration;
 use crate::database::Shared;
 use crate::error::QueryError;
+use crate::mail::Taken;
 use crate::members::Identity;
+use crate::notice::Heard;
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
-use postrider_store::{Gained, News, Shards};
+use postrider_store::{Gained, Mail, News, Shards};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 use tokio_postgres::IsolationLevel;
 
 /// Behind notifications, which may be lost.
@@ -26,34 +27,48 @@ pub(crate) struct Tending {
     database: Shared,
     name: String,
     lease: Duration,
-    /// Something was heard.
-    heard: Arc<Notify>,
+    heard: Arc<Heard>,
     own: Shards,
-    /// Asked for, not yet handed over.
-    wanted: Shards,
+    /// Mail that was taken out and is not told yet.
+    letters: Vec<Mail>,
+    /// The same of a transaction of which it is not known whether it was made.
+    unsettled: Option<Taken>,
     renewed: Instant,
 }
 
 impl Tending {
-    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Notify>) -> Self {
+    pub(crate) fn new(database: Shared, options: &PostgresOptions, heard: Arc<Heard>) -> Self {
         let (renewed, name, lease) = (Instant::now(), options.node_name.clone(), options.lease);
-        Tending { database, name, lease, heard, own: Shards::NONE, wanted: Shards::NONE, renewed }
+        Tending {
+            database,
+            name,
+            lease,
+            heard,
+            own: Shards::NONE,
+            letters: Vec::new(),
+            unsettled: None,
+            renewed,
+        }
     }
 
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
         loop {
-            let done = self.round().await;
-            if self.database.news.is_closed() {
+            // A server that does not answer must not keep it from asking again on another connection.
+            let patience = (self.lease / 2).max(ROUND_LEAST);
+            let done = tokio::time::timeout(patience, self.round()).await;
+            let done = done.unwrap_or(Err(QueryError::Late(patience)));
+            if self.database.news.is_closed() || self.database.leaving.load(Ordering::Acquire) {
                 return;
             }
             match done {
                 Ok(()) => {
                     let wait = POLL.min(self.lease / 3).max(ROUND_LEAST);
-                    let _ = tokio::time::timeout(wait, self.heard.notified()).await;
+                    self.heard.wait(wait).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "this node does not reach the others");
+                    self.database.forget_connections(&error);
                     tokio::time::sleep(PAUSE.min(self.lease / 4).max(ROUND_LEAST)).await;
                 }
             }
@@ -62,18 +77,34 @@ impl Tending {
 
     /// Once through everything.
     pub(crate) async fn round(&mut self) -> Result<(), QueryError> {
-        let mut client = self.database.client().await?;
-        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() {
+        let mut client = self.database.urgent_client().await?;
+        let shared_anew = self.heard.take_shards();
+        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() || shared_anew {
             self.renew(&mut client).await?;
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
-        let letters = mail::take(&client, self.database.membership.identity(), self.own).await?;
+        self.take_mail(&mut client).await?;
         // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
         configuration::tell_newer(&self.database, &client).await?;
-        for letter in letters {
+        for letter in std::mem::take(&mut self.letters) {
             self.tell(News::Mail(letter)).await;
         }
+        Ok(())
+    }
+
+    /// Mail is told once: a letter that is lost is an event that nobody sends, one that is told twice is counted twice.
+    async fn take_mail(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        if let Some(unsettled) = &self.unsettled {
+            let settled = unsettled.is_settled(client).await?;
+            let unsettled = self.unsettled.take().filter(|_| settled);
+            self.letters.extend(unsettled.unwrap_or_default().letters);
+        }
+        let change = client.transaction().await?;
+        let taken = mail::take(&change, self.database.membership.identity(), self.own).await?;
+        self.unsettled = Some(taken);
+        change.commit().await?;
+        self.letters.extend(self.unsettled.take().unwrap_or_default().letters);
         Ok(())
     }
 
@@ -91,11 +122,17 @@ impl Tending {
             self.tell(News::Lease(asked + self.lease)).await;
             return Ok(());
         }
+        if self.database.leaving.load(Ordering::Acquire) {
+            return Ok(());
+        }
         tracing::warn!("this node was taken for dead by another; it begins anew");
         let lost = std::mem::take(&mut self.own);
-        self.wanted = Shards::NONE;
+        (self.letters, self.unsettled) = (Vec::new(), None);
+        self.database.wanted.store(0, Ordering::Release);
         self.tell(News::Lost(lost)).await;
         let identity = members::join(client, &self.name, self.lease).await?;
+        // Before it writes under it.
+        self.tell(News::Numbered(u16::try_from(identity.node).unwrap_or(0))).await;
         self.database.membership.begin_anew(identity);
         Ok(())
     }
@@ -106,7 +143,7 @@ impl Tending {
         let owned = members::owned(client, identity).await?;
         // What was handed over is gone.
         self.own = self.own.within(owned);
-        self.wanted = self.wanted.within(owned);
+        let wanted = self.database.wanted().within(self.own);
         let part = part_of(identity, &members::all(client).await?);
         let taken = members::take(client, identity, part.without(owned)).await?;
         // Also what was taken in a round that broke off before it was told.
@@ -117,9 +154,9 @@ impl Tending {
             self.own = self.own.and(new);
             self.tell(News::Gained(gained)).await;
         }
-        let surplus = self.own.without(part).without(self.wanted);
+        let surplus = self.own.without(part).without(wanted);
+        self.database.wanted.store(wanted.and(surplus).bits(), Ordering::Release);
         if !surplus.is_empty() {
-            self.wanted = self.wanted.and(surplus);
             self.tell(News::Wanted(surplus)).await;
         }
         self.database.own.store(self.own.bits(), Ordering::Relaxed);

@@ -5,7 +5,7 @@ use crate::durability::Durable;
 use crate::error::{OpenError, QueryError};
 use crate::members::{self, Membership};
 use crate::news::Tending;
-use crate::notice::{self, Notice};
+use crate::notice::{self, Heard, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
 use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
@@ -16,9 +16,9 @@ use deadpool_postgres::{
 use postrider_core::time::Timestamp;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Mutex, Notify, mpsc};
+use tokio::sync::{Mutex, mpsc};
 use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -29,9 +29,12 @@ mod schema {
 
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
-/// Connections of a node: one that commits, the rest for pages and for people's queries.
-const CONNECTIONS_MAX: usize = 8;
+/// Connections of a node for pages and for people's queries; a ninth hears notifications.
+pub(crate) const CONNECTIONS_MAX: usize = 6;
+/// One that commits, one for the lease.
+const CONNECTIONS_URGENT: usize = 2;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const SILENCE_MAX: Duration = Duration::from_secs(12);
 const VERSION_LEAST: i32 = 140_000;
 /// Nodes that start together bring the schema up to date one after the other.
 const SCHEMA_LOCK: i64 = 0x706f_7374_7363_6865;
@@ -62,6 +65,11 @@ pub(crate) fn address(url: &str) -> Result<(Config, MakeRustlsConnect), OpenErro
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
+    // A server that is gone without a word is found to be, whether something is being said to it or not.
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE_MAX);
+    }
+    config.keepalives_idle(SILENCE_MAX / 2).keepalives_interval(SILENCE_MAX / 6).keepalives_retries(3);
     let tls = tls::connector(config.get_ssl_mode(), root_certificates.as_deref())?;
     Ok((config, tls))
 }
@@ -86,8 +94,9 @@ async fn join(
     vault: Option<Vault>,
     options: PostgresOptions,
 ) -> Result<Joined, OpenError> {
-    let pool = pool(&address, &tls, options.lease)?;
-    let mut client = first_connection(&pool).await?;
+    let urgent = pool(&address, &tls, options.lease, CONNECTIONS_URGENT)?;
+    let pool = pool(&address, &tls, options.lease, CONNECTIONS_MAX)?;
+    let mut client = first_connection(&urgent).await?;
     prepared(&mut client).await?;
     if is_half_moved(&client).await? {
         return Err(OpenError::HalfMoved);
@@ -98,22 +107,25 @@ async fn join(
     let durability = Durable::ask(&client).await?;
     drop(client);
     let membership = Membership::new(identity);
-    let (notice, own) = (Notice::default(), AtomicU64::new(0));
+    let (notice, own, wanted) = (Notice::default(), AtomicU64::new(0), AtomicU64::new(0));
     let (sender, news) = mpsc::channel(NEWS_MAX);
     let database = Arc::new(Database {
         pool,
+        urgent,
         vault,
         membership,
         address,
         tls,
         notice,
         own,
+        wanted,
+        leaving: AtomicBool::new(false),
         known: Mutex::default(),
         news: sender,
         changing: Mutex::new(None),
         durability,
     });
-    let heard = Arc::new(Notify::new());
+    let heard = Arc::new(Heard::default());
     let mut tending = Tending::new(Arc::clone(&database), &options, Arc::clone(&heard));
     tending.round().await?;
     tokio::spawn(tending.run());
@@ -122,7 +134,12 @@ async fn join(
     Ok((database, news, options, unclean_stop))
 }
 
-pub(crate) fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -> Result<Pool, OpenError> {
+pub(crate) fn pool(
+    address: &Config,
+    tls: &MakeRustlsConnect,
+    lease: Duration,
+    connections: usize,
+) -> Result<Pool, OpenError> {
     let config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.clone(), tls.clone(), config);
     // A node that is frozen inside a transaction must not keep the others from taking it for dead.
@@ -131,7 +148,7 @@ pub(crate) fn pool(address: &Config, tls: &MakeRustlsConnect, lease: Duration) -
         let limit = limit.clone();
         Box::pin(async move { client.batch_execute(&limit).await.map_err(HookError::Backend) })
     });
-    let pool = Pool::builder(manager).max_size(CONNECTIONS_MAX).runtime(Runtime::Tokio1).post_create(limited);
+    let pool = Pool::builder(manager).max_size(connections).runtime(Runtime::Tokio1).post_create(limited);
     let pool = pool.wait_timeout(Some(CONNECT_TIMEOUT)).create_timeout(Some(CONNECT_TIMEOUT)).build();
     pool.map_err(|error| OpenError::Database(error.to_string()))
 }
@@ -155,10 +172,15 @@ async fn check_server(client: &Object) -> Result<(), OpenError> {
     let read =
         || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
     let (number, version, standby) = read().map_err(|error| OpenError::Database(error.to_string()))?;
+    refusal(number, version, standby).map_or(Ok(()), Err)
+}
+
+/// Why a server cannot be used.
+fn refusal(number: i32, version: String, standby: bool) -> Option<OpenError> {
     match (number < VERSION_LEAST, standby) {
-        (true, _) => Err(OpenError::TooOld(version)),
-        (_, true) => Err(OpenError::Standby),
-        (false, false) => Ok(()),
+        (true, _) => Some(OpenError::TooOld(version)),
+        (_, true) => Some(OpenError::Standby),
+        (false, false) => None,
     }
 }
 
@@ -195,4 +217,24 @@ async fn role(client: &Object) -> String {
 fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_ms(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_too_old_or_only_reads_is_refused_in_a_sentence() {
+        let check = |number, version: &str, standby, said: &str| {
+            let refused = refusal(number, version.to_owned(), standby).map(|why| why.to_string());
+            assert_eq!(refused.unwrap_or_default(), said);
+        };
+        check(140_000, "14.0", false, "");
+        check(170_006, "17.6", false, "");
+        let old = "the database server is PostgreSQL 13.22; Postrider needs 14 or later";
+        check(130_022, "13.22", false, old);
+        check(130_022, "13.22", true, old);
+        let standby = "the database server is a read-only standby; give the URL of the primary";
+        check(160_001, "16.1", true, standby);
+    }
 }

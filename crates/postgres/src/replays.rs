@@ -2,17 +2,26 @@
 
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::mail::Letters;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Transaction};
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::limits::REPLAYS_ENDED_MAX;
-use postrider_store::{DeadLetterFilter, Replay, ReplayState};
+use postrider_store::{DeadLetterFilter, Mail, Replay, ReplayState};
 use tokio_postgres::Row;
 
 const PUT: &str = "INSERT INTO replays VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      ON CONFLICT (id) DO UPDATE SET rate_per_second = excluded.rate_per_second, state = excluded.state,
-     total = excluded.total, done = excluded.done, skipped = excluded.skipped,
-     updated_at = excluded.updated_at, ended_at = excluded.ended_at";
+     total = greatest(replays.total, excluded.total), done = greatest(replays.done, excluded.done),
+     skipped = greatest(replays.skipped, excluded.skipped), updated_at = excluded.updated_at, ended_at = excluded.ended_at";
+
+/// Counts only grow, and a job that was paused or cancelled meanwhile stays so.
+const NOTE: &str = "UPDATE replays SET total = greatest(total, $2), done = greatest(done, $3), skipped = $4,
+     updated_at = $5, state = CASE WHEN state = 'running' THEN $6 ELSE state END,
+     ended_at = CASE WHEN state = 'running' THEN $7 ELSE ended_at END WHERE id = $1 RETURNING ";
+
+const COLUMNS: &str =
+    "id, account_id, filter, rate_per_second, state, total, done, skipped, created_at, updated_at, ended_at";
 
 const FORGET: &str = "DELETE FROM replays WHERE account_id = $1 AND state IN ('done', 'cancelled') AND id NOT IN
      (SELECT id FROM replays WHERE account_id = $1 AND state IN ('done', 'cancelled') ORDER BY id DESC LIMIT $2)";
@@ -21,7 +30,13 @@ pub(crate) async fn put(database: &Database, replay: &Replay) -> Result<(), Quer
     let mut client = database.client().await?;
     let change = client.transaction().await?;
     write(&change, replay).await?;
-    Ok(change.commit().await?)
+    // Whoever runs it hears of it.
+    let mut letters = Letters::default();
+    letters.push(&Mail::Replay(replay.id));
+    letters.write(&change, database.membership.identity()).await?;
+    change.commit().await?;
+    database.notice.give(letters.shards());
+    Ok(())
 }
 
 pub(crate) async fn write(change: &Transaction<'_>, replay: &Replay) -> Result<(), QueryError> {
@@ -54,14 +69,32 @@ pub(crate) async fn write(change: &Transaction<'_>, replay: &Replay) -> Result<(
     Ok(())
 }
 
+pub(crate) async fn note(database: &Database, replay: &Replay) -> Result<Option<Replay>, QueryError> {
+    let mut client = database.client().await?;
+    let change = client.transaction().await?;
+    let (total, done, skipped) = (int(replay.total), int(replay.done), int(replay.skipped));
+    let (id, updated_at, ended_at) =
+        (int(replay.id.as_u64()), time(replay.updated_at), replay.ended_at.map(time));
+    let note = format!("{NOTE} {COLUMNS}");
+    let state = replay.state.as_str();
+    let row =
+        change.query_opt(&note, &[&id, &total, &done, &skipped, &updated_at, &state, &ended_at]).await?;
+    let noted = row.as_ref().map(read).transpose()?;
+    if replay.state.is_final() {
+        let account = int(replay.account.as_u64());
+        change.execute(FORGET, &[&account, &int(REPLAYS_ENDED_MAX as u64)]).await?;
+    }
+    change.commit().await?;
+    Ok(noted)
+}
+
 pub(crate) async fn all(database: &Database) -> Result<Vec<Replay>, QueryError> {
     read_all(&database.client().await?).await
 }
 
 pub(crate) async fn read_all(client: &impl GenericClient) -> Result<Vec<Replay>, QueryError> {
-    let select = "SELECT id, account_id, filter, rate_per_second, state, total, done, skipped, created_at,
-            updated_at, ended_at FROM replays ORDER BY id";
-    let rows = client.query(select, &[]).await?;
+    let select = format!("SELECT {COLUMNS} FROM replays ORDER BY id");
+    let rows = client.query(&select, &[]).await?;
     rows.iter().map(read).collect()
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
@@ -22,6 +22,11 @@ impl Server {
         SERVER.get_or_init(Server::start)
     }
 
+    /// One for a test that stops or kills it. It ends when it is dropped.
+    pub fn alone() -> Alone {
+        Alone(Server::start())
+    }
+
     fn start() -> Server {
         let directory = tempfile::Builder::new().prefix("postrider-pg-").tempdir().unwrap();
         let server = Server { directory, binaries: binaries() };
@@ -31,17 +36,31 @@ impl Server {
             "initdb",
             &["-D", data.to_str().unwrap(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"],
         );
-        let socket = server.directory.path().to_str().unwrap();
+        server.launch();
+        server.end_with_us(&data);
+        server
+    }
+
+    /// Starts it on what is there.
+    fn launch(&self) {
+        let socket = self.directory.path().to_str().unwrap();
         let settings = format!(
             "-k {socket} -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off"
         );
-        let log = server.directory.path().join("log");
-        server.run(
+        let log = self.directory.path().join("log");
+        self.run(
             "pg_ctl",
-            &["-D", data.to_str().unwrap(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"],
+            &["-D", &self.data(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"],
         );
-        server.end_with_us(&data);
-        server
+    }
+
+    fn data(&self) -> String {
+        self.directory.path().join("data").to_str().unwrap().to_owned()
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join(".s.PGSQL.5432")
     }
 
     /// A new, empty database.
@@ -64,6 +83,17 @@ impl Server {
         let socket = self.directory.path().to_str().unwrap();
         let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
         self.run("psql", &["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sql])
+    }
+
+    /// Keeps a snapshot of a database open until it is dropped, so that nothing deleted since can be cleaned up.
+    pub fn hold_snapshot(&self, url: &str) -> Held {
+        let socket = self.directory.path().to_str().unwrap();
+        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        let sleep = "SELECT pg_sleep(120)";
+        let mut command = self.command("psql");
+        command.args(["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sleep]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Held(command.spawn().unwrap())
     }
 
     /// PostgreSQL refuses to run as root.
@@ -98,6 +128,77 @@ impl Server {
         watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // It outlives this process, so nobody here can wait for it.
         drop(watcher.spawn().unwrap());
+    }
+}
+
+/// A snapshot that is kept open.
+pub struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server of one test's own.
+pub struct Alone(Server);
+
+impl std::ops::Deref for Alone {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.0
+    }
+}
+
+impl Alone {
+    /// Stops it as an operator does who does not want to wait: connections are cut, nothing is lost.
+    pub fn stop(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "fast", "-w", "stop"]);
+    }
+
+    /// Kills the postmaster; what it started ends by itself soon after.
+    pub fn kill(&self) {
+        let pid_file = self.directory.path().join("data/postmaster.pid");
+        let text = std::fs::read_to_string(pid_file).unwrap();
+        let killed = Command::new("kill").args(["-9", text.lines().next().unwrap()]).status();
+        assert!(killed.unwrap().success());
+    }
+
+    /// Makes it a standby, which only reads.
+    pub fn stand_by(&self) {
+        self.stop();
+        let signal = format!("{}/standby.signal", self.data());
+        assert!(as_server().args(["touch", &signal]).status().unwrap().success());
+        self.launch();
+    }
+
+    /// How many processes work in its data directory.
+    fn processes(&self) -> usize {
+        let data = PathBuf::from(self.data());
+        let works_there = |entry: &std::fs::DirEntry| {
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|directory| directory == data)
+        };
+        std::fs::read_dir("/proc").into_iter().flatten().flatten().filter(works_there).count()
+    }
+
+    /// Starts it again after it was stopped or killed.
+    pub fn start_again(&self) {
+        // The last process of one that was killed takes a moment to see it.
+        for _ in 0..500 {
+            if self.processes() == 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        self.launch();
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = self.command("pg_ctl").args(["-D", &self.data(), "-m", "immediate", "stop"]).output();
     }
 }
 

@@ -201,6 +201,7 @@ impl Node {
             News::Lost(_) => {
                 anyhow::bail!("a node was taken for dead; the machine is too busy for a lease of {LEASE:?}")
             }
+            News::Numbered(node) => self.ids.renumber(node),
             News::Mail(Mail::Arrived(depth)) => self.load(depth).await?,
             News::Mail(_) | News::Lease(_) | News::Configured(..) => {}
         }

@@ -7,7 +7,7 @@ use crate::world::{Happening, World, block_on};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::destination::Ordering;
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::scheduler::{Depth, Floors, Input, Scheduler};
+use postrider_core::scheduler::{Floors, Input, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::{Configuration, Destination, LineDepth, Store};
 use std::collections::BTreeMap;
@@ -100,13 +100,14 @@ impl World {
     }
 
     fn find_what_is_stored(&mut self, lines: &[LineDepth]) -> Result<(), Breach> {
-        for LineDepth { line, rows, bytes } in lines.iter().copied() {
+        for found in lines.iter().copied() {
+            let line = found.line;
             let known = self.receivers.contains_key(&line.destination);
             if !known {
                 let life = self.life;
                 self.plan(Duration::from_millis(1), Happening::Bury(life, line.destination));
             } else if !self.strikes(Bug::LineForgotten) {
-                self.hear(Input::Stored { line, depth: Depth { rows, bytes } })?;
+                self.hear(found.found())?;
                 if matches!(line.lane, Lane::Ordered(_)) {
                     // A change that was cut off before its lines were released is made whole here.
                     self.release(line.destination)?;

@@ -5,7 +5,7 @@ use crate::configuration::Change;
 use crate::query::LineDepth;
 use postrider_core::breaker::{CircuitOrder, CircuitRecord};
 use postrider_core::delivery::Ticket;
-use postrider_core::id::DestinationId;
+use postrider_core::id::{DestinationId, ReplayId};
 use postrider_core::scheduler::Depth;
 use std::fmt;
 use std::time::Instant;
@@ -20,8 +20,17 @@ impl Shard {
 
     /// That of a destination: the same on every node and in every version, since rows carry it.
     pub fn of(destination: DestinationId) -> Self {
+        Shard::of_id(destination.as_u64())
+    }
+
+    /// That of a replay: its owner runs it.
+    pub fn of_replay(replay: ReplayId) -> Self {
+        Shard::of_id(replay.as_u64())
+    }
+
+    fn of_id(id: u64) -> Self {
         // Ids of one burst differ in few bits; the multiplication spreads them over the upper ones.
-        let mixed = destination.as_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let mixed = id.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         Shard(u8::try_from(mixed % u64::from(Shard::COUNT)).expect("there are few shards"))
     }
 
@@ -131,6 +140,8 @@ pub enum News {
     Wanted(Shards),
     /// No attempt may begin after this, unless it hears of a later time before.
     Lease(Instant),
+    /// It has another number from now on, which its ids must carry: the old one may become another node's.
+    Numbered(u16),
     /// Another node has done something for a destination of its own.
     Mail(Mail),
     /// Other nodes have changed the configuration, which is at this version now.
@@ -150,6 +161,18 @@ pub struct Gained {
     pub circuits: Vec<(DestinationId, CircuitRecord)>,
 }
 
+impl Gained {
+    /// What is left of it when some were lost again.
+    #[must_use]
+    pub fn without(mut self, lost: Shards) -> Self {
+        self.shards = self.shards.without(lost);
+        self.clean = self.clean.without(lost);
+        self.lines.retain(|depth| !lost.own(depth.line.destination));
+        self.circuits.retain(|(destination, _)| !lost.own(*destination));
+        self
+    }
+}
+
 /// What another node has done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mail {
@@ -161,6 +184,20 @@ pub enum Mail {
     Released(DestinationId, Depth),
     /// An operator's word about a circuit.
     Circuit(DestinationId, CircuitOrder),
+    /// A replay was made, or somebody changed it.
+    Replay(ReplayId),
+}
+
+impl Mail {
+    /// Whose owner is to read it.
+    pub fn shard(&self) -> Shard {
+        match self {
+            Mail::Arrived(depth) => Shard::of(depth.line.destination),
+            Mail::Unblocked(ticket) => Shard::of(ticket.line.destination),
+            Mail::Released(destination, _) | Mail::Circuit(destination, _) => Shard::of(*destination),
+            Mail::Replay(replay) => Shard::of_replay(*replay),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -171,6 +171,13 @@ pub trait Store: Send + Sync + 'static {
     /// [`REPLAYS_ENDED_MAX`]: postrider_core::limits::REPLAYS_ENDED_MAX
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError>;
 
+    /// Notes how far a replay came, and that it is done, unless somebody paused or cancelled it meanwhile. Gives the
+    /// replay as it is then; `None` when there is no such replay any more.
+    async fn note_replay(&self, replay: Replay) -> Result<Option<Replay>, StoreError> {
+        self.put_replay(replay.clone()).await?;
+        Ok(Some(replay))
+    }
+
     /// All replays, oldest first.
     async fn replays(&self) -> Result<Vec<Replay>, StoreError>;
 
@@ -186,6 +193,11 @@ pub trait Store: Send + Sync + 'static {
     /// Whether other nodes work on the same data. Then this one owns only what it hears in the news to be its own.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// The time by which all nodes of a store go; `None` for a store of one, which goes by its own.
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     /// The next news from the other nodes. A store of one node has none.

@@ -2,8 +2,9 @@
 
 use crate::event::{DeliveryState, EventDetail};
 use crate::event_filter::EventFilter;
-use postrider_core::delivery::{DeliveryStatus, Line, Ticket};
+use postrider_core::delivery::{DeliveryStatus, Lane, Line, Ticket};
 use postrider_core::id::{AccountId, EventId};
+use postrider_core::scheduler::{Depth, Input};
 
 /// Which events of an account to list.
 #[derive(Clone, Debug)]
@@ -62,6 +63,19 @@ pub struct LineDepth {
     pub rows: u64,
     /// Body bytes of their events, counted for each delivery.
     pub bytes: u64,
+}
+
+impl LineDepth {
+    /// What a scheduler is told of a line as [`Store::lines`] gives it.
+    ///
+    /// [`Store::lines`]: crate::Store::lines
+    pub fn found(self) -> Input {
+        let depth = Depth { rows: self.rows, bytes: self.bytes };
+        match self.line.lane {
+            Lane::Ordered(_) => Input::StoredKeys { destination: self.line.destination, depth },
+            Lane::Fresh | Lane::Retry | Lane::Replay => Input::Stored { line: self.line, depth },
+        }
+    }
 }
 
 impl EventStatus {

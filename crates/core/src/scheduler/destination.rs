@@ -326,9 +326,9 @@ impl Destination {
     }
 
     /// Asks the store for what is missing in memory.
-    pub(super) fn ask(&mut self, rooms: Rooms, actions: &mut Vec<Action>) {
+    pub(super) fn ask(&mut self, now: Timestamp, rooms: Rooms, actions: &mut Vec<Action>) {
         let in_flight = self.in_flight as usize;
-        for window in self.windows.iter_mut().filter(|window| window.wants_page(rooms.line)) {
+        for window in self.windows.iter_mut().filter(|window| window.wants_page_at(now, rooms.line)) {
             // What is held or in flight is still in the store and comes first in the page.
             let limit = window.len() + in_flight + WINDOW_MAX;
             window.page_asked();

@@ -22,10 +22,17 @@ pub enum Input {
     Restore(DestinationId, CircuitRecord),
     /// An operator's word about a circuit.
     Circuit(DestinationId, CircuitOrder),
-    /// The store holds so much of this line from an earlier run.
+    /// The store holds so much more of this line than the scheduler was told of.
     Stored {
-        /// Which line; for an ordered lane any of its lines stands for all.
+        /// Which line; of an ordered lane that of its key.
         line: Line,
+        /// How much.
+        depth: Depth,
+    },
+    /// The same of an ordered lane, in whichever of its keys.
+    StoredKeys {
+        /// Whose lane.
+        destination: DestinationId,
         /// How much.
         depth: Depth,
     },
@@ -174,13 +181,19 @@ impl Depth {
         Depth { rows: 1, bytes: ticket.bytes as u64 }
     }
 
-    pub(super) fn add(&mut self, more: Depth) {
-        self.rows += more.rows;
-        self.bytes += more.bytes;
+    pub(super) fn least(self, other: Depth) -> Depth {
+        Depth { rows: self.rows.min(other.rows), bytes: self.bytes.min(other.bytes) }
     }
 
     pub(super) fn subtract(&mut self, less: Depth) {
         self.rows = self.rows.saturating_sub(less.rows);
         self.bytes = self.bytes.saturating_sub(less.bytes);
+    }
+}
+
+impl std::ops::AddAssign for Depth {
+    fn add_assign(&mut self, more: Depth) {
+        self.rows += more.rows;
+        self.bytes += more.bytes;
     }
 }

@@ -14,6 +14,7 @@ mod lanes;
 mod limiter;
 mod ordered;
 mod paging;
+mod pending;
 mod queue_view;
 mod slots;
 #[cfg(test)]
@@ -74,6 +75,8 @@ pub struct Scheduler {
     waiting: usize,
     pending: Depth,
     pending_by_account: IdMap<AccountId, Depth>,
+    /// Ended before it was told of.
+    ended_ahead: IdMap<DestinationId, Depth>,
     counters: Counters,
 }
 
@@ -106,6 +109,7 @@ impl Scheduler {
             waiting: 0,
             pending: Depth::default(),
             pending_by_account: IdMap::default(),
+            ended_ahead: IdMap::default(),
             counters: Counters::default(),
         }
     }
@@ -213,6 +217,7 @@ impl Scheduler {
                 Some(id)
             }
             Input::Stored { line, depth } => self.stored(line, depth),
+            Input::StoredKeys { destination, depth } => self.stored_keys(destination, depth),
             Input::Owed(ticket) => self.owed(&ticket),
             Input::Unblocked { line, gone } => {
                 self.pending_shrinks(line.destination, line.lane, line.priority, gone);

@@ -102,9 +102,25 @@ impl Ordered {
         })
     }
 
-    /// The store holds some of this lane that we have not seen.
-    pub(super) fn mark_beyond(&mut self) {
+    /// The store holds keys that we have not seen.
+    pub(super) fn stored_keys(&mut self) {
         self.scan.beyond = true;
+        // A scan that has begun may have passed them.
+        self.scan.left_out |= self.scan.asked || self.scan.after.is_some();
+    }
+
+    /// The store holds some of a key that we have not seen.
+    pub(super) fn stored(&mut self, key: OrderKey, room: Room) {
+        if self.blocked.contains(&key) {
+            return;
+        }
+        if !self.keys.contains_key(&key) {
+            if self.keys.len() >= room.keys {
+                return self.leave_to_store(key);
+            }
+            self.insert_key(key);
+        }
+        self.change(key, |line| line.window.mark_beyond());
     }
 
     /// A delivery was committed, or is due again.
@@ -154,7 +170,7 @@ impl Ordered {
             self.change(key, |line| {
                 line.busy = false;
                 line.window.clear();
-                line.window.mark_beyond();
+                line.window.read_anew();
             });
             return;
         }
@@ -169,7 +185,7 @@ impl Ordered {
     pub(super) fn unblock(&mut self, key: OrderKey) {
         if self.blocked.remove(&key) {
             self.insert_key(key);
-            self.change(key, |line| line.window.mark_beyond());
+            self.change(key, |line| line.window.read_anew());
         } else if let Some(line) = self.keys.get_mut(&key) {
             line.overtake();
         } else if self.scan.asked {
@@ -183,7 +199,7 @@ impl Ordered {
         self.scan.stale = self.scan.asked;
         while let Some(key) = self.blocked.pop_first() {
             self.insert_key(key);
-            self.change(key, |line| line.window.mark_beyond());
+            self.change(key, |line| line.window.read_anew());
         }
     }
 
@@ -305,7 +321,7 @@ impl KeyLine {
     fn overtake(&mut self) {
         self.unblocked = self.busy;
         if self.window.is_loading() {
-            self.window.mark_beyond();
+            self.window.read_anew();
         }
     }
 

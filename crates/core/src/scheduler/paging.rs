@@ -1,9 +1,9 @@
-//! What is in memory and what is left to the store: arrivals, pages, and the counts of all that is owed.
+//! What is in memory and what is left to the store: arrivals and pages.
 
 use super::destination::Destination;
 use super::ordered::Room;
 use super::{Depth, PAGE_RETRY, Scheduler};
-use crate::delivery::{Lane, Line, Priority, Ticket};
+use crate::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
 use crate::limits::{
@@ -57,6 +57,7 @@ impl Scheduler {
     pub(super) fn remove(&mut self, id: DestinationId) -> Option<DestinationId> {
         let pending = self.destinations.get(&id)?.pending;
         self.pending_shrinks(id, Lane::Fresh, Priority::Normal, pending);
+        self.ended_ahead.remove(&id);
         let gone = self.destinations.remove(&id)?;
         self.waiting -= gone.waiting();
         if let Some(at) = gone.timer {
@@ -67,13 +68,17 @@ impl Scheduler {
     }
 
     pub(super) fn stored(&mut self, line: Line, depth: Depth) -> Option<DestinationId> {
-        self.pending_grows(line.destination, line.lane, line.priority, depth)?;
-        let destination = self.destinations.get_mut(&line.destination)?;
-        match line.lane {
-            Lane::Ordered(_) => destination.ordered(line.destination).mark_beyond(),
-            Lane::Fresh | Lane::Retry | Lane::Replay => destination.window(line).mark_beyond(),
-        }
-        Some(line.destination)
+        let id = line.destination;
+        self.pending_grows(id, line.lane, line.priority, depth)?;
+        self.change(id, |found, rooms| match line.lane {
+            Lane::Ordered(key) => found.ordered(id).stored(key, rooms.keys),
+            Lane::Fresh | Lane::Retry | Lane::Replay => found.window(line).mark_beyond(),
+        })
+    }
+
+    pub(super) fn stored_keys(&mut self, id: DestinationId, depth: Depth) -> Option<DestinationId> {
+        self.pending_grows(id, Lane::Ordered(OrderKey::WHOLE), Priority::Normal, depth)?;
+        self.change(id, |found, _| found.ordered(id).stored_keys())
     }
 
     pub(super) fn owed(&mut self, ticket: &Ticket) -> Option<DestinationId> {
@@ -149,32 +154,5 @@ impl Scheduler {
         })?;
         self.wake_at(id, now.after(PAGE_RETRY));
         None
-    }
-
-    fn pending_grows(&mut self, id: DestinationId, lane: Lane, priority: Priority, by: Depth) -> Option<()> {
-        let destination = self.destinations.get_mut(&id)?;
-        destination.pending.add(by);
-        destination.by_line.add(priority, lane, by.rows);
-        self.pending.add(by);
-        self.pending_by_account.entry(destination.settings.account).or_default().add(by);
-        Some(())
-    }
-
-    pub(super) fn pending_shrinks(&mut self, id: DestinationId, lane: Lane, priority: Priority, by: Depth) {
-        let Some(destination) = self.destinations.get_mut(&id) else { return };
-        // What a destination that was removed and made anew had in flight is counted no more.
-        let by = Depth {
-            rows: by.rows.min(destination.pending.rows),
-            bytes: by.bytes.min(destination.pending.bytes),
-        };
-        destination.pending.subtract(by);
-        destination.by_line.subtract(priority, lane, by.rows);
-        self.pending.subtract(by);
-        if let Some(of_account) = self.pending_by_account.get_mut(&destination.settings.account) {
-            of_account.subtract(by);
-            if of_account.rows == 0 {
-                self.pending_by_account.remove(&destination.settings.account);
-            }
-        }
     }
 }

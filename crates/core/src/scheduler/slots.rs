@@ -12,7 +12,7 @@ impl Scheduler {
     pub(super) fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(rooms) = self.rooms(id) else { return };
         let Some(destination) = self.destinations.get_mut(&id) else { return };
-        destination.ask(rooms, actions);
+        destination.ask(now, rooms, actions);
         destination.note_shut(now);
         let wake = match destination.standing(now) {
             Standing::Eligible => {

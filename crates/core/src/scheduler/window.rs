@@ -1,7 +1,7 @@
 //! The part of a line that is in memory: the first few of what is owed, in order of their place.
 //!
 //! Invariant: what the store holds of this line and the window does not (and is not in flight) has a place
-//! behind the window's last. `beyond` says whether there may be any of it.
+//! behind the window's last, or is `unseen`. `beyond` says whether there may be any of it.
 
 use super::Oldest;
 use crate::delivery::{Lane, Line, Priority, Ticket};
@@ -62,6 +62,8 @@ pub(super) struct Window {
     line: Line,
     waiting: VecDeque<Waiting>,
     beyond: bool,
+    /// Some of what is beyond may belong before what is here: nobody told its place.
+    unseen: bool,
     loading: Loading,
 }
 
@@ -76,7 +78,7 @@ enum Loading {
 
 impl Window {
     pub(super) fn new(line: Line) -> Self {
-        Window { line, waiting: VecDeque::new(), beyond: false, loading: Loading::No }
+        Window { line, waiting: VecDeque::new(), beyond: false, unseen: false, loading: Loading::No }
     }
 
     pub(super) fn line(&self) -> Line {
@@ -114,11 +116,17 @@ impl Window {
         self.beyond = true;
     }
 
-    /// The store holds some of this line that we have not seen.
+    /// The store holds some of this line that we have not seen. A page on its way may not have it and is good all
+    /// the same: to throw it away would starve a line of which more is heard with each page.
     pub(super) fn mark_beyond(&mut self) {
         self.beyond = true;
+        self.unseen = true;
+    }
+
+    /// What the store holds of this line has changed: a page on its way may show what is so no longer.
+    pub(super) fn read_anew(&mut self) {
+        self.mark_beyond();
         if let Loading::Asked { missed } = &mut self.loading {
-            // A page on its way may not have seen it, wherever it is.
             *missed = Some((Timestamp::ZERO, DeliveryId::from_u64(0)));
         }
     }
@@ -151,8 +159,15 @@ impl Window {
         self.beyond && self.loading == Loading::No && self.waiting.len() < low
     }
 
+    /// The same where due comes first: a window full of what is due later keeps nothing unseen from being sent now.
+    pub(super) fn wants_page_at(&self, now: Timestamp, room: usize) -> bool {
+        let nothing_due = self.first_due().is_none_or(|due| due > now);
+        self.wants_page(room) || (self.unseen && nothing_due && self.loading == Loading::No)
+    }
+
     pub(super) fn page_asked(&mut self) {
         self.loading = Loading::Asked { missed: None };
+        self.unseen = false;
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -161,6 +176,7 @@ impl Window {
 
     pub(super) fn page_failed(&mut self) {
         self.loading = Loading::No;
+        self.unseen = true;
     }
 
     /// Takes in the first rows of the line as the store has them; `end` when there were no more.
@@ -174,7 +190,7 @@ impl Window {
         for ticket in tickets {
             self.insert(&ticket);
         }
-        self.beyond = !end;
+        self.beyond = !end || self.unseen;
         if let Some(first) = missed {
             let line = self.line;
             self.waiting.truncate(self.waiting.partition_point(|known| known.place(line) < first));

@@ -3,15 +3,16 @@
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use crate::routing::Owed;
-use postrider_core::delivery::Ticket;
+use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::Next;
-use postrider_core::scheduler::{After, Input, Settings};
+use postrider_core::scheduler::{After, Depth, Input, Settings};
 use postrider_core::time::Timestamp;
 use postrider_store::{
     Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
 };
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -136,12 +137,14 @@ impl Dispatcher {
         match result {
             Ok(receipt) => {
                 self.meters.committed(batch.events.len() + batch.finished.len() + batch.given_up.len(), took);
+                let mut lines = BTreeMap::new();
                 if let Some(last) = batch.events.last() {
                     self.live.note_accepted(last.id);
                 }
                 for ((event, acceptance), reply) in batch.events.iter().zip(receipt.events).zip(replies) {
-                    self.accepted(event, acceptance, reply, batch.own);
+                    self.accepted(event, acceptance, reply, batch.own, &mut lines);
                 }
+                lines.into_iter().for_each(|(line, depth)| self.step(Input::Stored { line, depth }));
                 for finished in &batch.finished {
                     self.settled(finished);
                 }
@@ -155,7 +158,14 @@ impl Dispatcher {
         }
     }
 
-    fn accepted(&mut self, event: &NewEvent, acceptance: Acceptance, reply: Reply, own: Shards) {
+    fn accepted(
+        &mut self,
+        event: &NewEvent,
+        acceptance: Acceptance,
+        reply: Reply,
+        own: Shards,
+        lines: &mut BTreeMap<Line, Depth>,
+    ) {
         let (id, duplicate) = match acceptance {
             Acceptance::Accepted => {
                 self.meters.accepted.add(1);
@@ -177,7 +187,17 @@ impl Dispatcher {
             if event.content.due() <= self.now && !owed.is_empty() {
                 self.cache.insert(event.id, Arc::clone(&event.content), owed.len());
             }
-            owed.into_iter().for_each(|ticket| self.step(Input::Owed(ticket)));
+            owed.into_iter().for_each(|ticket| self.owe(ticket, lines));
+        }
+    }
+
+    /// Where others take events too, one of theirs may go before this one in its order, and word of it may still be
+    /// on its way. The store has both: who was answered before this one was committed is in every page with it.
+    fn owe(&mut self, ticket: Ticket, lines: &mut BTreeMap<Line, Depth>) {
+        if ticket.order_key().is_some() && self.store.is_shared() {
+            *lines.entry(ticket.line).or_default() += Depth::of(&ticket);
+        } else {
+            self.step(Input::Owed(ticket));
         }
     }
 

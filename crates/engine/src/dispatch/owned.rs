@@ -6,7 +6,7 @@ use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
 use postrider_core::outcome::Health;
-use postrider_core::scheduler::{After, Depth, Input, Settings, Verdict};
+use postrider_core::scheduler::{After, Input, Settings, Verdict};
 use postrider_store::{EventContent, LineDepth, Shard, Shards};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -58,9 +58,7 @@ impl Dispatcher {
         for (id, record) in gain.circuits {
             self.step(Input::Restore(id, record));
         }
-        for LineDepth { line, rows, bytes } in gain.lines {
-            self.step(Input::Stored { line, depth: Depth { rows, bytes } });
-        }
+        gain.lines.into_iter().for_each(|found| self.step(found.found()));
         self.owned.shards = self.owned.shards.and(gain.shards);
     }
 
@@ -87,6 +85,13 @@ impl Dispatcher {
             }
         }
         self.drop_fenced_outcomes();
+        let (fenced, in_flight) = (self.meters.fenced.get(), self.owned.fenced.len());
+        tracing::warn!(
+            shards = shards.len(),
+            in_flight,
+            dropped_since_start = fenced,
+            "shards were taken over: what becomes of their attempts is not recorded here"
+        );
     }
 
     fn forget(&mut self, shards: Shards) {

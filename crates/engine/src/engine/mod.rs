@@ -6,6 +6,7 @@ mod consent;
 mod deliveries;
 mod fault;
 mod intake;
+mod news;
 mod old_keys;
 mod ownership;
 mod queue;
@@ -121,6 +122,11 @@ pub(crate) struct Ids(Arc<Mutex<IdGenerator>>);
 impl Ids {
     pub(crate) fn next(&self, now: Timestamp) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next(now)
+    }
+
+    /// This node has another number from now on.
+    fn renumber(&self, node: u16) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).renumber(node);
     }
 }
 

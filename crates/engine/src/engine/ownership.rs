@@ -10,51 +10,15 @@ use postrider_core::id::DestinationId;
 use postrider_core::map::IdSet;
 use postrider_core::scheduler::{Depth, Input};
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, Gained, LineDepth, Mail, News, Shard, Shards, StoreError};
-use std::sync::{Arc, PoisonError, Weak, atomic};
+use postrider_store::{Change, Destination, Gained, LineDepth, Mail, Shard, Shards, StoreError};
+use std::sync::{Arc, PoisonError, atomic};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// A hand-over that failed is tried again after this.
 const HAND_OVER_RETRY: Duration = Duration::from_secs(1);
 
-/// Hears the news until the engine is gone.
-pub(super) async fn follow(engine: Weak<Engine>) {
-    let Some(store) = engine.upgrade().map(|engine| Arc::clone(&engine.store)) else { return };
-    loop {
-        let news = store.news().await;
-        let Some(engine) = engine.upgrade() else { return };
-        if let Err(error) = engine.hear(news).await {
-            tracing::warn!(%error, "something that another node has done could not be followed");
-        }
-    }
-}
-
 impl Engine {
-    async fn hear(self: &Arc<Self>, news: News) -> Result<(), StoreError> {
-        match news {
-            News::Lease(until) => {
-                self.lease_until.send_replace(Some(until));
-                self.tell(Control::Lease(until)).await;
-            }
-            News::Gained(gained) => {
-                // Attempts of the time before it was lost must not be mixed up with new ones.
-                self.idle(gained.shards).await;
-                self.gain(gained).await?;
-            }
-            News::Lost(shards) => self.tell(Control::Lose(shards)).await,
-            News::Wanted(shards) => drop(self.runtime.spawn(hand_over(Arc::clone(self), shards))),
-            News::Mail(mail) => self.tell(read(&mail)).await,
-            News::Configured(version, changes) => {
-                for change in changes {
-                    self.take_over(change).await;
-                }
-                self.heard_version.send_replace(version);
-            }
-        }
-        Ok(())
-    }
-
     /// Makes shards this node's own, with what is owed in them.
     pub(super) async fn gain(&self, gained: Gained) -> Result<(), StoreError> {
         let Gained { shards, clean, lines, circuits } = gained;
@@ -76,6 +40,9 @@ impl Engine {
             .map(|depth| depth.line.destination)
             .collect();
         self.tell(Control::Gain(Gain { shards, settings, circuits, lines })).await;
+        if self.store.is_shared() {
+            self.replays.gain(shards).await?;
+        }
         let orphans: IdSet<DestinationId> = orphaned.iter().map(|depth| depth.line.destination).collect();
         orphans.into_iter().for_each(|id| self.bury(id));
         // A change that was cut off between the store's two steps is made whole here.
@@ -99,15 +66,8 @@ impl Engine {
         until
     }
 
-    /// Returns once nothing of these shards is in flight.
-    async fn idle(&self, shards: Shards) {
-        let (reply, idle) = oneshot::channel();
-        self.tell(Control::Idle(shards, reply)).await;
-        let _ = idle.await;
-    }
-
     /// A change that another node has made: in memory and in the scheduler.
-    async fn take_over(&self, change: Change) {
+    pub(super) async fn take_over(&self, change: Change) {
         let told = told(&change);
         // Who has made the change has told the account and the operator.
         let _ = self.tell_watchers(&change);
@@ -119,8 +79,9 @@ impl Engine {
     }
 }
 
-fn read(mail: &Mail) -> Control {
-    match *mail {
+/// What the dispatcher is told of a letter, unless it is for somebody else.
+pub(super) fn read(mail: &Mail) -> Option<Control> {
+    Some(match *mail {
         Mail::Arrived(LineDepth { line, rows, bytes }) => {
             let depth = Depth { rows, bytes };
             Control::Input(Input::Stored { line, depth })
@@ -128,11 +89,12 @@ fn read(mail: &Mail) -> Control {
         Mail::Unblocked(ticket) => Control::Unblocked(ticket),
         Mail::Released(destination, gone) => Control::Input(Input::UnblockedAll { destination, gone }),
         Mail::Circuit(destination, order) => Control::Input(Input::Circuit(destination, order)),
-    }
+        Mail::Replay(_) => return None,
+    })
 }
 
 /// Lets go of shards: no new attempt, those in flight may end and are recorded, then others may have them.
-async fn hand_over(engine: Arc<Engine>, shards: Shards) {
+pub(super) async fn hand_over(engine: Arc<Engine>, shards: Shards) {
     let (reply, idle) = oneshot::channel();
     engine.tell(Control::LetGo(shards, reply)).await;
     let _ = idle.await;

@@ -2,8 +2,8 @@
 
 use super::activity::tell_others;
 use super::changes::disable_gone;
+use super::news::follow;
 use super::old_keys::forget_old_keys;
-use super::ownership::follow;
 use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
@@ -38,7 +38,8 @@ impl Engine {
         connector: Arc<Connector>,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
-        let clock = Clock::start();
+        // What one node finds due, another must not find due ten minutes later.
+        let clock = store.time().await?.map_or_else(Clock::start, Clock::set);
         let configuration = store.configuration().await?;
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);

@@ -98,12 +98,26 @@ impl Replays {
         if page.next.is_none() {
             end(&mut replay);
         }
-        // What is owed is owed: the count is noted here also when the store cannot take it now.
-        self.note(replay.clone());
-        if let Err(error) = self.put(replay).await {
-            tracing::warn!(%error, replay = %seen.id, "how far a replay came could not be written");
+        let noted = self.letters.store.note_replay(replay.clone()).await;
+        match noted.inspect_err(|error| self.letters.fault.note(error)) {
+            Ok(Some(as_it_is)) => replay = as_it_is,
+            // Forgotten meanwhile, which only an ended one is.
+            Ok(None) => replay.state = ReplayState::Cancelled,
+            // What is owed is owed: the count is noted here also when the store cannot take it now.
+            Err(error) => {
+                tracing::warn!(%error, replay = %seen.id, "how far a replay came could not be written");
+            }
         }
-        Ok(if page.next.is_none() { Step::Last } else { Step::Made(made, page.next) })
+        let ended = replay.state.is_final();
+        self.note_own(replay);
+        Ok(if ended { Step::Last } else { Step::Made(made, page.next) })
+    }
+
+    /// Unless it became another node's meanwhile.
+    fn note_own(&self, replay: Replay) {
+        if self.jobs().contains_key(&replay.id) {
+            self.note(replay);
+        }
     }
 }
 

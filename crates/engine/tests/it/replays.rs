@@ -51,12 +51,12 @@ async fn replay(gateway: &Gateway, rate_per_second: Option<f64>) -> Replay {
     gateway.engine.replays().create(gateway.source.account, filter, rate_per_second).await.unwrap()
 }
 
-fn seen(gateway: &Gateway, replay: &Replay) -> Replay {
-    gateway.engine.replays().find(gateway.source.account, replay.id).unwrap()
+async fn seen(gateway: &Gateway, replay: &Replay) -> Replay {
+    gateway.engine.replays().find(gateway.source.account, replay.id).await.unwrap().unwrap()
 }
 
 async fn ended(gateway: &Gateway, replay: &Replay) -> Replay {
-    let look = async || Some(seen(gateway, replay)).filter(|seen| seen.state.is_final());
+    let look = async || Some(seen(gateway, replay).await).filter(|seen| seen.state.is_final());
     wait_until("a replay is ended", look).await
 }
 
@@ -88,7 +88,7 @@ async fn a_replay_goes_on_after_a_crash() {
     let store = SwitchedStore::new();
     let (gateway, receiver, _) = with_dead_letters(&store, 60).await;
     let job = replay(&gateway, Some(20.0)).await;
-    wait_until("some are replayed", async || (seen(&gateway, &job).done >= 5).then_some(())).await;
+    wait_until("some are replayed", async || (seen(&gateway, &job).await.done >= 5).then_some(())).await;
     drop(gateway);
     let gateway = start_on(&store).await;
     let rate_per_second = Some(None);
@@ -105,13 +105,13 @@ async fn a_step_that_was_cut_off_is_counted_after_the_crash() {
     let store = SwitchedStore::new();
     let (gateway, _receiver, _) = with_dead_letters(&store, 10).await;
     let job = replay(&gateway, Some(0.01)).await;
-    wait_until("one is replayed", async || (seen(&gateway, &job).done == 1).then_some(())).await;
+    wait_until("one is replayed", async || (seen(&gateway, &job).await.done == 1).then_some(())).await;
     // The store has made more of them owed than the job's row says, as if the process died in between.
-    store.put_replay(Replay { done: 0, ..seen(&gateway, &job) }).await.unwrap();
+    store.put_replay(Replay { done: 0, ..seen(&gateway, &job).await }).await.unwrap();
     drop(gateway);
     let gateway = start_on(&store).await;
     // The one from before, and one that the new run makes owed at once.
-    wait_until("it is counted", async || (seen(&gateway, &job).done == 2).then_some(())).await;
+    wait_until("it is counted", async || (seen(&gateway, &job).await.done == 2).then_some(())).await;
 }
 
 #[tokio::test]
@@ -119,23 +119,23 @@ async fn a_paused_replay_waits_and_a_cancelled_one_ends() {
     let store = SwitchedStore::new();
     let (gateway, _receiver, _) = with_dead_letters(&store, 30).await;
     let job = replay(&gateway, Some(1.0)).await;
-    wait_until("one is replayed", async || (seen(&gateway, &job).done >= 1).then_some(())).await;
+    wait_until("one is replayed", async || (seen(&gateway, &job).await.done >= 1).then_some(())).await;
     let paused = set(&gateway, &job, to(ReplayState::Paused)).await.unwrap();
     drop(gateway);
     let gateway = start_on(&store).await;
-    assert_eq!(seen(&gateway, &job).state, ReplayState::Paused, "over a restart too");
+    assert_eq!(seen(&gateway, &job).await.state, ReplayState::Paused, "over a restart too");
     // Without a rate it would be over at once; another job of the same thread is done meanwhile.
     set(&gateway, &job, ReplayChange { state: None, rate_per_second: Some(None) }).await.unwrap();
     let last = dead_letters(&gateway).await.pop().unwrap();
     let filter = DeadLetterFilter { deliveries: Some(vec![last.delivery]), ..DeadLetterFilter::default() };
     let other = gateway.engine.replays().create(gateway.source.account, filter, None).await.unwrap();
     assert_eq!(ended(&gateway, &other).await.done, 1);
-    assert_eq!(seen(&gateway, &job).done, paused.done);
+    assert_eq!(seen(&gateway, &job).await.done, paused.done);
     let rate_per_second = Some(Some(10.0));
     let resume = ReplayChange { state: Some(ReplayState::Running), rate_per_second };
     set(&gateway, &job, resume).await.unwrap();
     let more = paused.done + 2;
-    wait_until("it goes on", async || (seen(&gateway, &job).done >= more).then_some(())).await;
+    wait_until("it goes on", async || (seen(&gateway, &job).await.done >= more).then_some(())).await;
     let cancelled = set(&gateway, &job, to(ReplayState::Cancelled)).await.unwrap();
     assert!(cancelled.done < 30 && cancelled.ended_at.is_some(), "{cancelled:?}");
     assert_eq!(dead_letters(&gateway).await.len() as u64, 30 - 1 - cancelled.done);
@@ -143,7 +143,7 @@ async fn a_paused_replay_waits_and_a_cancelled_one_ends() {
     assert!(matches!(refused, Err(ReplayError::Ended(ReplayState::Cancelled))), "{refused:?}");
     drop(gateway);
     let gateway = start_on(&store).await;
-    assert_eq!(seen(&gateway, &job), cancelled);
+    assert_eq!(seen(&gateway, &job).await, cancelled);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_store_that_is_away_delays_a_replay() {
     let refused = gateway.engine.dead_letters();
     let letters = dead_letters(&gateway).await;
     assert!(refused.revive(gateway.source.account, letters[0].delivery).await.is_err());
-    assert_eq!(seen(&gateway, &job).state, ReplayState::Running);
+    assert_eq!(seen(&gateway, &job).await.state, ReplayState::Running);
     store.revivals.send_replace(Switch::Works);
     assert_eq!(ended(&gateway, &job).await.done, 10);
 }

@@ -22,7 +22,7 @@ const GUARD: &str = "UPDATE members SET last_batch = $3 WHERE node = $1 AND inca
 
 pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Receipt, QueryError> {
     let number = database.membership.next_batch();
-    let mut client = database.client().await?;
+    let mut client = database.urgent_client().await?;
     let change = client.transaction().await?;
     let (receipt, letters) = write(database, &change, batch, number).await?;
     match change.commit().await {

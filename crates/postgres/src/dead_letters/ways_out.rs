@@ -123,6 +123,7 @@ async fn unblock(change: &Transaction<'_>, letters: &[DeadLetter]) -> Result<Vec
 }
 
 /// Turns what a deleted destination was owed into dead letters. What blocks its line was given up on before.
+/// Nothing of one that exists: a node that has not heard of it yet may take it for deleted.
 pub(crate) async fn bury(
     database: &Database,
     destination: DestinationId,
@@ -130,7 +131,8 @@ pub(crate) async fn bury(
     limit: usize,
 ) -> Result<usize, QueryError> {
     let bury = "WITH first AS (SELECT shard, priority, lane, place, delivery_id FROM queue
-             WHERE shard = $1 AND destination_id = $2 ORDER BY priority, lane, place, delivery_id LIMIT $3),
+             WHERE shard = $1 AND destination_id = $2 AND NOT EXISTS (SELECT FROM configuration c
+                 WHERE c.kind = 'destination' AND c.id = $2 AND c.document IS NOT NULL) ORDER BY priority, lane, place, delivery_id LIMIT $3),
          gone AS (DELETE FROM queue q USING first f
              WHERE q.shard = f.shard AND q.destination_id = $2 AND q.priority = f.priority AND q.lane = f.lane
                AND q.place = f.place AND q.delivery_id = f.delivery_id RETURNING q.*),

@@ -4,7 +4,7 @@ mod head;
 mod rows;
 
 use crate::error::{OpenError, QueryError};
-use crate::open::{first_connection, is_half_moved, pool, prepared};
+use crate::open::{CONNECTIONS_MAX, first_connection, is_half_moved, pool, prepared};
 use crate::values::{column, uint};
 use crate::{keys, partitions, url};
 use async_trait::async_trait;
@@ -122,7 +122,7 @@ impl PostgresTransfer {
 async fn connected(url: &str) -> Result<(Object, String), OpenError> {
     let (config, tls) = crate::open::address(url)?;
     // A chunk that takes long must not be cut off as that of a frozen node would be.
-    let pool = pool(&config, &tls, Duration::from_secs(3600))?;
+    let pool = pool(&config, &tls, Duration::from_secs(3600), CONNECTIONS_MAX)?;
     Ok((first_connection(&pool).await?, url::shown(&config)))
 }
 

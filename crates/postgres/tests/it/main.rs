@@ -1,4 +1,16 @@
 //! The store of many nodes on a real server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod bury;
 mod conformance;
+mod ownership;
+
+use postrider_postgres::{PostgresOptions, PostgresStore};
+use postrider_store::Vault;
+use std::time::Duration;
+
+/// A node of its own on a database.
+async fn opened(url: &str, lease: Duration) -> PostgresStore {
+    let vault = Some(Vault::new([7; 32], &[]));
+    PostgresStore::open(url, vault, PostgresOptions { lease, ..PostgresOptions::default() }).await.unwrap()
+}

@@ -24,14 +24,14 @@ use postrider_store::{DeadLetterFilter, ReplayState};
 #[utoipa::path(
     get, path = "/v1/replays", operation_id = "list_replays", tag = "replays",
     params(PageParameters),
-    responses((status = 200, description = "The replays of the account.", body = List<view::Replay>), Keyed, Queried)
+    responses((status = 200, description = "The replays of the account.", body = List<view::Replay>), Keyed, Queried, Stored)
 )]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let replays = app.engine.replays().list(caller.account);
+    let replays = app.engine.replays().list(caller.account).await?;
     let page = paging::page(&parameters, Listed::Replays, replays, |replay| replay.id.as_u64())?;
     Ok(page.answer(view::Replay::of))
 }
@@ -40,14 +40,14 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/replays/{id}", operation_id = "get_replay", tag = "replays",
     params(("id" = String, Path, description = "The id of the replay.")),
-    responses((status = 200, description = "The replay.", body = Data<view::Replay>), Keyed)
+    responses((status = 200, description = "The replay.", body = Data<view::Replay>), Keyed, Stored)
 )]
 pub(crate) async fn get(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
-    let found = app.engine.replays().find(caller.account, parse(&id)?).ok_or_else(not_found)?;
+    let found = app.engine.replays().find(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
     Ok(view::data(StatusCode::OK, &view::Replay::of(&found)))
 }
 

@@ -8,6 +8,7 @@ mod overtaken;
 mod paging;
 mod properties;
 mod queue;
+mod told;
 mod turns;
 
 use super::*;

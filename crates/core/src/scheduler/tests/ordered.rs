@@ -201,8 +201,8 @@ fn what_an_earlier_run_left_is_found_with_its_blocked_keys() {
     let mut desk = Desk { stored, ..Desk::new(Ordering::ByKey, 5) };
     let blocked = desk.stored.get_mut(&(OrderKey::from_u64(1), ids[1])).unwrap();
     blocked.due = Timestamp::MAX;
-    let line = blocked.line;
-    desk.input(Input::Stored { line, depth: Depth { rows: 600, bytes: 0 } });
+    let depth = Depth { rows: 600, bytes: 0 };
+    desk.input(Input::StoredKeys { destination: destination(0), depth });
     assert_eq!(desk.running(), [ids[0], ids[2]]);
     desk.deliver_all();
     assert_eq!((desk.order.len(), desk.bench.view(0).blocked_keys), (400, 1));

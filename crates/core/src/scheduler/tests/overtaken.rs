@@ -58,7 +58,7 @@ fn a_line_that_the_store_says_is_blocked_is_blocked_all_the_same() {
 fn what_is_owed_again_while_keys_are_read_goes_before_what_the_page_has() {
     let mut bench = ordered();
     let (revived, behind) = (bench.ticket(0, KEY, START), bench.ticket(0, KEY, START));
-    let stored = bench.step(Input::Stored { line: behind.line, depth: Depth::of(&behind) });
+    let stored = bench.step(Input::StoredKeys { destination: destination(0), depth: Depth::of(&behind) });
     let asked = Action::LoadKeys { destination: destination(0), after: None, limit: KEYS_PAGE };
     assert_eq!(stored, [asked]);
     bench.step(Input::Owed(revived));
@@ -73,7 +73,7 @@ fn a_page_of_keys_from_before_all_was_unblocked_blocks_nothing() {
     let mut bench = ordered();
     let (head, behind) = (bench.ticket(0, KEY, START), bench.ticket(0, KEY, START));
     let depth = Depth { rows: 2, bytes: 200 };
-    bench.step(Input::Stored { line: behind.line, depth });
+    bench.step(Input::StoredKeys { destination: destination(0), depth });
     bench.step(Input::UnblockedAll { destination: destination(0), gone: Depth::of(&head) });
     let tickets = vec![head.due_again(Timestamp::MAX), behind];
     let asked = bench.step(Input::Keys { destination: destination(0), tickets, end: true });

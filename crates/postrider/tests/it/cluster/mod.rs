@@ -1,34 +1,69 @@
 //! Several nodes on one PostgreSQL database, as processes of their own.
 
+mod away;
+mod commits;
+mod concurrency;
 mod database;
+mod frozen;
+mod latency;
 mod nodes;
+mod order;
+mod partition;
 mod readiness;
+mod refusals;
 mod seen;
 mod takeover;
+mod turnover;
 
-use crate::rig::{Api, Gateway, Site, wait_until};
+use crate::rig::audit::{Audit, audit};
+use crate::rig::load::{Entry, Load};
+use crate::rig::proxy::Proxy;
+use crate::rig::{Api, Gateway, Sink, Site, wait_until, wait_within};
 use postrider_postgres::testing::Server;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 const ADMIN_KEY: &str = "hk_0123456789abcdefghjkmnpq";
 /// The least there is: tests wait for it to pass.
 const LEASE_SECONDS: &str = "2";
+/// Longer than a backlog of any test takes on a busy machine.
+const ARRIVAL: Duration = Duration::from_secs(60);
 
 /// A database of its own, and places for nodes that share it.
-struct Cluster {
+struct Cluster<'s> {
+    server: &'s Server,
     url: String,
     sites: Vec<Site>,
 }
 
-impl Cluster {
+impl Cluster<'static> {
     fn new(nodes: usize) -> Self {
-        let url = Server::shared().database();
-        let site = |number: usize| {
+        Cluster::on(Server::shared(), nodes)
+    }
+}
+
+impl<'s> Cluster<'s> {
+    fn on(server: &'s Server, nodes: usize) -> Self {
+        let url = server.database();
+        let urls = vec![url.clone(); nodes];
+        Cluster::by_ways(server, url, &urls)
+    }
+
+    /// Every node by a way of its own.
+    fn by_proxies(server: &'s Server, proxies: &[Proxy]) -> Self {
+        let url = server.database();
+        let urls: Vec<String> = proxies.iter().map(|proxy| proxy.url(&url)).collect();
+        Cluster::by_ways(server, url, &urls)
+    }
+
+    fn by_ways(server: &'s Server, url: String, ways: &[String]) -> Self {
+        let site = |(number, way): (usize, &String)| {
             let name = format!("node-{number}");
-            let flags = ["--database-url", &url, "--lease-seconds", LEASE_SECONDS, "--node-name", &name];
+            let flags = ["--database-url", way, "--lease-seconds", LEASE_SECONDS, "--node-name", &name];
             Site::new().with(&flags).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
         };
-        let sites = (0..nodes).map(site).collect();
-        Cluster { url, sites }
+        let sites = ways.iter().enumerate().map(site).collect();
+        Cluster { server, url, sites }
     }
 
     /// Starts all nodes and waits until each has its part of the shards.
@@ -38,18 +73,60 @@ impl Cluster {
         nodes
     }
 
+    fn ask(&self, sql: &str) -> String {
+        self.server.ask(&self.url, sql)
+    }
+
     /// Waits until so many nodes own all shards between them, evenly.
     fn wait_for_parts(&self, nodes: usize) {
         let parts = "SELECT coalesce(string_agg(part::text, ','), '') FROM
              (SELECT count(*) AS part FROM shards WHERE owner IS NOT NULL GROUP BY owner) AS parts";
         wait_until("every node has its part", || {
-            let found = Server::shared().ask(&self.url, parts);
+            let found = self.ask(parts);
             let parts: Vec<u32> = found.split(',').filter_map(|part| part.parse().ok()).collect();
             let even =
                 parts.iter().max().zip(parts.iter().min()).is_some_and(|(most, least)| most - least <= 1);
             (parts.len() == nodes && parts.iter().sum::<u32>() == 64 && even).then_some(())
         });
     }
+}
+
+/// A source, and destinations at these paths of a sink, that all nodes know; gives where events are posted to.
+fn set_up(nodes: &[Gateway], sink: &Sink, paths: &[&str], settings: &Value) -> String {
+    let (_, path) = api(&nodes[0]).source();
+    for at in paths {
+        api(&nodes[0]).destination(&sink.url(at), settings);
+    }
+    wait_for_routes(nodes, paths.len());
+    path
+}
+
+/// A failed attempt is tried again soon, and not given up on.
+fn patient() -> Value {
+    let policy = json!({ "delays_seconds": [0.2], "max_attempts": 50, "jitter": "none" });
+    json!({ "max_concurrency": 8, "retry_policy": policy })
+}
+
+/// Two producers at each of these nodes.
+fn load_on(nodes: &[Gateway], path: &str) -> Vec<Load> {
+    let load =
+        |(number, node): (usize, &Gateway)| Load::start_as(node.address(), path, number * 2..number * 2 + 2);
+    nodes.iter().enumerate().map(load).collect()
+}
+
+fn ledger_of(loads: Vec<Load>) -> Vec<Entry> {
+    loads.into_iter().flat_map(Load::stop).collect()
+}
+
+/// Waits until what was accepted has arrived, and holds the one against the other.
+fn check_ledger(ledger: &[Entry], sink: &Sink, paths: &[&str], faults: &[Instant]) -> Audit {
+    wait_within(ARRIVAL, "what was accepted has arrived", || {
+        (audit(ledger, &sink.arrivals(), paths, faults).lost == 0).then_some(())
+    });
+    let found = audit(ledger, &sink.arrivals(), paths, faults);
+    println!("{} events: {found}", ledger.len());
+    assert!(found.is_clean(), "{found}");
+    found
 }
 
 /// What one node was told is known to the others within moments; waits until it is.

@@ -10,6 +10,7 @@ pub(crate) mod gateway;
 pub(crate) mod load;
 mod loopback;
 pub(crate) mod otlp;
+pub(crate) mod proxy;
 pub(crate) mod random;
 pub(crate) mod reply;
 pub(crate) mod sink;

@@ -1,0 +1,58 @@
+//! A destination's concurrency over five nodes, one of which joins in the middle.
+
+use super::{Cluster, set_up};
+use crate::rig::client::{Client, request};
+use crate::rig::{Gateway, Reply, Sink, wait_within};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many events there are; more of them make the same test longer.
+const EVENTS_VARIABLE: &str = "POSTRIDER_TEST_EVENTS";
+const EVENTS_DEFAULT: usize = 2000;
+const NODES: usize = 5;
+
+/// Posts events one after the other, all of which must be taken.
+fn post(address: SocketAddr, path: &str, numbers: std::ops::Range<usize>) {
+    let mut client = Client::connect(address).unwrap();
+    for number in numbers {
+        let body = format!("{{\"number\":{number}}}");
+        let answer = client.exchange(&request("POST", path, &[], body.as_bytes())).unwrap();
+        assert_eq!(answer.status, 202, "{answer}");
+    }
+}
+
+#[test]
+fn five_nodes_keep_to_one_concurrency_while_one_joins() {
+    let wanted = std::env::var(EVENTS_VARIABLE).ok();
+    let events: usize = wanted.map_or(EVENTS_DEFAULT, |text| text.parse().expect("a number of events"));
+    let (cluster, sink) = (Cluster::new(NODES), Sink::start());
+    let mut nodes: Vec<Gateway> = cluster.sites[..NODES - 1].iter().map(|site| site.start()).collect();
+    cluster.wait_for_parts(NODES - 1);
+    sink.always("/three", Reply::status(200).after(Duration::from_millis(1)));
+    let path = set_up(&nodes, &sink, &["/three"], &json!({ "max_concurrency": 3, "adaptive": false }));
+    let began = Instant::now();
+    let each = events.div_ceil(NODES - 1);
+    let producers: Vec<_> = nodes
+        .iter()
+        .enumerate()
+        .map(|(number, node)| {
+            let (address, path) = (node.address(), path.clone());
+            let numbers = number * each..((number + 1) * each).min(events);
+            thread::spawn(move || post(address, &path, numbers))
+        })
+        .collect();
+    nodes.push(cluster.sites[NODES - 1].start());
+    cluster.wait_for_parts(NODES);
+    producers.into_iter().for_each(|producer| producer.join().unwrap());
+    let patience = Duration::from_secs(60) + Duration::from_millis(5) * u32::try_from(events).unwrap();
+    wait_within(patience, "all have arrived", || (sink.count() >= events).then_some(()));
+    println!(
+        "{events} events over {NODES} nodes in {:?}: at most {} at once",
+        began.elapsed(),
+        sink.in_flight_max("/three")
+    );
+    assert_eq!((sink.count(), sink.in_flight_max("/three")), (events, 3));
+    nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
+}

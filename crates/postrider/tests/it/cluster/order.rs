@@ -1,0 +1,69 @@
+//! Strict order over takeovers: events taken by two nodes in turn, while the owner of some destinations dies.
+
+use super::{Cluster, api, set_up};
+use crate::rig::{Gateway, Sink, wait_within};
+use rustix::process::Signal;
+use serde_json::json;
+use std::collections::HashSet;
+use std::time::Instant;
+
+const PATHS: [&str; 6] = ["/a", "/b", "/c", "/d", "/e", "/f"];
+const EVENTS: usize = 120;
+
+/// Three nodes, events in turn by the last two, while something happens to the first.
+fn check_order(happens: impl FnOnce(&Cluster, Gateway) -> Option<Gateway>) {
+    let (cluster, sink) = (Cluster::new(3), Sink::start());
+    let mut nodes = cluster.start();
+    let policy = json!({ "delays_seconds": [0.1], "max_attempts": 50, "jitter": "none" });
+    let strict = json!({ "ordering": "strict", "timeout_seconds": 1, "retry_policy": policy });
+    let path = set_up(&nodes, &sink, &PATHS, &strict);
+    let first = nodes.remove(0);
+    let send = |numbers: std::ops::Range<usize>| {
+        numbers.for_each(|number| {
+            api(&nodes[number % 2]).send(&path, &[], format!("{{\"number\":{number}}}").as_bytes());
+        });
+    };
+    send(0..EVENTS / 2);
+    let began = Instant::now();
+    let first = happens(&cluster, first);
+    send(EVENTS / 2..EVENTS);
+    for at in PATHS {
+        wait_within(super::ARRIVAL, "all have arrived in order", || {
+            let mut seen = HashSet::new();
+            let arrivals = sink.arrivals_at(at);
+            let firsts: Vec<&[u8]> =
+                arrivals.iter().map(|one| &one.body[..]).filter(|body| seen.insert(*body)).collect();
+            let expected = |number: usize| format!("{{\"number\":{number}}}");
+            for (number, body) in firsts.iter().enumerate() {
+                assert_eq!(String::from_utf8_lossy(body), expected(number), "{at}: misordered");
+            }
+            (firsts.len() == EVENTS).then_some(())
+        });
+    }
+    let requests = sink.count();
+    println!(
+        "{EVENTS} events to {} destinations in order after {:?}, {requests} requests",
+        PATHS.len(),
+        began.elapsed()
+    );
+    assert!(PATHS.iter().all(|at| sink.in_flight_max(at) == 1), "one at a time");
+    nodes.into_iter().chain(first).for_each(|node| assert_eq!(node.stop().code, Some(0)));
+}
+
+#[test]
+fn order_is_kept_when_the_owner_is_killed() {
+    check_order(|_, first| {
+        first.kill();
+        None
+    });
+}
+
+#[test]
+fn order_is_kept_when_the_owner_is_frozen_and_comes_back() {
+    check_order(|cluster, first| {
+        first.signal(Signal::STOP);
+        cluster.wait_for_parts(2);
+        first.signal(Signal::CONT);
+        Some(first)
+    });
+}

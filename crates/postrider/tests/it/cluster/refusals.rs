@@ -1,0 +1,58 @@
+//! A database that cannot be used is told in one sentence, with what to do, at start.
+
+use super::ADMIN_KEY;
+use crate::rig::Site;
+use postrider_postgres::testing::Server;
+
+fn check_refused(url: &str, said: &[&str]) {
+    let ended = Site::new().with(&["--database-url", url]).refused();
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    for part in said {
+        assert!(ended.err.contains(part), "{part:?} is not in\n{}", ended.err);
+    }
+    assert!(!ended.err.contains("hunter2") && !ended.err.contains("panicked"), "{}", ended.err);
+}
+
+fn site_of(url: &str) -> Site {
+    Site::new().with(&["--database-url", url]).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
+}
+
+#[test]
+fn a_url_that_leads_nowhere_is_refused() {
+    check_refused("mysql://u:hunter2@localhost/d", &["--database-url", "postgres://"]);
+    check_refused("postgres://u:hunter2@127.0.0.1:1/d", &["cannot connect", "refused"]);
+}
+
+#[test]
+fn a_database_of_a_later_version_is_refused() {
+    let server = Server::shared();
+    let newer = server.database();
+    site_of(&newer).start().stop();
+    server.ask(&newer, "INSERT INTO refinery_schema_history SELECT 999, 'later', applied_on, checksum FROM refinery_schema_history LIMIT 1");
+    check_refused(&newer, &["later version"]);
+}
+
+#[test]
+fn a_node_with_another_key_is_refused() {
+    let url = Server::shared().database();
+    let with_key = |key: &str| site_of(&url).variable("POSTRIDER_SECRET_KEY", key);
+    with_key("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=").start().stop();
+    let ended = with_key("//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA=").refused();
+    assert!(ended.err.contains("sealed with another key"), "{}", ended.err);
+}
+
+#[test]
+fn a_role_that_may_not_set_the_database_up_is_refused() {
+    let server = Server::shared();
+    let denied = server.database();
+    server.ask(&denied, "CREATE ROLE guest LOGIN; REVOKE CREATE ON SCHEMA public FROM public");
+    check_refused(&denied.replace("postrider@", "guest@"), &["\"guest\"", "GRANT"]);
+}
+
+#[test]
+fn a_standby_is_refused() {
+    let server = Server::alone();
+    let url = server.database();
+    server.stand_by();
+    check_refused(&url, &["read-only standby", "the URL of the primary"]);
+}

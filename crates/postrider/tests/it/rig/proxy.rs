@@ -1,0 +1,226 @@
+//! A way to the database that can be cut, held up, or broken at the worst moment.
+
+use super::loopback;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::Duration;
+
+/// COMMIT as a client says it.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+const LISTEN: &[u8] = b"LISTEN ";
+
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// What becomes of commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Commits {
+    Pass,
+    /// The connection breaks before the server hears of it.
+    LostBefore,
+    /// The server makes it durable, and the connection breaks before its answer is heard.
+    LostAfter,
+}
+
+struct Shared {
+    server: PathBuf,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    /// Nobody gets through, and who was through is cut off.
+    cut: bool,
+    /// Bytes wait, and connections stay open.
+    stalled: bool,
+    /// Each piece of an answer waits for so long.
+    delay: Duration,
+    commits: Commits,
+    /// Connections that broke at a commit.
+    broken: usize,
+    /// What is said on connections that listen is not heard.
+    deaf: bool,
+}
+
+impl Proxy {
+    /// To the server at a socket.
+    pub(crate) fn start(server: &Path) -> Self {
+        let listener = TcpListener::bind(loopback::fresh()).expect("the address is ours alone");
+        let state = State {
+            cut: false,
+            stalled: false,
+            delay: Duration::ZERO,
+            commits: Commits::Pass,
+            broken: 0,
+            deaf: false,
+        };
+        let shared = Shared { server: server.to_owned(), state: Mutex::new(state), changed: Condvar::new() };
+        let (shared, address) = (Arc::new(shared), listener.local_addr().unwrap());
+        let accepting = Arc::clone(&shared);
+        thread::spawn(move || accept(&listener, &accepting));
+        Proxy { address, shared }
+    }
+
+    /// A database's URL by this way.
+    pub(crate) fn url(&self, direct: &str) -> String {
+        let name = direct.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
+        format!("postgres://postrider@{}/{name}?sslmode=disable", self.address)
+    }
+
+    pub(crate) fn cut(&self) {
+        self.change(|state| state.cut = true);
+    }
+
+    pub(crate) fn stall(&self) {
+        self.change(|state| state.stalled = true);
+    }
+
+    /// All goes through again, at once.
+    pub(crate) fn restore(&self) {
+        self.change(|state| (state.cut, state.stalled, state.delay) = (false, false, Duration::ZERO));
+    }
+
+    pub(crate) fn delay(&self, delay: Duration) {
+        self.change(|state| state.delay = delay);
+    }
+
+    pub(crate) fn commits(&self, commits: Commits) {
+        self.change(|state| state.commits = commits);
+    }
+
+    pub(crate) fn lose_notifications(&self) {
+        self.change(|state| state.deaf = true);
+    }
+
+    /// Connections that broke at a commit.
+    pub(crate) fn broken(&self) -> usize {
+        self.shared.state().broken
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.shared.state());
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// Waits while bytes are held up; `false` when the way is cut.
+    fn lets_through(&self) -> bool {
+        let state = self.changed.wait_while(self.state(), |state| state.stalled && !state.cut).unwrap();
+        !state.cut
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for client in listener.incoming().flatten() {
+        let Ok(server) = UnixStream::connect(&shared.server) else { continue };
+        if shared.state().cut {
+            continue;
+        }
+        let pair = Arc::new(Pair { client, server, fate: Mutex::new(Fate::Lives) });
+        let _ = pair.client.set_nodelay(true);
+        for way in [Way::Asks, Way::Answers, Way::Watched] {
+            let (pair, shared) = (Arc::clone(&pair), Arc::clone(shared));
+            thread::spawn(move || {
+                match way {
+                    Way::Asks => drop(pair.ask(&shared)),
+                    Way::Answers => drop(pair.answer(&shared)),
+                    Way::Watched => pair.watch(&shared),
+                }
+                pair.end();
+                shared.changed.notify_all();
+            });
+        }
+    }
+}
+
+enum Way {
+    Asks,
+    Answers,
+    Watched,
+}
+
+/// A connection and its other half.
+struct Pair {
+    client: TcpStream,
+    server: UnixStream,
+    fate: Mutex<Fate>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Lives,
+    /// The next answer is not heard: with it the connection ends.
+    EndsWithAnswer,
+    /// Answers are not heard.
+    Deaf,
+    Ended,
+}
+
+impl Pair {
+    fn ask(&self, shared: &Shared) -> std::io::Result<()> {
+        let mut buffer = [0; 64 * 1024];
+        loop {
+            let count = (&self.client).read(&mut buffer)?;
+            if count == 0 || !shared.lets_through() {
+                return Ok(());
+            }
+            let said = &buffer[..count];
+            let mut state = shared.state();
+            if state.deaf && contains(said, LISTEN) {
+                *self.fate.lock().unwrap() = Fate::Deaf;
+            }
+            if state.commits != Commits::Pass && contains(said, COMMIT) {
+                state.broken += 1;
+                if state.commits == Commits::LostBefore {
+                    return Ok(());
+                }
+                *self.fate.lock().unwrap() = Fate::EndsWithAnswer;
+            }
+            drop(state);
+            (&self.server).write_all(said)?;
+        }
+    }
+
+    fn answer(&self, shared: &Shared) -> std::io::Result<()> {
+        let mut buffer = [0; 64 * 1024];
+        loop {
+            let count = (&self.server).read(&mut buffer)?;
+            let delay = shared.state().delay;
+            thread::sleep(delay);
+            let fate = *self.fate.lock().unwrap();
+            if count == 0 || fate == Fate::EndsWithAnswer || !shared.lets_through() {
+                return Ok(());
+            }
+            if fate != Fate::Deaf {
+                (&self.client).write_all(&buffer[..count])?;
+            }
+        }
+    }
+
+    /// Ends it when the way is cut.
+    fn watch(&self, shared: &Shared) {
+        let lives = |state: &mut State| !state.cut && *self.fate.lock().unwrap() != Fate::Ended;
+        drop(shared.changed.wait_while(shared.state(), lives).unwrap());
+    }
+
+    fn end(&self) {
+        *self.fate.lock().unwrap() = Fate::Ended;
+        let _ = self.client.shutdown(Shutdown::Both);
+        let _ = self.server.shutdown(Shutdown::Both);
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
