@@ -30,6 +30,7 @@ CREATE TABLE members (
 CREATE TABLE departed (
     node        integer NOT NULL,
     incarnation bigint  NOT NULL,
+    name        text    NOT NULL,
     last_batch  bigint  NOT NULL,
     left_at     timestamptz NOT NULL,
     PRIMARY KEY (node, incarnation)

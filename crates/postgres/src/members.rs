@@ -45,7 +45,8 @@ impl Membership {
 }
 
 /// Takes the least free number. What the last life of it wrote is known under its own incarnation. The number of one
-/// that died is left alone for a while: it may live, and make ids with it until it hears that it was taken for dead.
+/// that died is for a while for nobody but who has its name: it may live, and make ids with it until it hears that it
+/// was taken for dead.
 pub(crate) async fn join(client: &mut Object, name: &str, lease: Duration) -> Result<Identity, QueryError> {
     bury_dead(client).await?;
     let join = "INSERT INTO members
@@ -53,7 +54,8 @@ pub(crate) async fn join(client: &mut Object, name: &str, lease: Duration) -> Re
                 now() + $3::float8 * interval '1 second'
          FROM generate_series(0, $4) AS number
          WHERE NOT EXISTS (SELECT FROM members WHERE node = number)
-           AND NOT EXISTS (SELECT FROM departed WHERE node = number AND left_at > now() - interval '1 minute')
+           AND NOT EXISTS (SELECT FROM departed d WHERE d.node = number AND d.name <> $1
+                AND d.left_at > now() - interval '1 minute')
          ORDER BY number LIMIT 1
          ON CONFLICT DO NOTHING RETURNING node, incarnation";
     // Two that join at once see the same number free; the second finds it taken and looks again.
@@ -115,8 +117,8 @@ pub(crate) fn numbers(shards: Shards) -> Vec<i32> {
 pub(crate) async fn bury_dead(client: &mut Object) -> Result<u64, QueryError> {
     let change = client.transaction().await?;
     let bury =
-        "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, last_batch)
-         INSERT INTO departed SELECT node, incarnation, last_batch, now() FROM dead";
+        "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, name, last_batch)
+         INSERT INTO departed SELECT node, incarnation, name, last_batch, now() FROM dead";
     let buried = change.execute(bury, &[]).await?;
     if buried > 0 {
         let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE owner IS NOT NULL
@@ -180,7 +182,7 @@ pub(crate) async fn hand_over(
 pub(crate) async fn leave(change: &Transaction<'_>, identity: Identity) -> Result<(), QueryError> {
     hand_over(change, identity, Shards::ALL).await?;
     let leave = "WITH gone AS (DELETE FROM members WHERE node = $1 AND incarnation = $2 RETURNING *)
-         INSERT INTO departed SELECT node, incarnation, last_batch, now() FROM gone";
+         INSERT INTO departed SELECT node, incarnation, name, last_batch, now() FROM gone";
     change.execute(leave, &[&identity.node, &identity.incarnation]).await?;
     Ok(())
 }

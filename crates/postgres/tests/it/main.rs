@@ -11,6 +11,11 @@ use std::time::Duration;
 
 /// A node of its own on a database.
 async fn opened(url: &str, lease: Duration) -> PostgresStore {
+    named(url, lease, "node").await
+}
+
+async fn named(url: &str, lease: Duration, name: &str) -> PostgresStore {
     let vault = Some(Vault::new([7; 32], &[]));
-    PostgresStore::open(url, vault, PostgresOptions { lease, ..PostgresOptions::default() }).await.unwrap()
+    let options = PostgresOptions { lease, node_name: name.to_owned(), ..PostgresOptions::default() };
+    PostgresStore::open(url, vault, options).await.unwrap()
 }

@@ -1,6 +1,6 @@
 //! What two nodes on one database hear of each other.
 
-use crate::opened;
+use crate::{named, opened};
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
@@ -47,16 +47,26 @@ async fn shards_change_hands_at_once_when_a_node_joins_and_when_it_leaves() {
 }
 
 #[tokio::test]
-async fn a_node_that_was_taken_for_dead_gets_a_number_that_nobody_had_of_late() {
+async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     let url = Server::shared().database();
-    let first = opened(&url, Duration::from_secs(3)).await;
+    let first = named(&url, Duration::from_secs(3), "first").await;
     assert_eq!(first.configuration().await.unwrap().node, 0);
     Server::shared().end_leases(&url);
-    let second = opened(&url, LEASE).await;
-    assert_ne!(second.configuration().await.unwrap().node, 0, "the first may still make ids");
+    let second = named(&url, LEASE, "second").await;
+    assert_eq!(second.configuration().await.unwrap().node, 1, "the first may still make ids");
     let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
-    let node = hear(&first, numbered).await;
-    assert!(node != 0 && node != second.configuration().await.unwrap().node, "{node}");
+    assert_eq!(hear(&first, numbered).await, 0, "it has its own again");
+}
+
+#[tokio::test]
+async fn a_node_whose_number_was_given_away_hears_of_another() {
+    let url = Server::shared().database();
+    let first = named(&url, Duration::from_secs(3), "first").await;
+    Server::shared().end_leases(&url);
+    let again = named(&url, LEASE, "first").await;
+    assert_eq!(again.configuration().await.unwrap().node, 0);
+    let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
+    assert_eq!(hear(&first, numbered).await, 1);
 }
 
 #[tokio::test]

@@ -1,14 +1,11 @@
 //! A node that is frozen with attempts in flight until others have taken its shards over: what it does then is nothing.
 
-use super::{Cluster, check_ledger, ledger_of, load_on, patient, set_up};
+use super::{Cluster, check_ledger, ledger_of, load_on, most_owned_by, patient, set_up};
 use crate::rig::{Reply, Sink, wait_until};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const PATHS: [&str; 8] = ["/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h"];
-
-/// The last batch of the first node, in its life before.
-const LAST_BATCH: &str = "SELECT max(last_batch) FROM departed WHERE node = 0";
 
 #[test]
 fn a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops() {
@@ -18,18 +15,21 @@ fn a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops
         sink.always(path, Reply::status(200).after(Duration::from_millis(100)));
     }
     let path = set_up(&nodes, &sink, &PATHS, &patient());
-    let frozen = nodes.remove(0);
+    let most = most_owned_by(&cluster, &nodes);
+    let number = cluster.ask(&format!("SELECT node FROM members WHERE name = 'node-{most}'"));
+    let last_batch = format!("SELECT max(last_batch) FROM departed WHERE node = {number}");
+    let frozen = nodes.remove(most);
     let loads = load_on(&nodes, &path);
     wait_until("something has arrived everywhere", || (sink.count() > 80).then_some(()));
     let stopped = Instant::now();
     frozen.signal(Signal::STOP);
     cluster.wait_for_parts(1);
-    let written = cluster.ask(LAST_BATCH);
+    let written = cluster.ask(&last_batch);
     frozen.signal(Signal::CONT);
     let woken = Instant::now();
     cluster.wait_for_parts(2);
     let dropped = wait_until("it says what it dropped", || dropped(&frozen.err()));
-    assert_eq!(cluster.ask(LAST_BATCH), written, "its life before wrote nothing more");
+    assert_eq!(cluster.ask(&last_batch), written, "its life before wrote nothing more");
     let ledger = ledger_of(loads);
     check_ledger(&ledger, &sink, &PATHS, &[stopped, woken]);
     println!("{dropped} attempts were not recorded");

@@ -1,46 +1,33 @@
 //! How soon an event that one node takes is sent by another: woken by a notification, else by polling.
 
-use super::{Cluster, api, ledger_of, load_on, set_up};
+use super::{Cluster, api, ledger_of, load_on, most_owned_by, owned_by, set_up};
 use crate::rig::proxy::Proxy;
-use crate::rig::{Gateway, Sink, wait_until};
-use postrider_core::id::DestinationId;
+use crate::rig::{Api, Gateway, Sink, wait_until};
 use postrider_postgres::testing::Server;
-use postrider_store::Shard;
 use serde_json::json;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 const PATHS: [&str; 8] = ["/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h"];
 
-/// The paths of destinations that a node owns, by its name.
-fn owned_by(cluster: &Cluster, node: &Gateway, name: &str) -> Vec<String> {
-    let shards = cluster.ask(&format!(
-        "SELECT shard FROM shards s JOIN members m ON m.node = s.owner WHERE m.name = '{name}'"
-    ));
-    let shards: Vec<u8> = shards.lines().filter_map(|line| line.parse().ok()).collect();
-    let found = api(node).get("/v1/destinations").data(200);
-    let owned = found.as_array().unwrap().iter().filter(|destination| {
-        let id = DestinationId::parse(destination["id"].as_str().unwrap()).unwrap();
-        shards.contains(&Shard::of(id).number())
-    });
-    owned.map(|found| format!("/{}", found["url"].as_str().unwrap().rsplit('/').next().unwrap())).collect()
-}
-
-/// Two nodes, and destinations that the second owns: how long its requests take from the answer of the first.
+/// Two nodes, one of which takes events for destinations of the other: how long from the answer to the request.
 struct Stage<'s> {
     cluster: Cluster<'s>,
     nodes: Vec<Gateway>,
     sink: Sink,
     path: String,
     theirs: Vec<String>,
+    takes: SocketAddr,
 }
 
 impl<'s> Stage<'s> {
     fn start(cluster: Cluster<'s>) -> Self {
         let (nodes, sink) = (cluster.start(), Sink::start());
         let path = set_up(&nodes, &sink, &PATHS, &json!({}));
-        let theirs = owned_by(&cluster, &nodes[0], "node-1");
-        assert!(!theirs.is_empty(), "the second node owns none of {} destinations", PATHS.len());
-        Stage { cluster, nodes, sink, path, theirs }
+        let owner = most_owned_by(&cluster, &nodes);
+        let theirs = owned_by(&cluster, &nodes[0], owner);
+        let takes = nodes[1 - owner].address();
+        Stage { cluster, nodes, sink, path, theirs, takes }
     }
 
     /// Sorted.
@@ -48,7 +35,7 @@ impl<'s> Stage<'s> {
         let mut took = Vec::new();
         for _ in 0..events {
             let known: Vec<usize> = self.theirs.iter().map(|at| self.sink.arrivals_at(at).len()).collect();
-            api(&self.nodes[0]).send(&self.path, &[], b"{}");
+            Api { address: self.takes, ..api(&self.nodes[0]) }.send(&self.path, &[], b"{}");
             let taken = Instant::now();
             for (at, known) in self.theirs.iter().zip(known) {
                 let arrived = self.sink.wait_for(at, known + 1)[known].began_at;

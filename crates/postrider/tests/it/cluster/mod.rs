@@ -19,7 +19,9 @@ use crate::rig::audit::{Audit, audit};
 use crate::rig::load::{Entry, Load};
 use crate::rig::proxy::Proxy;
 use crate::rig::{Api, Gateway, Sink, Site, wait_until, wait_within};
+use postrider_core::id::DestinationId;
 use postrider_postgres::testing::Server;
+use postrider_store::Shard;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -99,6 +101,26 @@ fn set_up(nodes: &[Gateway], sink: &Sink, paths: &[&str], settings: &Value) -> S
     }
     wait_for_routes(nodes, paths.len());
     path
+}
+
+/// The paths of destinations that a node owns, by its number; any node is asked.
+fn owned_by(cluster: &Cluster, asked: &Gateway, number: usize) -> Vec<String> {
+    let shards = format!(
+        "SELECT shard FROM shards s JOIN members m ON m.node = s.owner WHERE m.name = 'node-{number}'"
+    );
+    let shards: Vec<u8> = cluster.ask(&shards).lines().filter_map(|line| line.parse().ok()).collect();
+    let found = api(asked).get("/v1/destinations").data(200);
+    let owned = found.as_array().unwrap().iter().filter(|destination| {
+        let id = DestinationId::parse(destination["id"].as_str().unwrap()).unwrap();
+        shards.contains(&Shard::of(id).number())
+    });
+    owned.map(|found| format!("/{}", found["url"].as_str().unwrap().rsplit('/').next().unwrap())).collect()
+}
+
+/// The number of the node that owns the most destinations, which is never none.
+fn most_owned_by(cluster: &Cluster, nodes: &[Gateway]) -> usize {
+    let owned = |number: &usize| owned_by(cluster, &nodes[0], *number).len();
+    (0..nodes.len()).max_by_key(owned).expect("there are nodes")
 }
 
 /// A failed attempt is tried again soon, and not given up on.

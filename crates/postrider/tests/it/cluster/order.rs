@@ -1,6 +1,6 @@
 //! Strict order over takeovers: events taken by two nodes in turn, while the owner of some destinations dies.
 
-use super::{Cluster, api, set_up};
+use super::{Cluster, api, most_owned_by, set_up};
 use crate::rig::{Gateway, Sink, wait_within};
 use rustix::process::Signal;
 use serde_json::json;
@@ -10,14 +10,14 @@ use std::time::Instant;
 const PATHS: [&str; 6] = ["/a", "/b", "/c", "/d", "/e", "/f"];
 const EVENTS: usize = 120;
 
-/// Three nodes, events in turn by the last two, while something happens to the first.
+/// Three nodes, events in turn by two, while something happens to the third, which owns the most.
 fn check_order(happens: impl FnOnce(&Cluster, Gateway) -> Option<Gateway>) {
     let (cluster, sink) = (Cluster::new(3), Sink::start());
     let mut nodes = cluster.start();
     let policy = json!({ "delays_seconds": [0.1], "max_attempts": 50, "jitter": "none" });
     let strict = json!({ "ordering": "strict", "timeout_seconds": 1, "retry_policy": policy });
     let path = set_up(&nodes, &sink, &PATHS, &strict);
-    let first = nodes.remove(0);
+    let first = nodes.remove(most_owned_by(&cluster, &nodes));
     let send = |numbers: std::ops::Range<usize>| {
         numbers.for_each(|number| {
             api(&nodes[number % 2]).send(&path, &[], format!("{{\"number\":{number}}}").as_bytes());

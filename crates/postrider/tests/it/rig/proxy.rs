@@ -1,6 +1,7 @@
 //! A way to the database that can be cut, held up, or broken at the worst moment.
 
 use super::loopback;
+use super::wait::let_pass;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -197,7 +198,7 @@ impl Pair {
         loop {
             let count = (&self.server).read(&mut buffer)?;
             let delay = shared.state().delay;
-            thread::sleep(delay);
+            let_pass(delay);
             let fate = *self.fate.lock().unwrap();
             if count == 0 || fate == Fate::EndsWithAnswer || !shared.lets_through() {
                 return Ok(());
