@@ -30,15 +30,17 @@ pub async fn rings_are_kept_apart_and_outlive_a_crash(harness: &dyn Harness) {
     let store = harness.open().await;
     let written = point(Ring::Hours, 50, 2);
     store.keep_series(vec![point(Ring::Seconds, 50, 1), written.clone()]).await.unwrap();
+    assert_eq!(store.own_point(Ring::Hours, 50).await.unwrap().as_ref(), Some(&written.moment));
     drop(store);
     let store = harness.open().await;
     assert_eq!(accepted(&*store, Ring::Seconds, 0).await, [(50, 1)]);
     assert_eq!(accepted(&*store, Ring::Minutes, 0).await, []);
-    assert_eq!(
-        store.own_point(Ring::Hours, 50).await.unwrap(),
-        Some(written.moment),
-        "it can be gone on with"
-    );
+    assert_eq!(accepted(&*store, Ring::Hours, 0).await, [(50, 2)]);
+    // A node among others may come back with another number, and begins a point of its own beside the old one.
+    if !store.is_shared() {
+        let own = store.own_point(Ring::Hours, 50).await.unwrap();
+        assert_eq!(own, Some(written.moment), "it can be gone on with");
+    }
     assert_eq!(store.own_point(Ring::Hours, 51).await.unwrap(), None);
     assert_eq!(store.own_point(Ring::Minutes, 50).await.unwrap(), None);
 }
