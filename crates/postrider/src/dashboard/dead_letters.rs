@@ -2,9 +2,10 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
+use super::asked::Asked;
 use super::event::segment;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed, page_at, path};
+use super::inside::{Inside, Listed};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -14,36 +15,10 @@ use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
 
-#[derive(Deserialize, Default)]
-pub(super) struct Asked {
-    #[serde(default)]
-    destination_id: String,
-    #[serde(default)]
-    event_type: String,
-    #[serde(default)]
-    reason: String,
-    #[serde(default)]
-    cursor: String,
-}
+const FILTERS: &[&str] = &["destination_id", "event_type", "reason"];
 
 const REASONS: [&str; 6] =
     ["attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed"];
-
-impl Asked {
-    fn parameters(&self) -> [(&'static str, Option<&str>); 4] {
-        [
-            ("destination_id", &self.destination_id),
-            ("event_type", &self.event_type),
-            ("reason", &self.reason),
-            ("cursor", &self.cursor),
-        ]
-        .map(|(name, value)| (name, Some(value.trim()).filter(|value| !value.is_empty())))
-    }
-
-    fn page_at(&self, cursor: &str) -> String {
-        page_at("/dead-letters", &self.parameters(), cursor)
-    }
-}
 
 #[derive(Deserialize)]
 struct DeadLetter {
@@ -75,7 +50,7 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<DeadLetters, Refused> {
-    let page = api.get(session, &path("/v1/dead-letters", &asked.parameters())).await?;
+    let page = api.get(session, &asked.path("/v1/dead-letters", FILTERS)).await?;
     Ok(DeadLetters { frame: Frame::of(Some(session), "dead letters"), asked, page })
 }
 

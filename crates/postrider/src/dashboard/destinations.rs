@@ -2,13 +2,14 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, html, see_other, shown};
+use super::asked::Asked;
 use super::event::segment;
 use super::guard::{Change, Form, Visitor};
-use super::inside::{Inside, path};
+use super::inside::{Inside, Listed, path};
 use super::session::Session;
 use super::show;
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -66,7 +67,8 @@ struct Delivery {
 #[template(path = "destinations.html")]
 struct Destinations {
     frame: Frame,
-    all: Vec<Destination>,
+    asked: Asked,
+    page: Listed<Destination>,
 }
 
 #[derive(Template)]
@@ -88,19 +90,22 @@ struct Tried {
     error_message: Option<String>,
 }
 
-pub(super) async fn list(State(desk): Shared, Visitor(session): Visitor) -> Response {
-    shown(&session, look_at_all(&desk.api, &session, None).await)
+pub(super) async fn list(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    shown(&session, look_at_all(&desk.api, &session, asked, None).await)
 }
 
 async fn look_at_all(
     api: &Inside,
     session: &Session,
+    asked: Asked,
     refused: Option<Refused>,
 ) -> Result<Destinations, Refused> {
-    let mut all: Vec<Destination> = api.get(session, "/v1/destinations").await?;
-    // Those that are owed most come first.
-    all.sort_by(|one, other| other.pending.cmp(&one.pending).then_with(|| one.name.cmp(&other.name)));
-    Ok(Destinations { frame: Frame::of(Some(session), "destinations").refusing(refused), all })
+    let page = api.list(session, &asked.page("/v1/destinations")).await?;
+    Ok(Destinations { frame: Frame::of(Some(session), "destinations").refusing(refused), asked, page })
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
@@ -115,7 +120,9 @@ pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -
             let routed = desk.api.post(&session, "/v1/routes", &json!({ "destination_id": id })).await;
             done(&session, routed, &format!("/destinations/{id}"))
         }
-        Err(refused) => shown(&session, look_at_all(&desk.api, &session, Some(refused)).await),
+        Err(refused) => {
+            shown(&session, look_at_all(&desk.api, &session, Asked::default(), Some(refused)).await)
+        }
     }
 }
 

@@ -19,6 +19,10 @@ use std::collections::HashMap;
 
 /// Of a body on the page; all of it is a click away.
 const SHOWN_CHARS: usize = 20_000;
+/// Deliveries on the page, and of what each receiver answered: an event may have ten thousand, each tried often.
+const DELIVERIES_MAX: usize = 20;
+const ATTEMPTS_MAX: usize = 10;
+const ANSWER_CHARS: usize = 1000;
 
 #[derive(Deserialize)]
 struct Detail {
@@ -78,7 +82,6 @@ struct Timing {
 
 #[derive(Deserialize)]
 struct Named {
-    id: String,
     name: String,
 }
 
@@ -99,11 +102,23 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<EventPage, Refused> {
     let Detail { event, attempts } = api.get(session, &format!("/v1/events/{}", segment(id))).await?;
-    let all: Vec<Named> = api.get(session, "/v1/destinations").await?;
-    let destinations = all.into_iter().map(|known| (known.id, known.name)).collect();
+    let destinations = names(api, session, &event).await;
     let (body, is_cut) = readable(&event);
     let frame = Frame::of(Some(session), "events");
     Ok(EventPage { frame, event, attempts, destinations, body, is_cut })
+}
+
+/// The names of the destinations that the page shows; one that is deleted has none.
+async fn names(api: &Inside, session: &Session, event: &Event) -> HashMap<String, String> {
+    let mut names = HashMap::new();
+    for Delivery { destination_id, .. } in event.deliveries.iter().take(DELIVERIES_MAX) {
+        let found: Result<Named, _> =
+            api.get(session, &format!("/v1/destinations/{}", segment(destination_id))).await;
+        if let Ok(found) = found {
+            names.insert(destination_id.clone(), found.name);
+        }
+    }
+    names
 }
 
 /// JSON with its lines apart, anything else as it came; and whether the page leaves some out.
@@ -111,10 +126,12 @@ fn readable(event: &Event) -> (String, bool) {
     let pretty = serde_json::from_str::<Value>(&event.body).ok().filter(|_| event.body_encoding == "utf8");
     let text = pretty.and_then(|value| serde_json::to_string_pretty(&value).ok());
     let text = text.unwrap_or_else(|| event.body.clone());
-    match text.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => (text[..end].to_owned(), true),
-        None => (text, false),
-    }
+    let beginning = beginning(&text, SHOWN_CHARS);
+    (beginning.to_owned(), beginning.len() < text.len())
+}
+
+fn beginning(text: &str, chars: usize) -> &str {
+    text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 
 impl EventPage {
@@ -122,13 +139,27 @@ impl EventPage {
         self.destinations.get(destination).map_or(destination, String::as_str)
     }
 
-    fn of_delivery<'a>(&'a self, id: &'a str) -> impl Iterator<Item = &'a Attempt> {
-        self.attempts.iter().filter(move |attempt| attempt.delivery_id == id)
+    fn deliveries(&self) -> &[Delivery] {
+        &self.event.deliveries[..self.event.deliveries.len().min(DELIVERIES_MAX)]
+    }
+
+    fn deliveries_left_out(&self) -> usize {
+        self.event.deliveries.len().saturating_sub(DELIVERIES_MAX)
+    }
+
+    /// The last attempts; their number says how many there were.
+    fn of_delivery<'a>(&'a self, id: &'a str) -> Vec<&'a Attempt> {
+        let all: Vec<_> = self.attempts.iter().filter(|attempt| attempt.delivery_id == id).collect();
+        all[all.len().saturating_sub(ATTEMPTS_MAX)..].to_vec()
     }
 }
 
-/// The answer's code, or what went wrong, in words.
 impl Attempt {
+    fn answer(&self) -> Option<&str> {
+        self.response_body.as_deref().map(|body| beginning(body, ANSWER_CHARS))
+    }
+
+    /// The answer's code, or what went wrong, in words.
     fn result(&self) -> String {
         match (&self.response_status, &self.error_message) {
             (Some(status), _) => format!("answered {status}"),

@@ -2,8 +2,9 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
+use super::asked::Asked;
 use super::guard::Visitor;
-use super::inside::{Inside, page_at, path};
+use super::inside::Inside;
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -11,49 +12,10 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-/// As the form sends it: fields that were left empty are empty.
-#[derive(Deserialize, Default)]
-pub(super) struct Asked {
-    #[serde(default)]
-    status: String,
-    #[serde(default)]
-    event_type: String,
-    #[serde(default)]
-    destination_id: String,
-    #[serde(default)]
-    source_id: String,
-    #[serde(default)]
-    since: String,
-    #[serde(default)]
-    until: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    cursor: String,
-}
+const FILTERS: &[&str] = &["status", "event_type", "destination_id", "source_id", "since", "until", "text"];
 
 const STATUSES: [&str; 6] =
     ["accepted", "queued", "delivering", "retry_scheduled", "delivered", "dead_letter"];
-
-impl Asked {
-    fn parameters(&self) -> [(&'static str, Option<&str>); 8] {
-        [
-            ("status", &self.status),
-            ("event_type", &self.event_type),
-            ("destination_id", &self.destination_id),
-            ("source_id", &self.source_id),
-            ("since", &self.since),
-            ("until", &self.until),
-            ("text", &self.text),
-            ("cursor", &self.cursor),
-        ]
-        .map(|(name, value)| (name, Some(value.trim()).filter(|value| !value.is_empty())))
-    }
-
-    fn page_at(&self, cursor: &str) -> String {
-        page_at("/events", &self.parameters(), cursor)
-    }
-}
 
 #[derive(Deserialize)]
 struct Page {
@@ -92,7 +54,7 @@ pub(super) async fn page(
 
 /// A filter that is refused leaves the form as it was filled in, with the reason.
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Events, Refused> {
-    let found: Result<Page, Refused> = api.get(session, &path("/v1/events", &asked.parameters())).await;
+    let found: Result<Page, Refused> = api.get(session, &asked.path("/v1/events", FILTERS)).await;
     let frame = Frame::of(Some(session), "events");
     match found {
         Ok(page) => Ok(Events { frame, asked, page }),

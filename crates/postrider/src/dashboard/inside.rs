@@ -122,12 +122,6 @@ pub(super) fn path(base: &str, parameters: &[(&str, Option<&str>)]) -> String {
     if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }
 }
 
-/// The page of a list that begins at another place.
-pub(super) fn page_at(base: &str, parameters: &[(&str, Option<&str>)], cursor: &str) -> String {
-    let others = parameters.iter().copied().filter(|(name, _)| *name != "cursor");
-    path(base, &others.chain([("cursor", Some(cursor))]).collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@
 //! show and do is what that key can. Pages are rendered here and read without scripts; `page.js` only keeps them fresh.
 
 mod answer;
+mod asked;
 mod dead_letters;
 mod destinations;
 mod event;

@@ -2,13 +2,14 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, html, see_other, shown};
+use super::asked::Asked;
 use super::event::segment;
 use super::guard::{Change, Form, Visitor};
-use super::inside::Inside;
+use super::inside::{Inside, Listed};
 use super::session::Session;
 use super::show;
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use http::Method;
 use serde::Deserialize;
@@ -29,7 +30,8 @@ struct Replay {
 #[template(path = "replays.html")]
 struct Replays {
     frame: Frame,
-    all: Vec<Replay>,
+    asked: Asked,
+    page: Listed<Replay>,
 }
 
 #[derive(Template)]
@@ -48,9 +50,14 @@ struct Confirm {
     filter: Vec<(&'static str, String)>,
 }
 
-pub(super) async fn list(State(desk): Shared, Visitor(session): Visitor) -> Response {
-    let all = desk.api.get(&session, "/v1/replays").await;
-    shown(&session, all.map(|all| Replays { frame: Frame::of(Some(&session), "dead letters"), all }))
+pub(super) async fn list(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let page = desk.api.list(&session, &asked.page("/v1/replays")).await;
+    let frame = Frame::of(Some(&session), "dead letters");
+    shown(&session, page.map(|page| Replays { frame, asked, page }))
 }
 
 pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {

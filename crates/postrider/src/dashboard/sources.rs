@@ -2,8 +2,9 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
+use super::asked::Asked;
 use super::guard::{Change, Visitor};
-use super::inside::Inside;
+use super::inside::{Inside, Listed};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -42,9 +43,9 @@ struct Destination {
 #[template(path = "sources.html")]
 struct Sources {
     frame: Frame,
-    sources: Vec<Source>,
-    routes: Vec<Route>,
-    destinations: Vec<Destination>,
+    sources: Listed<Source>,
+    routes: Listed<Route>,
+    destinations: Listed<Destination>,
 }
 
 pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Response {
@@ -54,20 +55,30 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Resp
 async fn look(api: &Inside, session: &Session, refused: Option<Refused>) -> Result<Sources, Refused> {
     Ok(Sources {
         frame: Frame::of(Some(session), "sources").refusing(refused),
-        sources: api.get(session, "/v1/sources").await?,
-        routes: api.get(session, "/v1/routes").await?,
-        destinations: api.get(session, "/v1/destinations").await?,
+        sources: api.list(session, &first("/v1/sources")).await?,
+        routes: api.list(session, &first("/v1/routes")).await?,
+        destinations: api.list(session, &first("/v1/destinations")).await?,
     })
 }
 
+/// The page is for those who begin; whoever has more has them in a file, or in a terminal.
+fn first(list: &str) -> String {
+    Asked::default().page(list)
+}
+
 impl Sources {
+    fn is_cut(&self) -> bool {
+        let more = [&self.sources.next_cursor, &self.routes.next_cursor, &self.destinations.next_cursor];
+        more.iter().any(|next| next.is_some())
+    }
+
     fn source_name<'a>(&'a self, id: &'a Option<String>) -> &'a str {
         let Some(id) = id else { return "every source" };
-        self.sources.iter().find(|source| source.id == *id).map_or(id, |source| &source.name)
+        self.sources.items.iter().find(|source| source.id == *id).map_or(id, |source| &source.name)
     }
 
     fn destination_name<'a>(&'a self, id: &'a str) -> &'a str {
-        self.destinations.iter().find(|known| known.id == id).map_or(id, |known| &known.name)
+        self.destinations.items.iter().find(|known| known.id == id).map_or(id, |known| &known.name)
     }
 }
 
