@@ -144,6 +144,8 @@ pub struct Record {
     pub end: End,
     /// The numbers of its attempts, in the order in which they are shown.
     pub attempts: Vec<u32>,
+    /// The numbers of those that were given up on at their deadline.
+    pub timed_out: Vec<u32>,
     /// How many of them the receiver answered.
     pub answered: usize,
     /// How many of them succeeded.

@@ -1,6 +1,6 @@
 //! The judge judged: a history without fault is green, and each planted fault turns it red by its own name.
 
-use super::{Tally, Verdict, check};
+use super::{Tally, Verdict, check, unexplained};
 use crate::history::{
     Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted, Record, SECOND,
 };
@@ -53,6 +53,7 @@ fn record(destination: usize, body: u64) -> Record {
         destination,
         end: End::Delivered,
         attempts: vec![1],
+        timed_out: Vec::new(),
         answered: 1,
         successes: 1,
     }
@@ -309,7 +310,7 @@ fn a_duplicate_outside_of_any_fault_is_unexplained() {
     check_red(UNORDERED, "unexplained", |history| {
         twice(history);
         history.faults.push(fault(0, arrival(UNORDERED, 4).began - MS));
-        history.faults.push(fault(arrival(UNORDERED, 4).ended + 2 * SECOND, 100 * SECOND));
+        history.faults.push(fault(arrival(UNORDERED, 4).ended + 3 * SECOND, 100 * SECOND));
     });
 }
 
@@ -321,6 +322,26 @@ fn a_duplicate_of_what_was_in_flight_in_a_fault_is_explained() {
         history.faults.push(fault(during, during));
     });
     assert_eq!(verdict.tallies[UNORDERED].1.duplicate, 1);
+}
+
+#[test]
+fn a_duplicate_of_what_was_too_slow_for_its_sender_is_explained() {
+    let verdict = check_green(|history| {
+        twice(history);
+        *record_of(history) = Record { attempts: vec![1, 2], timed_out: vec![1], ..record(UNORDERED, 4) };
+    });
+    assert_eq!(verdict.tallies[UNORDERED].1.duplicate, 1);
+    check_red(UNORDERED, "unexplained", |history| {
+        twice(history);
+        *record_of(history) = Record { attempts: vec![1, 2], timed_out: vec![2], ..record(UNORDERED, 4) };
+    });
+}
+
+#[test]
+fn whose_record_would_explain_a_duplicate_is_told() {
+    let mut history = clean();
+    twice(&mut history);
+    assert_eq!(unexplained(&history), [1004]);
 }
 
 #[test]

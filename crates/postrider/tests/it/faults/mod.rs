@@ -7,3 +7,4 @@ mod receivers;
 mod replay;
 mod retries;
 mod stop;
+mod torture;
