@@ -5,6 +5,7 @@
 
 mod answer;
 mod asked;
+mod chart;
 mod dead_letters;
 mod destinations;
 mod event;
