@@ -3,3 +3,4 @@
 mod browser;
 mod guard;
 mod pages;
+mod portal;
