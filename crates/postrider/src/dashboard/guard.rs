@@ -94,7 +94,7 @@ impl Form {
         Ok(Form(url::form_urlencoded::parse(&bytes.to_bytes()).into_owned().collect()))
     }
 
-    /// Reads a form that a page of this session has sent.
+    /// Reads a form that one of their own pages has sent.
     pub(super) async fn of_session(
         request: Request,
         hosts: &Hosts,
