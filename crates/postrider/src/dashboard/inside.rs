@@ -30,9 +30,10 @@ pub(super) struct Listed<T> {
 
 /// What a refusal says; `/readyz` has a word of its own for it.
 #[derive(Deserialize)]
-struct Sentence {
+struct Refusal {
     #[serde(alias = "reason")]
     error: String,
+    field: Option<String>,
 }
 
 impl Inside {
@@ -102,8 +103,10 @@ impl Inside {
         if status.is_success() {
             return Ok(bytes.into());
         }
-        let sentence = serde_json::from_slice::<Sentence>(&bytes).map(|refusal| refusal.error);
-        Err(Refused::new(status, sentence.unwrap_or_else(|_| status.to_string())))
+        Err(match serde_json::from_slice::<Refusal>(&bytes) {
+            Ok(Refusal { error, field }) => Refused { status, sentence: error, field },
+            Err(_) => Refused::new(status, status.to_string()),
+        })
     }
 }
 

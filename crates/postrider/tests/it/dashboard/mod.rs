@@ -4,3 +4,4 @@ mod browser;
 mod guard;
 mod in_chromium;
 mod pages;
+mod portal;
