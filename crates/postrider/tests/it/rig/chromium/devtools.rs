@@ -112,7 +112,8 @@ impl DevTools {
 
     fn send(&mut self, method: &str, parameters: Value) -> Result<u64, String> {
         self.next_id += 1;
-        let mut message = json!({ "id": self.next_id, "method": method, "params": parameters });
+        let mut message = json!({ "id": self.next_id, "method": method });
+        message["params"] = parameters;
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }
