@@ -25,6 +25,9 @@ pub struct Nemesis {
     lanes: Vec<JoinHandle<anyhow::Result<()>>>,
 }
 
+/// Strikes until the run is over.
+type Lane = fn(&Shared, Random) -> anyhow::Result<()>;
+
 /// What all lanes know.
 struct Shared {
     watch: Watch,
@@ -57,8 +60,8 @@ impl Nemesis {
             over: AtomicBool::new(false),
             changed: Condvar::new(),
         });
-        let lanes = [machine::strike, operator::strike, receivers::strike];
-        let lane = |(number, strike): (u64, fn(&Shared, Random) -> anyhow::Result<()>)| {
+        let lanes: [Lane; 3] = [machine::strike, operator::strike, receivers::strike];
+        let lane = |(number, strike): (u64, Lane)| {
             let (shared, random) = (Arc::clone(&shared), Random::seeded(seed.wrapping_add(number << 32)));
             thread::spawn(move || strike(&shared, random))
         };
