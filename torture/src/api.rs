@@ -55,6 +55,11 @@ impl Api {
         Ok(text.to_owned())
     }
 
+    /// Whether a node can take events.
+    pub fn is_ready(&self, address: SocketAddr) -> bool {
+        self.ask(address, "GET", "/readyz", &Value::Null).is_ok_and(|(status, _)| status == 200)
+    }
+
     fn ask(
         &self,
         address: SocketAddr,

@@ -26,6 +26,12 @@ pub(crate) struct Args {
     /// For half an hour, and a report of memory, descriptors, store and latency over time.
     #[arg(long)]
     pub(crate) soak: bool,
+    /// Writes the page of promises with the results of this run, which must be green.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) guarantees: Option<PathBuf>,
+    /// With --guarantees: runs nothing, and leaves the results that are there.
+    #[arg(long, requires = "guarantees")]
+    pub(crate) keep_results: bool,
     /// Where reports go.
     #[arg(long, hide = true, default_value = "target/torture")]
     pub(crate) reports: PathBuf,

@@ -10,6 +10,7 @@ pub mod fleet;
 pub mod history;
 pub mod nemesis;
 pub mod producer;
+pub mod promises;
 pub mod records;
 pub mod rig;
 pub mod run;

@@ -1,13 +1,16 @@
 //! The program behind `scripts/torture`.
 
 mod args;
+mod page;
 
 use args::Args;
 use clap::Parser;
 use postrider_torture::fleet::Store;
+use postrider_torture::history::SECOND;
 use postrider_torture::rig::random::fresh_seed;
 use postrider_torture::run::{Faults, Options, Outcome, run};
 use postrider_torture::{soak, table};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,16 +19,26 @@ const SHOWN: usize = 30;
 
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
+    if args.keep_results {
+        page::keep_results(&args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let mut red = false;
+    let (mut red, mut results) = (false, Vec::new());
     for store in args.store.all() {
         println!("{}: {} s, seed {seed}", store.name(), args.seconds());
         let outcome = one_run(&args, store, seed)?;
         show(&outcome);
+        results.push(page::result(&args, store, seed, &outcome));
         if !outcome.verdict.is_green() {
             red = true;
-            println!("{}: RED. To see it again: {}", store.name(), again(&args, store, seed));
+            show_deeds(&outcome);
+            println!("{}: RED. Logs are in {}", store.name(), logs(&args, store, seed).display());
+            println!("To see it again: {}", again(&args, store, seed));
         }
+    }
+    if !red {
+        page::write(&args, &results)?;
     }
     Ok(if red { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -57,6 +70,7 @@ fn options(args: &Args, store: Store, seed: u64) -> Options {
         seed,
         rate: args.rate,
         faults: if args.calm { Faults::None } else { Faults::All },
+        logs: Some(logs(args, store, seed)),
     }
 }
 
@@ -74,6 +88,26 @@ fn show(outcome: &Outcome) {
     if findings.len() > SHOWN {
         println!("  and {} more", findings.len() - SHOWN);
     }
+}
+
+/// What was done, with its moments: what is wrong is looked for there.
+fn show_deeds(outcome: &Outcome) {
+    let seconds = |moment: u64| moment as f64 / SECOND as f64;
+    for (at, deed) in &outcome.log.deeds {
+        println!("  {:9.3} s  {deed}", seconds(*at));
+    }
+    for fault in &outcome.log.faults {
+        println!(
+            "  {:9.3} s to {:.3} s  {} may cut off",
+            seconds(fault.from),
+            seconds(fault.until),
+            fault.what
+        );
+    }
+}
+
+fn logs(args: &Args, store: Store, seed: u64) -> PathBuf {
+    args.reports.join(format!("{}-{seed}", store.name()))
 }
 
 fn again(args: &Args, store: Store, seed: u64) -> String {

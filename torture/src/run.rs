@@ -30,6 +30,8 @@ pub struct Options {
     pub rate: u32,
     /// Whether anything is done to it.
     pub faults: Faults,
+    /// Where the logs of a red run are kept, if anywhere.
+    pub logs: Option<PathBuf>,
 }
 
 /// Whether there is a nemesis.
@@ -78,7 +80,11 @@ pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink))
     }
     let log = nemesis.map(Nemesis::stop).transpose()?.unwrap_or_default();
     let ledger = producers.stop();
-    judged(&Judged { fleet: &fleet, stage: &stage, sink: &sink, ledger, log })
+    let outcome = judged(&Judged { fleet: &fleet, stage: &stage, sink: &sink, ledger, log })?;
+    if let (false, Some(directory)) = (outcome.verdict.is_green(), &options.logs) {
+        fleet.keep_logs(directory)?;
+    }
+    Ok(outcome)
 }
 
 /// A run after its faults.

@@ -10,7 +10,8 @@ use postrider_postgres::testing::{Alone, Server};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Where events are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +33,11 @@ impl Store {
 }
 
 const NODES: usize = 3;
-/// The least there is, so that a run sees many ends of it.
-pub(crate) const LEASE: Duration = Duration::from_secs(2);
+/// Short, so that a run sees many ends of it, and longer than a busy machine lets a node wait.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+/// G11: every node is ready again so long after a fault, on a busy machine.
+const READY: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(50);
 const ADMIN_KEY: &str = "hk_0123456789abcdefghjkmnpq";
 
 /// All processes of a run.
@@ -87,6 +91,21 @@ impl Fleet {
 
     pub(crate) fn node(&self, number: usize) -> MutexGuard<'_, Node> {
         self.nodes[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until every node can take events.
+    pub(crate) fn wait_until_ready(&self) -> anyhow::Result<()> {
+        let (api, began) = (self.api(), Instant::now());
+        while !self.addresses.iter().all(|address| api.is_ready(*address)) {
+            anyhow::ensure!(began.elapsed() < READY, "not all nodes are ready {READY:?} after a fault");
+            sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Keeps what nodes have logged in all their runs; gives where.
+    pub fn keep_logs(&self, directory: &Path) -> anyhow::Result<()> {
+        (0..self.size()).try_for_each(|number| self.node(number).keep_logs(directory))
     }
 
     /// What the store takes on disk.

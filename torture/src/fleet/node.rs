@@ -137,6 +137,20 @@ impl Node {
         told.map(|line| format!("node {}: {line}", self.number)).collect()
     }
 
+    pub(super) fn keep_logs(&self, directory: &Path) -> anyhow::Result<()> {
+        std::fs::create_dir_all(directory)?;
+        for entry in std::fs::read_dir(self.directory.path())? {
+            let path = entry?.path();
+            if let (true, Some(run)) =
+                (path.extension().is_some_and(|found| found == "err"), path.file_name())
+            {
+                let name = format!("node-{}-{}", self.number, run.to_string_lossy());
+                std::fs::copy(&path, directory.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn process(&self) -> Option<&Process> {
         self.process.as_ref()
     }

@@ -32,6 +32,10 @@ const READ_LATE: Duration = Duration::from_secs(1);
 /// A node that is heard of again needs this long to hear that it was taken for dead.
 const HEARD_LATE: Duration = Duration::from_secs(1);
 
+pub(super) fn names() -> impl Iterator<Item = String> {
+    [OF_ANY, OF_DATABASES].into_iter().flatten().map(|blow| format!("{blow:?}"))
+}
+
 pub(super) fn strike(shared: &Shared, mut random: Random) -> anyhow::Result<()> {
     let is_shared = shared.fleet.database().is_some();
     let mut blows = Deck::of(&if is_shared { [OF_ANY, OF_DATABASES].concat() } else { OF_ANY.to_vec() });
@@ -69,11 +73,14 @@ fn land(shared: &Shared, blow: Blow, node: usize, lasts: Duration, what: &str) -
             shared.fleet.node(node).signal(Signal::STOP);
             shared.pass(lasts);
             shared.fleet.node(node).signal(Signal::CONT);
+            shared.fleet.wait_until_ready()?;
             shared.fault(what, from, HEARD_LATE);
         }
         _ => {
             let database = shared.fleet.database().context("only of those who have a database")?;
             strike_database(shared, database, blow, node, lasts);
+            // A server that recovers, and nodes that have not found it yet, are part of the fault.
+            shared.fleet.wait_until_ready()?;
             shared.fault(what, from, HEARD_LATE);
         }
     }

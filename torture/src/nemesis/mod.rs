@@ -1,12 +1,13 @@
 //! What is done to a gateway, its database and its receivers: chosen by a seed, written down with its moments.
 //!
 //! Three lanes strike at the same time: the machine, the operator and the receivers. Each does one thing after the
-//! other, and puts it right again before the next.
+//! other, and puts it right again before the next. A fourth looks whether the machine itself stands still.
 
 mod machine;
 mod operator;
 mod plan;
 mod receivers;
+mod stalls;
 
 use crate::fleet::Fleet;
 use crate::history::{Fault, Moment};
@@ -27,6 +28,12 @@ pub struct Nemesis {
 
 /// Strikes until the run is over.
 type Lane = fn(&Shared, Random) -> anyhow::Result<()>;
+
+/// The names of all that a run may do to a process, a database or a receiver.
+pub fn deeds() -> Vec<String> {
+    let moods = crate::sink::Mood::ALL.iter().map(|mood| format!("{mood:?}"));
+    machine::names().chain(moods).collect()
+}
 
 /// What all lanes know.
 struct Shared {
@@ -60,7 +67,7 @@ impl Nemesis {
             over: AtomicBool::new(false),
             changed: Condvar::new(),
         });
-        let lanes: [Lane; 3] = [machine::strike, operator::strike, receivers::strike];
+        let lanes: [Lane; 4] = [machine::strike, operator::strike, receivers::strike, stalls::watch];
         let lane = |(number, strike): (u64, Lane)| {
             let (shared, random) = (Arc::clone(&shared), Random::seeded(seed.wrapping_add(number << 32)));
             thread::spawn(move || strike(&shared, random))

@@ -21,5 +21,6 @@ mod scheduling;
 mod secrets;
 mod start;
 mod tidy;
+mod time;
 mod traces;
 mod watching;

@@ -1,5 +1,6 @@
 //! Nothing accepted is lost, whatever happens to the process, the receivers and the disk.
 
+mod abort;
 mod disk_full;
 mod hold;
 mod kill;

@@ -18,6 +18,7 @@ fn check(store: Store, faults: Faults, seconds: u64) {
         seed: SEED,
         rate: 40,
         faults,
+        logs: None,
     };
     let outcome = run(&options, |_, _, _| {}).unwrap();
     println!("{} faults\n{}", outcome.log.faults.len(), table::render(&outcome.verdict));

@@ -12,11 +12,13 @@ pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
 pub(crate) mod otlp;
+pub(crate) mod preload;
 pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;
 pub(crate) mod small_disk;
 pub(crate) mod stream;
+pub(crate) mod wall_clock;
 
 pub(crate) use answer::Answer;
 pub(crate) use api::Api;
