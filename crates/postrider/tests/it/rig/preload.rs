@@ -18,7 +18,8 @@ fn compile(source: &str) -> PathBuf {
     let name = source.replace('/', "-").replace(".c", &format!("-{}.so", std::process::id()));
     let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"];
-    let compiled = Command::new("cc").args(flags).arg(&library).arg(&path).arg("-ldl").status();
+    let compiled =
+        Command::new("cc").args(flags).arg(&library).arg(&path).args(["-ldl", "-lpthread"]).status();
     assert!(compiled.expect("cc is there: SQLite was compiled by it").success(), "{source} compiles");
     library
 }
