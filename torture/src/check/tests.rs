@@ -28,8 +28,8 @@ fn destination(name: &str, kind: u8, line: Line, max_concurrency: u32) -> Destin
 /// The event's id is its body's hash and a thousand.
 fn posted(body: u64) -> Posted {
     let began = body * 100 * MS;
-    let (answered, event) = (began + 10 * MS, Some(body + 1000));
-    Posted { body, kind: ORDERS, key: (body % 2) as u16, began, answered, fate: Fate::Accepted, event }
+    let (answered, event, node) = (began + 10 * MS, Some(body + 1000), 0);
+    Posted { body, kind: ORDERS, key: (body % 2) as u16, node, began, answered, fate: Fate::Accepted, event }
 }
 
 /// Taken within 40 ms, long before the next is posted.
@@ -73,6 +73,7 @@ fn clean() -> History {
         arrivals: (0..10).flat_map(|body| owed.map(|index| arrival(index, body))).collect(),
         faults: Vec::new(),
         records: (0..10).flat_map(|body| owed.map(|index| record(index, body))).collect(),
+        clocks_apart: 150 * MS,
         heard_within: 100 * MS,
     }
 }
@@ -153,6 +154,22 @@ fn a_swapped_pair_is_misordered() {
         *arrival_of(history, STRICT, 3) = Arrival { began: fourth, ended: fourth + MS, ..arrival(STRICT, 3) };
         *arrival_of(history, STRICT, 4) = Arrival { began: third, ended: third + MS, ..arrival(STRICT, 4) };
     });
+}
+
+#[test]
+fn a_swapped_pair_of_two_nodes_is_misordered_only_where_their_clocks_agree() {
+    let swap = |one: u64, other: u64| {
+        move |history: &mut History| {
+            history.posted[one as usize].node = 1;
+            let (first, second) = (arrival(STRICT, one).began, arrival(STRICT, other).began);
+            let moved = |body, began| Arrival { began, ended: began + MS, ..arrival(STRICT, body) };
+            *arrival_of(history, STRICT, one) = moved(one, second);
+            *arrival_of(history, STRICT, other) = moved(other, first);
+        }
+    };
+    check_green(swap(3, 4));
+    let (tally, verdict) = judged(STRICT, swap(3, 5));
+    assert!(tally.misordered > 0, "{verdict:#?}");
 }
 
 #[test]
@@ -372,6 +389,14 @@ fn an_outcome_that_was_written_after_fencing_is_forged() {
     });
     check_red(UNORDERED, "forged", |history| record_of(history).successes = 2);
     check_red(UNORDERED, "forged", |history| history.records.push(record(UNORDERED, 4)));
+}
+
+#[test]
+fn what_is_on_record_of_an_event_whose_sender_never_heard_is_held_against_what_came() {
+    check_green(|history| {
+        history.posted[4].fate = Fate::Unknown;
+        history.posted[4].event = None;
+    });
 }
 
 #[test]

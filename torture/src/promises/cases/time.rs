@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = &[
             Test("crates/postrider/tests/it/time/jumps.rs", "a_retry_keeps_its_time_when_the_clock_jumps"),
             Test(
                 "crates/postrider/tests/it/time/jumps.rs",
-                "what_is_owed_is_sent_after_a_start_with_the_clock_a_day_off",
+                "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_ahead",
             ),
         ],
     ),
