@@ -27,6 +27,13 @@ pub(super) fn seconds(seconds: &f64) -> String {
     }
 }
 
+/// A length of time that somebody has set: no part of it is left out, and none that is nothing is said.
+pub(super) fn span(length: &f64) -> String {
+    let text = seconds(length);
+    let whole = text.strip_suffix(" 0 s").or_else(|| text.strip_suffix(" 0 min"));
+    whole.or_else(|| text.strip_suffix(" 0 h")).unwrap_or(&text).to_owned()
+}
+
 /// How long something took, as fine as matters.
 pub(super) fn latency(seconds: &f64) -> String {
     match *seconds {
@@ -154,6 +161,10 @@ mod tests {
         assert_eq!(seconds(&0.0), "–");
         assert_eq!(seconds(&0.25), "250 ms");
         assert_eq!(seconds(&59.9), "59 s");
+        assert_eq!(span(&600.0), "10 min");
+        assert_eq!(span(&21_600.0), "6 h");
+        assert_eq!(span(&86_400.0), "1 d");
+        assert_eq!(span(&90.0), "1 min 30 s");
         assert_eq!(latency(&0.0042), "4.2 ms");
         assert_eq!(latency(&2.25), "2.2 s");
         assert_eq!(latency(&61.0), "1 min 1 s");

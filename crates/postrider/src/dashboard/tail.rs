@@ -1,4 +1,4 @@
-//! The live tail: what happens, as it happens. The page opens the API's stream through this session.
+//! The live tail: what happens, as it happens. The page reads the stream of the API as whoever is signed in.
 
 use super::Shared;
 use super::answer::{Frame, Refused, shown};

@@ -1,22 +1,28 @@
-//! Dead letters by destination and cause: what the newest are of, and how many there are of each.
+//! Dead letters by destination and cause. The newest are looked at: all of them may be millions, and are counted only when
+//! somebody wants to do something with them.
 
 use super::DeadLetter;
 use crate::dashboard::answer::Refused;
 use crate::dashboard::inside::{Inside, Listed, path};
 use crate::dashboard::session::Session;
-use serde_json::json;
 
 /// Dead letters that are looked at, the newest.
 const LOOKED_AT: &str = "200";
-/// Groups on the page, each of which is counted.
-const GROUPS_MAX: usize = 8;
+const GROUPS_MAX: usize = 10;
+
+/// What the newest are of.
+pub(super) struct Groups {
+    pub(super) items: Vec<Group>,
+    /// There are older ones, which were not looked at.
+    pub(super) is_cut: bool,
+}
 
 /// Of one destination and for one reason.
 pub(super) struct Group {
     pub(super) destination_id: String,
     pub(super) destination: String,
     pub(super) reason: String,
-    /// All there are, or those seen for a key that may not count.
+    /// Of those looked at.
     pub(super) count: u64,
     /// Of the newest.
     pub(super) last_error: Option<String>,
@@ -33,19 +39,12 @@ impl Group {
     }
 }
 
-pub(super) async fn of(api: &Inside, session: &Session) -> Result<Vec<Group>, Refused> {
+pub(super) async fn of(api: &Inside, session: &Session) -> Result<Groups, Refused> {
     let newest = path("/v1/dead-letters", &[("limit", Some(LOOKED_AT))]);
     let newest: Listed<DeadLetter> = api.get(session, &newest).await?;
-    let mut groups = gathered(newest.items);
-    groups.truncate(GROUPS_MAX);
-    for group in &mut groups {
-        let filter = json!({ "destination_id": group.destination_id, "reason": group.reason });
-        let counted = json!({ "filter": filter, "dry_run": true });
-        if let Ok(counted) = api.post(session, "/v1/replays", &counted).await {
-            group.count = counted["total"].as_u64().unwrap_or(group.count);
-        }
-    }
-    Ok(groups)
+    let mut items = gathered(newest.items);
+    items.truncate(GROUPS_MAX);
+    Ok(Groups { items, is_cut: newest.next_cursor.is_some() })
 }
 
 /// In the order of their newest.
@@ -73,6 +72,7 @@ fn gathered(letters: Vec<DeadLetter>) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn those_of_one_destination_and_cause_stand_together() {

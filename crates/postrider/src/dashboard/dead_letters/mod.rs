@@ -16,7 +16,7 @@ use super::show;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use groups::Group;
+use groups::Groups;
 use http::header::{CONTENT_DISPOSITION, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
@@ -52,7 +52,7 @@ struct DeadLetters {
     frame: Frame,
     asked: Asked,
     page: Listed<DeadLetter>,
-    groups: Vec<Group>,
+    groups: Groups,
 }
 
 pub(super) async fn page(

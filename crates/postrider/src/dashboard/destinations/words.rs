@@ -31,7 +31,7 @@ impl Destination {
         });
         said.push(format!(
             "An attempt that is not over after {} is cut off and counts as failed.",
-            show::seconds(&f64::from(self.timeout_seconds))
+            show::span(&f64::from(self.timeout_seconds))
         ));
         said.push(self.order_in_words());
         said
@@ -51,20 +51,22 @@ impl Destination {
                 .to_owned();
         };
         let again = match (&retry.delays_seconds, retry.base_seconds) {
+            _ if retry.max_attempts == Some(1) => return "What fails is not tried again.".to_owned(),
             (Some(delays), _) if !delays.is_empty() => {
-                let delays: Vec<String> = delays.iter().map(show::seconds).collect();
+                let most = retry.max_attempts.map_or(usize::MAX, |most| (most as usize).saturating_sub(1));
+                let delays: Vec<String> = delays.iter().take(most).map(show::span).collect();
                 format!("after {}", delays.join(", "))
             }
             (_, Some(base)) => format!(
                 "after {} first and {} times as long each time, up to {}",
-                show::seconds(&base),
+                show::span(&base),
                 retry.factor.unwrap_or(2.0),
-                show::seconds(&retry.cap_seconds.unwrap_or(0.0))
+                show::span(&retry.cap_seconds.unwrap_or(0.0))
             ),
             _ => return "What fails is not tried again.".to_owned(),
         };
         let attempts = retry.max_attempts.map(|most| format!(", {} in all", show::times(&most, "attempt")));
-        let age = retry.max_age_seconds.map(|age| format!(", for {} at most", show::seconds(&age)));
+        let age = retry.max_age_seconds.map(|age| format!(", for {} at most", show::span(&age)));
         format!(
             "What fails is tried again {again}{}{}.",
             attempts.unwrap_or_default(),
@@ -78,8 +80,8 @@ impl Destination {
             "After {} in a row its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
              each that fails makes the pause longer, up to {}. What it is owed waits and uses up no attempts.",
             show::times(threshold, "failure"),
-            show::seconds(cooldown_seconds),
-            show::seconds(cooldown_max_seconds)
+            show::span(cooldown_seconds),
+            show::span(cooldown_max_seconds)
         )
     }
 

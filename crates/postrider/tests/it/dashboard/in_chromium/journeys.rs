@@ -67,7 +67,7 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
         "[...document.querySelectorAll('.tiles div')].some(tile => /Waiting\\s+1/.test(tile.innerText))",
     );
     tab.press("Overview");
-    tab.read("The circuit of ledger");
+    tab.read("The circuit of \"ledger\"");
     tab.press("What to do");
     tab.read("postrider destinations circuit");
     tab.go(&format!("/destinations/{destination}"));
