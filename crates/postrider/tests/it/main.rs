@@ -17,6 +17,7 @@ mod faults;
 mod ingest;
 mod migrate_store;
 mod operational;
+mod pages;
 mod scheduling;
 mod secrets;
 mod start;
