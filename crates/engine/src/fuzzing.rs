@@ -2,6 +2,8 @@
 
 use crate::expression::{Expression, Facts, Transform, Wants};
 use crate::schema::Schema;
+use crate::traces::TraceContext;
+use http::HeaderValue;
 use postrider_core::event::EventType;
 use postrider_store::Headers;
 use serde_json::Value;
@@ -30,4 +32,12 @@ pub fn check_schema(schema: &Value, body: &[u8]) {
     if let Ok(schema) = Schema::compile(schema) {
         let _ = schema.check(body);
     }
+}
+
+/// Reads the trace that a sender named, and says what a delivery of it would carry: `traceparent` and `tracestate`.
+pub fn trace(parent: &str, state: &str) -> Option<(String, Option<String>)> {
+    let headers: Headers = [("traceparent", parent), ("tracestate", state)].into_iter().collect();
+    let context = TraceContext::of(&headers)?;
+    let text = |value: HeaderValue| value.to_str().ok().map(str::to_owned);
+    Some((text(context.traceparent([7; 8]))?, context.tracestate().and_then(text)))
 }

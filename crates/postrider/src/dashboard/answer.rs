@@ -18,6 +18,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(super) struct Refused {
     pub(super) status: StatusCode,
     pub(super) sentence: String,
+    /// The field at fault, as the API names it.
+    pub(super) field: Option<String>,
 }
 
 #[derive(Template)]
@@ -30,7 +32,7 @@ struct RefusedPage<'a> {
 
 impl Refused {
     pub(super) fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Refused { status, sentence: sentence.into() }
+        Refused { status, sentence: sentence.into(), field: None }
     }
 
     /// As a page, in the frame of who is signed in.
@@ -98,6 +100,14 @@ pub(super) async fn style() -> Response {
 
 pub(super) async fn script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/page.js").to_owned())
+}
+
+pub(super) async fn portal_style() -> Response {
+    file("text/css; charset=utf-8", include_str!("../../assets/portal.css").to_owned())
+}
+
+pub(super) async fn portal_script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("../../assets/portal.js").to_owned())
 }
 
 pub(super) async fn icon() -> Response {

@@ -102,35 +102,39 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<EventPage, Refused> {
     let Detail { event, attempts } = api.get(session, &format!("/v1/events/{}", segment(id))).await?;
-    let destinations = names(api, session, &event).await;
-    let (body, is_cut) = readable(&event);
+    let known = event.deliveries.iter().take(DELIVERIES_MAX).map(|delivery| delivery.destination_id.as_str());
+    let destinations = names(api, session, known).await;
+    let (body, is_cut) = readable(&event.body, &event.body_encoding);
     let frame = Frame::of(Some(session), "events");
     Ok(EventPage { frame, event, attempts, destinations, body, is_cut })
 }
 
-/// The names of the destinations that the page shows; one that is deleted has none.
-async fn names(api: &Inside, session: &Session, event: &Event) -> HashMap<String, String> {
+/// The names of destinations; one that is deleted has none.
+pub(super) async fn names(
+    api: &Inside,
+    session: &Session,
+    destinations: impl Iterator<Item = &str>,
+) -> HashMap<String, String> {
     let mut names = HashMap::new();
-    for Delivery { destination_id, .. } in event.deliveries.iter().take(DELIVERIES_MAX) {
-        let found: Result<Named, _> =
-            api.get(session, &format!("/v1/destinations/{}", segment(destination_id))).await;
+    for id in destinations {
+        let found: Result<Named, _> = api.get(session, &format!("/v1/destinations/{}", segment(id))).await;
         if let Ok(found) = found {
-            names.insert(destination_id.clone(), found.name);
+            names.insert(id.to_owned(), found.name);
         }
     }
     names
 }
 
-/// JSON with its lines apart, anything else as it came; and whether the page leaves some out.
-fn readable(event: &Event) -> (String, bool) {
-    let pretty = serde_json::from_str::<Value>(&event.body).ok().filter(|_| event.body_encoding == "utf8");
+/// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.
+pub(super) fn readable(body: &str, encoding: &str) -> (String, bool) {
+    let pretty = serde_json::from_str::<Value>(body).ok().filter(|_| encoding == "utf8");
     let text = pretty.and_then(|value| serde_json::to_string_pretty(&value).ok());
-    let text = text.unwrap_or_else(|| event.body.clone());
+    let text = text.unwrap_or_else(|| body.to_owned());
     let beginning = beginning(&text, SHOWN_CHARS);
     (beginning.to_owned(), beginning.len() < text.len())
 }
 
-fn beginning(text: &str, chars: usize) -> &str {
+pub(super) fn beginning(text: &str, chars: usize) -> &str {
     text.char_indices().nth(chars).map_or(text, |(end, _)| &text[..end])
 }
 

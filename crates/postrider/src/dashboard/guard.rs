@@ -77,6 +77,11 @@ impl Form {
         found.filter(|value| !value.is_empty())
     }
 
+    /// All of them, to be shown again.
+    pub(super) fn pairs(self) -> Vec<(String, String)> {
+        self.0
+    }
+
     /// Reads a form from where it may come from.
     pub(super) async fn read(request: Request, hosts: &Hosts) -> Result<Self, Refused> {
         hosts.check(request.headers())?;
@@ -87,6 +92,21 @@ impl Form {
         let bytes =
             body.map_err(|_| Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is larger than 64 kB."))?;
         Ok(Form(url::form_urlencoded::parse(&bytes.to_bytes()).into_owned().collect()))
+    }
+
+    /// Reads a form that one of their own pages has sent.
+    pub(super) async fn of_session(
+        request: Request,
+        hosts: &Hosts,
+        session: &Session,
+    ) -> Result<Self, Refused> {
+        let form = Form::read(request, hosts).await?;
+        let token = form.text("form_token").unwrap_or_default().as_bytes();
+        if !bool::from(token.ct_eq(session.form_token.as_bytes())) {
+            let sentence = "This form is not of your session; open the page again.";
+            return Err(Refused::new(StatusCode::FORBIDDEN, sentence));
+        }
+        Ok(form)
     }
 }
 
@@ -99,13 +119,8 @@ impl FromRequest<Arc<Desk>> for Change {
     async fn from_request(request: Request, desk: &Arc<Desk>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let Visitor(session) = Visitor::from_request_parts(&mut parts, desk).await?;
-        let form = Form::read(Request::from_parts(parts, body), &desk.hosts).await;
+        let form = Form::of_session(Request::from_parts(parts, body), &desk.hosts, &session).await;
         let form = form.map_err(|refused| refused.page(Some(&session)))?;
-        let token = form.text("form_token").unwrap_or_default().as_bytes();
-        if !bool::from(token.ct_eq(session.form_token.as_bytes())) {
-            let sentence = "This form is not of your session; open the page again.";
-            return Err(Refused::new(StatusCode::FORBIDDEN, sentence).page(Some(&session)));
-        }
         Ok(Change(session, form))
     }
 }

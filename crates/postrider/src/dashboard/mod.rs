@@ -5,14 +5,17 @@
 
 mod answer;
 mod asked;
+mod chart;
 mod dead_letters;
 mod destinations;
 mod event;
 mod events;
+mod filled;
 mod guard;
 mod inside;
 mod keys;
 mod overview;
+mod portal;
 mod replays;
 mod session;
 mod show;
@@ -23,13 +26,14 @@ use axum::Router;
 use axum::routing::{get, post};
 use guard::Hosts;
 use inside::Inside;
-use session::Sessions;
+use session::{Door, Sessions};
 use std::sync::Arc;
 
 /// What pages share.
 struct Desk {
     api: Inside,
     sessions: Sessions,
+    portal: Sessions,
     hosts: Hosts,
 }
 
@@ -39,7 +43,8 @@ type Shared = axum::extract::State<Arc<Desk>>;
 pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Router {
     let desk = Desk {
         api: Inside::new(api),
-        sessions: Sessions::new(admin_hash, public_url),
+        sessions: Sessions::new(Door::Dashboard, admin_hash, public_url),
+        portal: Sessions::new(Door::Portal, admin_hash, public_url),
         hosts: Hosts::new(public_url),
     };
     Router::new()
@@ -64,5 +69,6 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/assets/page.css", get(answer::style))
         .route("/assets/page.js", get(answer::script))
         .route("/assets/icon.svg", get(answer::icon))
+        .merge(portal::pages())
         .with_state(Arc::new(desk))
 }

@@ -8,17 +8,43 @@ use http::header::COOKIE;
 use ring::hmac;
 use std::time::{Duration, SystemTime};
 
-const COOKIE_NAME: &str = "postrider_session";
 /// A working day.
 const LIFE: Duration = Duration::from_secs(12 * 3600);
 const HASH_BYTES: usize = 32;
-const SIGNED_BYTES: usize = HASH_BYTES + 8;
+/// What every cookie has before its note.
+const HEAD_BYTES: usize = HASH_BYTES + 8;
+const TAG_BYTES: usize = 32;
+
+/// What a session is for. Each kind has a cookie of its own, so that opening the portal signs nobody out, and neither
+/// cookie is one of the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    Dashboard,
+    Portal,
+}
+
+impl Door {
+    const fn cookie_name(self) -> &'static str {
+        match self {
+            Door::Dashboard => "postrider_session",
+            Door::Portal => "postrider_portal",
+        }
+    }
+
+    const fn path(self) -> &'static str {
+        match self {
+            Door::Dashboard => "/",
+            Door::Portal => "/portal",
+        }
+    }
+}
 
 /// Makes and reads the cookie.
 pub(super) struct Sessions {
     key: hmac::Key,
-    /// Told to the browser: whether the cookie must not go over plain HTTP.
-    attributes: &'static str,
+    door: Door,
+    /// Told to the browser: where the cookie goes, and that it must not go over plain HTTP.
+    attributes: String,
 }
 
 /// Somebody who is signed in.
@@ -27,53 +53,61 @@ pub(super) struct Session {
     pub(super) key_hash: [u8; HASH_BYTES],
     /// Goes into every form: other sites cannot read it, so they cannot make changes.
     pub(super) form_token: String,
+    /// What was noted when the session began.
+    pub(super) note: String,
+}
+
+impl Session {
+    /// Of somebody who is not signed in yet.
+    pub(super) fn of_key(key_hash: [u8; HASH_BYTES]) -> Self {
+        Session { key_hash, form_token: String::new(), note: String::new() }
+    }
 }
 
 impl Sessions {
     /// The admin key is the one secret that all nodes share and that nobody else has.
-    pub(super) fn new(admin_hash: &[u8; HASH_BYTES], public_url: &str) -> Self {
-        let attributes = if public_url.starts_with("https://") {
-            "; Path=/; HttpOnly; SameSite=Strict; Secure"
-        } else {
-            "; Path=/; HttpOnly; SameSite=Strict"
-        };
-        Sessions { key: hmac::Key::new(hmac::HMAC_SHA256, admin_hash), attributes }
+    pub(super) fn new(door: Door, admin_hash: &[u8; HASH_BYTES], public_url: &str) -> Self {
+        let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
+        let attributes = format!("; Path={}; HttpOnly; SameSite=Strict{secure}", door.path());
+        Sessions { key: hmac::Key::new(hmac::HMAC_SHA256, admin_hash), door, attributes }
     }
 
-    /// The cookie of somebody who has just shown the key with this hash.
-    pub(super) fn cookie(&self, key_hash: &[u8; HASH_BYTES], now: SystemTime) -> String {
+    /// The cookie of somebody who has just shown the key with this hash. The note is signed with it and not secret.
+    pub(super) fn cookie(&self, key_hash: &[u8; HASH_BYTES], note: &str, now: SystemTime) -> String {
         let mut signed = key_hash.to_vec();
         signed.extend((unix_seconds(now) + LIFE.as_secs()).to_be_bytes());
-        let tag = hmac::sign(&self.key, &purpose("session", &signed));
+        signed.extend(note.as_bytes());
+        let tag = hmac::sign(&self.key, &self.purpose("session", &signed));
         signed.extend(tag.as_ref());
         let text = URL_SAFE_NO_PAD.encode(signed);
-        format!("{COOKIE_NAME}={text}; Max-Age={}{}", LIFE.as_secs(), self.attributes)
+        format!("{}={text}; Max-Age={}{}", self.door.cookie_name(), LIFE.as_secs(), self.attributes)
     }
 
     /// The cookie that takes the other one away.
     pub(super) fn no_cookie(&self) -> String {
-        format!("{COOKIE_NAME}=; Max-Age=0{}", self.attributes)
+        format!("{}=; Max-Age=0{}", self.door.cookie_name(), self.attributes)
     }
 
     /// Who is signed in by this request.
     pub(super) fn read(&self, headers: &HeaderMap, now: SystemTime) -> Option<Session> {
         let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let text = pairs.find(|(name, _)| *name == COOKIE_NAME)?.1;
+        let text = pairs.find(|(name, _)| *name == self.door.cookie_name())?.1;
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (signed, tag) = bytes.split_at_checked(SIGNED_BYTES)?;
-        hmac::verify(&self.key, &purpose("session", signed), tag).ok()?;
-        let (key_hash, until) = signed.split_first_chunk::<HASH_BYTES>()?;
+        let (signed, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG_BYTES)?)?;
+        hmac::verify(&self.key, &self.purpose("session", signed), tag).ok()?;
+        let (head, note) = signed.split_at_checked(HEAD_BYTES)?;
+        let (key_hash, until) = head.split_first_chunk::<HASH_BYTES>()?;
         let until = u64::from_be_bytes(until.try_into().ok()?);
-        let form_token = hmac::sign(&self.key, &purpose("form", signed));
-        (unix_seconds(now) < until)
-            .then(|| Session { key_hash: *key_hash, form_token: URL_SAFE_NO_PAD.encode(form_token) })
+        let form_token = URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, &self.purpose("form", signed)));
+        let note = String::from_utf8(note.to_vec()).ok()?;
+        (unix_seconds(now) < until).then_some(Session { key_hash: *key_hash, form_token, note })
     }
-}
 
-/// A tag for one purpose is none for another.
-fn purpose(word: &str, signed: &[u8]) -> Vec<u8> {
-    [word.as_bytes(), b":", signed].concat()
+    /// A tag for one purpose is none for another.
+    fn purpose(&self, word: &str, signed: &[u8]) -> Vec<u8> {
+        [self.door.cookie_name().as_bytes(), b" ", word.as_bytes(), b":", signed].concat()
+    }
 }
 
 fn unix_seconds(now: SystemTime) -> u64 {
@@ -87,7 +121,7 @@ mod tests {
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
     fn sessions() -> Sessions {
-        Sessions::new(&[7; HASH_BYTES], "http://127.0.0.1:8080")
+        Sessions::new(Door::Dashboard, &[7; HASH_BYTES], "http://127.0.0.1:8080")
     }
 
     fn headers(cookie: &str) -> HeaderMap {
@@ -101,21 +135,22 @@ mod tests {
 
     #[test]
     fn a_cookie_is_read_until_it_is_over() {
-        let cookie = sessions().cookie(&[1; HASH_BYTES], NOW);
+        let cookie = sessions().cookie(&[1; HASH_BYTES], "noted", NOW);
         let sent = headers(&format!("other=1; {}", pair(&cookie)));
-        assert_eq!(sessions().read(&sent, NOW).unwrap().key_hash, [1; HASH_BYTES]);
+        let read = sessions().read(&sent, NOW).unwrap();
+        assert_eq!((read.key_hash, read.note.as_str()), ([1; HASH_BYTES], "noted"));
         assert!(sessions().read(&sent, NOW + LIFE - Duration::from_secs(1)).is_some());
         assert!(sessions().read(&sent, NOW + LIFE).is_none());
     }
 
     #[test]
     fn what_was_not_signed_here_is_nobody() {
-        let cookie = sessions().cookie(&[1; HASH_BYTES], NOW);
+        let cookie = sessions().cookie(&[1; HASH_BYTES], "noted", NOW);
         let text = pair(&cookie).split_once('=').unwrap().1;
         let mut bytes = URL_SAFE_NO_PAD.decode(text).unwrap();
         for place in 0..bytes.len() {
             bytes[place] ^= 1;
-            let forged = format!("{COOKIE_NAME}={}", URL_SAFE_NO_PAD.encode(&bytes));
+            let forged = format!("postrider_session={}", URL_SAFE_NO_PAD.encode(&bytes));
             assert!(sessions().read(&headers(&forged), NOW).is_none(), "byte {place}");
             bytes[place] ^= 1;
         }
@@ -133,15 +168,20 @@ mod tests {
                 "{bad}"
             );
         }
-        let other = Sessions::new(&[8; HASH_BYTES], "http://127.0.0.1:8080");
+        let other = Sessions::new(Door::Dashboard, &[8; HASH_BYTES], "http://127.0.0.1:8080");
         assert!(other.read(&headers(pair(&cookie)), NOW).is_none());
+        let portal = Sessions::new(Door::Portal, &[7; HASH_BYTES], "http://127.0.0.1:8080");
+        assert!(portal.read(&headers(&format!("postrider_portal={text}")), NOW).is_none());
     }
 
     #[test]
     fn a_cookie_of_https_stays_there() {
-        let secure =
-            Sessions::new(&[7; HASH_BYTES], "https://hooks.example.com").cookie(&[1; HASH_BYTES], NOW);
+        let secure = Sessions::new(Door::Dashboard, &[7; HASH_BYTES], "https://hooks.example.com").cookie(
+            &[1; HASH_BYTES],
+            "noted",
+            NOW,
+        );
         assert!(secure.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{secure}");
-        assert!(sessions().cookie(&[1; HASH_BYTES], NOW).ends_with("; HttpOnly; SameSite=Strict"));
+        assert!(sessions().cookie(&[1; HASH_BYTES], "noted", NOW).ends_with("; HttpOnly; SameSite=Strict"));
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
     let next = next_of(query.as_deref());
     let key_hash = hash(form.text("key").unwrap_or_default());
     match try_key(&desk, key_hash).await {
-        Ok(()) => with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, SystemTime::now())),
+        Ok(()) => with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, "", SystemTime::now())),
         Err(refused) => {
             let status = refused.status;
             let frame = Frame::of(None, "").refusing(Some(refused));
@@ -55,7 +55,7 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
 
 /// A key that may not look at destinations has nothing to see here.
 async fn try_key(desk: &Desk, key_hash: [u8; 32]) -> Result<(), Refused> {
-    let session = Session { key_hash, form_token: String::new() };
+    let session = Session::of_key(key_hash);
     let seen = desk.api.get::<Value>(&session, "/v1/destinations?limit=1").await;
     seen.map(drop).map_err(|refused| match refused.status {
         StatusCode::UNAUTHORIZED => Refused::new(
@@ -81,7 +81,7 @@ fn next_of(query: Option<&str>) -> String {
     asked.filter(is_ours).unwrap_or_else(|| "/".to_owned())
 }
 
-fn with_cookie(mut response: Response, cookie: &str) -> Response {
+pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
     if let Ok(value) = HeaderValue::from_str(cookie) {
         response.headers_mut().insert(SET_COOKIE, value);
     }

@@ -1,0 +1,40 @@
+//! A form as it is shown: with what stands in its fields, and the API's sentence beside the field that it names.
+
+use super::answer::Refused;
+use super::guard::Form;
+
+#[derive(Default)]
+pub(super) struct Filled {
+    values: Vec<(String, String)>,
+    problem: Option<(String, String)>,
+}
+
+impl Filled {
+    /// With what is there now.
+    pub(super) fn with<const N: usize>(values: [(&str, String); N]) -> Self {
+        let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Filled { values, problem: None }
+    }
+
+    /// A form that was refused, as it was filled in. A refusal that names none of its fields is handed back: it belongs
+    /// to the whole page.
+    pub(super) fn refused(form: Form, fields: &[&str], refused: Refused) -> (Self, Option<Refused>) {
+        let values = form.pairs();
+        let at = refused.field.as_deref().and_then(|at| at.split(['.', '[']).next());
+        match fields.iter().find(|field| at == Some(**field)) {
+            Some(field) => {
+                let problem = Some(((*field).to_owned(), refused.sentence));
+                (Filled { values, problem }, None)
+            }
+            None => (Filled { values, problem: None }, Some(refused)),
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.values.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    pub(super) fn problem(&self, name: &str) -> Option<&str> {
+        self.problem.as_ref().filter(|(field, _)| field == name).map(|(_, sentence)| sentence.as_str())
+    }
+}

@@ -1,0 +1,179 @@
+//! One destination: what it gets, how it is doing, and what its owner can do about it.
+
+use super::destinations::{EventType, add_route, event_types};
+use super::frame::{Frame, done, refused, shown};
+use super::guest::{Guest, GuestChange};
+use crate::dashboard::answer::{Refused, see_other};
+use crate::dashboard::asked::Asked;
+use crate::dashboard::event::segment;
+use crate::dashboard::filled::Filled;
+use crate::dashboard::inside::{Inside, Listed, path};
+use crate::dashboard::session::Session;
+use crate::dashboard::{Shared, show};
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+#[derive(Deserialize)]
+struct Destination {
+    id: String,
+    name: String,
+    url: String,
+    status: String,
+    pending: u64,
+    circuit_state: String,
+    waiting_for: Option<String>,
+    disabled_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Route {
+    id: String,
+    destination_id: String,
+    event_type_pattern: String,
+    active: bool,
+}
+
+#[derive(Deserialize)]
+struct Deliveries {
+    items: Vec<Delivery>,
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    event_id: String,
+    event_type: Option<String>,
+    status: String,
+    attempts_count: u32,
+    created_at: String,
+    next_attempt_at: Option<String>,
+}
+
+/// What a receiver answered to a test event.
+#[derive(Deserialize)]
+struct Tried {
+    outcome: String,
+    latency_ms: f64,
+    response_status: Option<u16>,
+    error_message: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "portal/destination.html")]
+struct DestinationPage {
+    frame: Frame,
+    found: Destination,
+    filled: Filled,
+    routes: Vec<Route>,
+    event_types: Vec<EventType>,
+    recent: Vec<Delivery>,
+    tried: Option<Tried>,
+    secret: Option<String>,
+}
+
+const FIELDS: [&str; 3] = ["name", "url", "event_type_pattern"];
+
+pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Path(id): Path<String>) -> Response {
+    shown(&desk, look(&desk.api, &session, &id).await)
+}
+
+async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
+    let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
+    let recent = path("/v1/deliveries", &[("destination_id", Some(&found.id)), ("limit", Some("20"))]);
+    let recent: Deliveries = api.get(session, &recent).await?;
+    let routes: Listed<Route> = api.list(session, &Asked::default().page("/v1/routes")).await?;
+    let routes = routes.items.into_iter().filter(|route| route.destination_id == found.id).collect();
+    Ok(DestinationPage {
+        frame: Frame::of(api, session, "destinations").await?,
+        filled: Filled::with([("name", found.name.clone()), ("url", found.url.clone())]),
+        routes,
+        event_types: event_types(api, session).await?,
+        found,
+        recent: recent.items,
+        tried: None,
+        secret: None,
+    })
+}
+
+pub(super) async fn change(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    GuestChange(session, form): GuestChange,
+) -> Response {
+    let wanted =
+        json!({ "name": form.text("name").unwrap_or_default(), "url": form.text("url").unwrap_or_default() });
+    let at = format!("/v1/destinations/{}", segment(&id));
+    match desk.api.change(&session, Method::PATCH, &at, &wanted).await {
+        Ok(_) => see_other(&format!("/portal/destinations/{}", segment(&id))),
+        Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &FIELDS, refused);
+            let page = look(&desk.api, &session, &id).await;
+            let page =
+                page.map(|page| DestinationPage { frame: page.frame.refusing(refused), filled, ..page });
+            shown(&desk, page)
+        }
+    }
+}
+
+/// What the buttons do.
+pub(super) async fn act(
+    State(desk): Shared,
+    Path((id, action)): Path<(String, String)>,
+    GuestChange(session, form): GuestChange,
+) -> Response {
+    let (here, at) =
+        (format!("/portal/destinations/{}", segment(&id)), format!("/v1/destinations/{}", segment(&id)));
+    match action.as_str() {
+        "pause" | "resume" => {
+            let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
+            done(&desk, made, &here)
+        }
+        "delete" => {
+            let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
+            done(&desk, made, "/portal/destinations")
+        }
+        "routes" => match add_route(&desk.api, &session, &id, &form).await {
+            Ok(_) => see_other(&here),
+            Err(refused) => {
+                let page = look(&desk.api, &session, &id).await;
+                shown(&desk, page.map(|page| page.refusing(refused)))
+            }
+        },
+        // Both are shown this once and cannot be asked for again, so there is no page to go on to.
+        "test" | "rotate-secret" => {
+            let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
+            let page = match made {
+                Ok(made) => look(&desk.api, &session, &id).await.map(|page| page.with(&made)),
+                Err(refused) => Err(refused),
+            };
+            shown(&desk, page)
+        }
+        _ => refused(&Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
+    }
+}
+
+pub(super) async fn remove_route(
+    State(desk): Shared,
+    Path((id, route)): Path<(String, String)>,
+    GuestChange(session, _): GuestChange,
+) -> Response {
+    let at = format!("/v1/routes/{}", segment(&route));
+    let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
+    done(&desk, made, &format!("/portal/destinations/{}", segment(&id)))
+}
+
+impl DestinationPage {
+    fn refusing(self, refused: Refused) -> Self {
+        DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
+    }
+
+    /// With what an action has answered.
+    fn with(self, made: &Value) -> Self {
+        let secret = made["signing_secret"].as_str().map(str::to_owned);
+        let tried = if secret.is_none() { Tried::deserialize(made).ok() } else { None };
+        DestinationPage { secret, tried, ..self }
+    }
+}

@@ -1,0 +1,101 @@
+//! The account's destinations, and making one.
+
+use super::frame::{Frame, shown};
+use super::guest::{Guest, GuestChange};
+use crate::dashboard::Shared;
+use crate::dashboard::answer::{Refused, see_other};
+use crate::dashboard::asked::Asked;
+use crate::dashboard::filled::Filled;
+use crate::dashboard::guard::Form;
+use crate::dashboard::inside::{Inside, Listed};
+use crate::dashboard::session::Session;
+use crate::dashboard::show;
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Deserialize)]
+struct Destination {
+    id: String,
+    name: String,
+    url: String,
+    status: String,
+    pending: u64,
+    circuit_state: String,
+}
+
+#[derive(Template)]
+#[template(path = "portal/destinations.html")]
+struct Destinations {
+    frame: Frame,
+    asked: Asked,
+    page: Listed<Destination>,
+    event_types: Vec<EventType>,
+    filled: Filled,
+}
+
+/// A type that the account has described.
+#[derive(Deserialize)]
+pub(super) struct EventType {
+    pub(super) event_type: String,
+}
+
+const FIELDS: [&str; 3] = ["name", "url", "event_type_pattern"];
+
+pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Query(asked): Query<Asked>) -> Response {
+    shown(&desk, look(&desk.api, &session, asked).await)
+}
+
+async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Destinations, Refused> {
+    let page = api.list(session, &asked.page("/v1/destinations")).await?;
+    let event_types = event_types(api, session).await?;
+    let frame = Frame::of(api, session, "destinations").await?;
+    Ok(Destinations { frame, asked, page, event_types, filled: Filled::default() })
+}
+
+/// To choose from; whoever knows another may write it.
+pub(super) async fn event_types(api: &Inside, session: &Session) -> Result<Vec<EventType>, Refused> {
+    Ok(api.list(session, &Asked::default().page("/v1/event-types")).await?.items)
+}
+
+pub(super) async fn create(State(desk): Shared, GuestChange(session, form): GuestChange) -> Response {
+    match make(&desk.api, &session, &form).await {
+        Ok(id) => see_other(&format!("/portal/destinations/{id}")),
+        Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &FIELDS, refused);
+            let page = look(&desk.api, &session, Asked::default()).await;
+            let page = page.map(|page| Destinations { frame: page.frame.refusing(refused), filled, ..page });
+            shown(&desk, page)
+        }
+    }
+}
+
+/// A destination with a route to it. One without the other is taken back, so that the form can be sent again.
+async fn make(api: &Inside, session: &Session, form: &Form) -> Result<String, Refused> {
+    let wanted =
+        json!({ "name": form.text("name").unwrap_or_default(), "url": form.text("url").unwrap_or_default() });
+    let made = api.post(session, "/v1/destinations", &wanted).await?;
+    let id = made["id"].as_str().unwrap_or_default().to_owned();
+    if let Err(refused) = add_route(api, session, &id, form).await {
+        api.change(session, Method::DELETE, &format!("/v1/destinations/{id}"), &json!({})).await?;
+        return Err(refused);
+    }
+    Ok(id)
+}
+
+/// A route for the types of the form; every one when there is none.
+pub(super) async fn add_route(
+    api: &Inside,
+    session: &Session,
+    destination: &str,
+    form: &Form,
+) -> Result<Value, Refused> {
+    let mut wanted = Map::from_iter([("destination_id".to_owned(), json!(destination))]);
+    if let Some(pattern) = form.text("event_type_pattern") {
+        wanted.insert("event_type_pattern".to_owned(), json!(pattern));
+    }
+    api.post(session, "/v1/routes", &Value::Object(wanted)).await
+}

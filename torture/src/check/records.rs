@@ -1,0 +1,48 @@
+//! G6, G7: what the gateway has on record is what the receiver saw, and each delivery has one end.
+//!
+//! A node whose work was taken over and that wrote all the same would leave an attempt that nobody saw, a number twice,
+//! or a second end.
+
+use super::sorted::{Sorted, was_taken};
+use super::tally::Tally;
+use crate::history::{Arrival, End, Record};
+use std::collections::{BTreeSet, HashSet};
+
+pub(super) fn judge(sorted: &Sorted, tallies: &mut [Tally], findings: &mut Vec<String>) {
+    let mut seen = HashSet::new();
+    for record in &sorted.history.records {
+        let mut wrong = Vec::new();
+        if !seen.insert((record.destination, record.event)) {
+            wrong.push("has two ends".to_owned());
+        }
+        let posted = sorted.by_event.get(&record.event);
+        let arrivals = posted.map_or(&[][..], |posted| sorted.arrivals_of(record.destination, posted));
+        wrong.extend(disagreements(record, arrivals));
+        for what in wrong {
+            tallies[record.destination].forged += 1;
+            findings.push(format!("forged: a delivery to {} {what}", sorted.name(record.destination)));
+        }
+    }
+}
+
+fn disagreements(record: &Record, arrivals: &[&Arrival]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if record.end == End::Delivered && !was_taken(arrivals) {
+        wrong.push("is delivered on record, and the receiver did not take it".to_owned());
+    }
+    if record.end == End::Pending {
+        wrong.push("is still pending after the backlog has drained".to_owned());
+    }
+    if record.successes > 1 {
+        wrong.push(format!("has {} successful attempts on record", record.successes));
+    }
+    let numbers: BTreeSet<u32> = record.attempts.iter().copied().collect();
+    if numbers.len() < record.attempts.len() {
+        wrong.push(format!("has a number twice among its attempts: {:?}", record.attempts));
+    }
+    let came = arrivals.len();
+    if record.answered > came {
+        wrong.push(format!("has {} answers on record, and {came} attempts came", record.answered));
+    }
+    wrong
+}

@@ -1,0 +1,64 @@
+//! A history in the order in which it is judged: arrivals by delivery, the ledger by body and by event.
+
+use crate::history::{Answer, Arrival, End, History, Moment, Posted, SECOND};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// After its answer was written, an attempt may take this long to be recorded on a busy machine.
+pub const LATE: Moment = SECOND;
+
+/// A delivery is named by its destination and the body that only one event has.
+pub(super) type Delivery = (usize, u64);
+
+pub(super) struct Sorted<'h> {
+    pub(super) history: &'h History,
+    pub(super) by_body: HashMap<u64, &'h Posted>,
+    pub(super) by_event: HashMap<u64, &'h Posted>,
+    /// Each in the order in which its requests were read.
+    pub(super) deliveries: BTreeMap<Delivery, Vec<&'h Arrival>>,
+    /// By destination and event.
+    pub(super) dead: HashSet<(usize, u64)>,
+}
+
+impl<'h> Sorted<'h> {
+    pub(super) fn of(history: &'h History) -> Self {
+        let by_body: HashMap<u64, &Posted> =
+            history.posted.iter().map(|posted| (posted.body, posted)).collect();
+        assert_eq!(by_body.len(), history.posted.len(), "bodies are unique");
+        let by_event = history.posted.iter().filter_map(|posted| Some((posted.event?, posted))).collect();
+        let mut deliveries: BTreeMap<Delivery, Vec<&Arrival>> = BTreeMap::new();
+        for arrival in &history.arrivals {
+            deliveries.entry((arrival.destination, arrival.body)).or_default().push(arrival);
+        }
+        deliveries.values_mut().for_each(|arrivals| arrivals.sort_by_key(|arrival| arrival.began));
+        let dead = history.records.iter().filter(|record| record.end == End::DeadLetter);
+        let dead = dead.map(|record| (record.destination, record.event)).collect();
+        Sorted { history, by_body, by_event, deliveries, dead }
+    }
+
+    /// Whether an attempt was in flight, or not recorded yet, while a fault was.
+    pub(super) fn is_cut_off(&self, attempt: &Arrival) -> bool {
+        let touches = |from: Moment, until: Moment| from <= attempt.ended + LATE && attempt.began <= until;
+        self.history.faults.iter().any(|fault| touches(fault.from, fault.until))
+    }
+
+    pub(super) fn arrivals_of(&self, destination: usize, posted: &Posted) -> &[&'h Arrival] {
+        self.deliveries.get(&(destination, posted.body)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn is_dead(&self, destination: usize, posted: &Posted) -> bool {
+        posted.event.is_some_and(|event| self.dead.contains(&(destination, event)))
+    }
+
+    pub(super) fn name(&self, destination: usize) -> &'h str {
+        &self.history.destinations[destination].name
+    }
+}
+
+pub(super) fn was_taken(arrivals: &[&Arrival]) -> bool {
+    arrivals.iter().any(|arrival| arrival.answer == Answer::Taken)
+}
+
+/// A moment as people read it.
+pub(super) fn seconds(moment: Moment) -> String {
+    format!("{}.{:06} s", moment / SECOND, moment % SECOND)
+}

@@ -1,0 +1,365 @@
+//! The judge judged: a history without fault is green, and each planted fault turns it red by its own name.
+
+use super::{Tally, Verdict, check};
+use crate::history::{
+    Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted, Record, SECOND,
+};
+
+const MS: Moment = SECOND / 1000;
+/// All kinds of event that there are here.
+const ORDERS: u8 = 0;
+const UNORDERED: usize = 0;
+const STRICT: usize = 1;
+const BY_KEY: usize = 2;
+/// Owed other events only.
+const ELSEWHERE: usize = 3;
+
+fn destination(name: &str, kind: u8, line: Line, max_concurrency: u32) -> Destination {
+    Destination {
+        name: name.to_owned(),
+        kinds: vec![kind],
+        line,
+        limits: vec![Limit { from: 0, max_concurrency }],
+        timeout: 3 * SECOND,
+        attempts_max: 3,
+    }
+}
+
+/// The event's id is its body's hash and a thousand.
+fn posted(body: u64) -> Posted {
+    let began = body * 100 * MS;
+    let (answered, event) = (began + 10 * MS, Some(body + 1000));
+    Posted { body, kind: ORDERS, key: (body % 2) as u16, began, answered, fate: Fate::Accepted, event }
+}
+
+/// Taken within 40 ms, long before the next is posted.
+fn arrival(destination: usize, body: u64) -> Arrival {
+    let began = body * 100 * MS + 20 * MS;
+    Arrival {
+        destination,
+        event: body + 1000,
+        body,
+        attempt: 1,
+        began,
+        ended: began + 40 * MS,
+        answer: Answer::Taken,
+        again_after: 300 * MS,
+    }
+}
+
+fn record(destination: usize, body: u64) -> Record {
+    Record {
+        event: body + 1000,
+        destination,
+        end: End::Delivered,
+        attempts: vec![1],
+        answered: 1,
+        successes: 1,
+    }
+}
+
+/// Ten events, each taken once by each destination that is owed it; no faults.
+fn clean() -> History {
+    let owed = [UNORDERED, STRICT, BY_KEY];
+    History {
+        destinations: vec![
+            destination("/unordered", ORDERS, Line::Unordered, 2),
+            destination("/strict", ORDERS, Line::Strict, 5),
+            destination("/by-key", ORDERS, Line::ByKey, 5),
+            destination("/elsewhere", 1, Line::Unordered, 2),
+        ],
+        posted: (0..10).map(posted).collect(),
+        arrivals: (0..10).flat_map(|body| owed.map(|index| arrival(index, body))).collect(),
+        faults: Vec::new(),
+        records: (0..10).flat_map(|body| owed.map(|index| record(index, body))).collect(),
+        heard_within: 100 * MS,
+    }
+}
+
+fn arrival_of(history: &mut History, destination: usize, body: u64) -> &mut Arrival {
+    let is_it = |arrival: &&mut Arrival| (arrival.destination, arrival.body) == (destination, body);
+    history.arrivals.iter_mut().find(is_it).unwrap()
+}
+
+fn fault(from: Moment, until: Moment) -> Fault {
+    Fault { what: "kill".to_owned(), from, until }
+}
+
+/// Judges what is left of a clean history after this; gives the tally of one destination.
+fn judged(destination: usize, plant: impl FnOnce(&mut History)) -> (Tally, Verdict) {
+    let mut history = clean();
+    plant(&mut history);
+    let verdict = check(&history);
+    (verdict.tallies[destination].1, verdict)
+}
+
+/// The plant turns the run red, by this column and by no other.
+fn check_red(destination: usize, column: &str, plant: impl FnOnce(&mut History)) {
+    let (_, verdict) = judged(destination, plant);
+    assert!(!verdict.is_green(), "{verdict:#?}");
+    let begins = format!("{column}: ");
+    assert!(verdict.findings.iter().all(|finding| finding.starts_with(&begins)), "{:#?}", verdict.findings);
+    let columns = verdict.tallies[destination].1.columns();
+    let counted = columns.iter().find(|(name, _)| *name == column).unwrap().1;
+    assert_eq!(counted, verdict.findings.len(), "{:#?}", verdict.findings);
+}
+
+fn check_green(plant: impl FnOnce(&mut History)) -> Verdict {
+    let (_, verdict) = judged(0, plant);
+    assert!(verdict.is_green(), "{:#?}", verdict.findings);
+    verdict
+}
+
+#[test]
+fn a_run_in_which_nothing_happened_is_green() {
+    let total = check_green(|_| {}).total();
+    assert_eq!(total, Tally { ok: 30, ..Tally::default() });
+}
+
+#[test]
+fn an_event_that_was_dropped_is_lost() {
+    check_red(UNORDERED, "lost", |history| {
+        history.arrivals.retain(|arrival| (arrival.destination, arrival.body) != (UNORDERED, 4));
+        history.records.retain(|record| (record.destination, record.event) != (UNORDERED, 1004));
+    });
+}
+
+#[test]
+fn an_event_that_was_only_ever_failed_is_lost_unless_it_is_a_dead_letter() {
+    let failed = |history: &mut History| arrival_of(history, UNORDERED, 4).answer = Answer::Failed;
+    let end = |history: &mut History, end: Option<End>| {
+        let at =
+            history.records.iter().position(|known| (known.destination, known.event) == (UNORDERED, 1004));
+        let mut known = history.records.remove(at.unwrap());
+        known.successes = 0;
+        history.records.extend(end.map(|end| Record { end, ..known }));
+    };
+    check_red(UNORDERED, "lost", |history| {
+        failed(history);
+        end(history, None);
+    });
+    let verdict = check_green(|history| {
+        failed(history);
+        end(history, Some(End::DeadLetter));
+    });
+    assert_eq!(verdict.total(), Tally { ok: 29, dead: 1, ..Tally::default() });
+}
+
+#[test]
+fn a_swapped_pair_is_misordered() {
+    check_red(STRICT, "misordered", |history| {
+        let (third, fourth) = (arrival(STRICT, 3).began, arrival(STRICT, 4).began);
+        *arrival_of(history, STRICT, 3) = Arrival { began: fourth, ended: fourth + MS, ..arrival(STRICT, 3) };
+        *arrival_of(history, STRICT, 4) = Arrival { began: third, ended: third + MS, ..arrival(STRICT, 4) };
+    });
+}
+
+#[test]
+fn a_pair_of_one_key_that_is_swapped_is_misordered_and_of_two_keys_is_not() {
+    let swap = |one: u64, other: u64| {
+        move |history: &mut History| {
+            let (first, second) = (arrival(BY_KEY, one).began, arrival(BY_KEY, other).began);
+            let moved = |body, began| Arrival { began, ended: began + MS, ..arrival(BY_KEY, body) };
+            *arrival_of(history, BY_KEY, one) = moved(one, second + 2 * MS);
+            *arrival_of(history, BY_KEY, other) = moved(other, first);
+        }
+    };
+    check_red(BY_KEY, "misordered", swap(2, 4));
+    check_green(swap(2, 3));
+}
+
+#[test]
+fn one_that_comes_again_after_its_successor_is_misordered_even_in_a_fault() {
+    check_red(STRICT, "misordered", |history| {
+        let began = arrival(STRICT, 4).ended + MS;
+        history.arrivals.push(Arrival { began, ended: began + MS, attempt: 2, ..arrival(STRICT, 3) });
+        history.faults.push(fault(0, 100 * SECOND));
+    });
+}
+
+#[test]
+fn two_that_were_posted_at_the_same_time_have_no_order() {
+    check_green(|history| {
+        history.posted[3].answered = history.posted[4].answered;
+        let (third, fourth) = (arrival(STRICT, 3).began, arrival(STRICT, 4).began);
+        *arrival_of(history, STRICT, 3) = Arrival { began: fourth, ended: fourth + MS, ..arrival(STRICT, 3) };
+        *arrival_of(history, STRICT, 4) = Arrival { began: third, ended: third + MS, ..arrival(STRICT, 4) };
+    });
+}
+
+#[test]
+fn one_too_many_in_flight_is_over_concurrency() {
+    let slow =
+        |history: &mut History| (2..5).for_each(|body| arrival_of(history, UNORDERED, body).ended = 450 * MS);
+    check_red(UNORDERED, "over-concurrency", slow);
+    check_green(|history| {
+        slow(history);
+        history.destinations[UNORDERED].limits[0].max_concurrency = 3;
+    });
+}
+
+#[test]
+fn what_a_fault_cut_off_counts_only_where_it_is_waited_out() {
+    let cut = |history: &mut History| {
+        (2..5).for_each(|body| arrival_of(history, UNORDERED, body).ended = SECOND);
+        let before_the_third = arrival(UNORDERED, 4).began - MS;
+        history.faults.push(fault(before_the_third, before_the_third));
+    };
+    check_green(cut);
+    check_red(UNORDERED, "over-concurrency", |history| {
+        cut(history);
+        history.destinations[UNORDERED].limits[0].max_concurrency = 1;
+    });
+}
+
+#[test]
+fn one_that_was_given_up_on_by_its_deadline_is_not_in_flight_any_more() {
+    check_green(|history| {
+        history.destinations[UNORDERED].timeout = 90 * MS;
+        (2..5).for_each(|body| arrival_of(history, UNORDERED, body).ended = SECOND);
+    });
+}
+
+#[test]
+fn two_of_one_line_at_once_are_over_concurrency() {
+    check_red(BY_KEY, "over-concurrency", |history| {
+        *arrival_of(history, BY_KEY, 2) =
+            Arrival { ended: arrival(BY_KEY, 4).began + MS, answer: Answer::Cut, ..arrival(BY_KEY, 2) };
+        let again = arrival(BY_KEY, 2).ended + MS;
+        history.arrivals.push(Arrival { began: again, ended: again + MS, attempt: 2, ..arrival(BY_KEY, 2) });
+        history.faults.push(fault(0, 100 * SECOND));
+    });
+}
+
+#[test]
+fn one_that_is_sent_to_a_paused_destination_is_over_concurrency() {
+    let paused = |from: Moment| {
+        move |history: &mut History| {
+            history.destinations[UNORDERED].limits.push(Limit { from, max_concurrency: 0 });
+        }
+    };
+    let last = arrival(UNORDERED, 9).began;
+    check_red(UNORDERED, "over-concurrency", paused(last - 150 * MS));
+    check_green(paused(last - 50 * MS));
+}
+
+#[test]
+fn a_changed_byte_is_found() {
+    let (tally, verdict) = judged(UNORDERED, |history| arrival_of(history, UNORDERED, 4).body = 77);
+    assert_eq!((tally.changed, tally.lost), (1, 1), "{verdict:#?}");
+}
+
+#[test]
+fn an_event_that_nobody_posted_is_a_phantom() {
+    check_red(UNORDERED, "phantom", |history| {
+        let at = arrival(UNORDERED, 20);
+        history.arrivals.push(at);
+    });
+}
+
+#[test]
+fn an_event_that_was_refused_and_came_is_a_phantom() {
+    let (tally, verdict) = judged(UNORDERED, |history| {
+        history.posted[4].fate = Fate::Refused;
+        history.posted[4].event = None;
+        history.records.retain(|record| record.event != 1004);
+    });
+    assert_eq!(tally.phantom, 1);
+    assert!(verdict.findings.iter().all(|finding| finding.starts_with("phantom: ")), "{verdict:#?}");
+}
+
+#[test]
+fn an_event_that_came_to_somebody_else_is_a_phantom() {
+    check_red(ELSEWHERE, "phantom", |history| history.arrivals.push(arrival(ELSEWHERE, 4)));
+}
+
+#[test]
+fn an_event_that_was_stored_twice_is_a_phantom() {
+    let (tally, _) = judged(UNORDERED, |history| {
+        let at = arrival(UNORDERED, 4);
+        history.arrivals.push(Arrival { event: 2004, began: at.ended + MS, ended: at.ended + 2 * MS, ..at });
+    });
+    assert_eq!(tally.phantom, 1);
+}
+
+#[test]
+fn an_event_whose_sender_never_heard_may_come_and_may_not() {
+    let unknown = |history: &mut History| {
+        history.posted[4].fate = Fate::Unknown;
+        history.posted[4].event = None;
+        history.records.retain(|record| record.event != 1004);
+    };
+    assert_eq!(check_green(unknown).total().unknown, 3);
+    check_green(|history| {
+        unknown(history);
+        history.arrivals.retain(|arrival| arrival.body != 4);
+    });
+}
+
+/// Body 4 came again half a second after it was taken.
+fn twice(history: &mut History) {
+    let at = arrival(UNORDERED, 4);
+    let began = at.ended + 500 * MS;
+    history.arrivals.push(Arrival { began, ended: began + MS, attempt: 2, ..at });
+}
+
+#[test]
+fn a_duplicate_outside_of_any_fault_is_unexplained() {
+    check_red(UNORDERED, "unexplained", twice);
+    check_red(UNORDERED, "unexplained", |history| {
+        twice(history);
+        history.faults.push(fault(0, arrival(UNORDERED, 4).began - MS));
+        history.faults.push(fault(arrival(UNORDERED, 4).ended + 2 * SECOND, 100 * SECOND));
+    });
+}
+
+#[test]
+fn a_duplicate_of_what_was_in_flight_in_a_fault_is_explained() {
+    let during = arrival(UNORDERED, 4).began + MS;
+    let verdict = check_green(|history| {
+        twice(history);
+        history.faults.push(fault(during, during));
+    });
+    assert_eq!(verdict.tallies[UNORDERED].1.duplicate, 1);
+}
+
+#[test]
+fn a_retry_is_no_duplicate_and_keeps_its_time() {
+    let failed = |history: &mut History, wait: Moment| {
+        arrival_of(history, UNORDERED, 4).answer = Answer::Failed;
+        let at = arrival(UNORDERED, 4);
+        history.arrivals.push(Arrival { began: at.ended + wait, ended: at.ended + wait, attempt: 2, ..at });
+    };
+    check_green(|history| failed(history, 300 * MS));
+    check_red(UNORDERED, "undisciplined", |history| failed(history, 200 * MS));
+}
+
+#[test]
+fn an_attempt_past_the_last_is_undisciplined() {
+    check_red(UNORDERED, "undisciplined", |history| arrival_of(history, UNORDERED, 4).attempt = 4);
+}
+
+fn record_of(history: &mut History) -> &mut Record {
+    history.records.iter_mut().find(|record| (record.destination, record.event) == (UNORDERED, 1004)).unwrap()
+}
+
+#[test]
+fn an_outcome_that_was_written_after_fencing_is_forged() {
+    check_red(UNORDERED, "forged", |history| record_of(history).attempts = vec![1, 1]);
+    check_red(UNORDERED, "forged", |history| {
+        *record_of(history) = Record { answered: 2, ..record(UNORDERED, 4) }
+    });
+    check_red(UNORDERED, "forged", |history| record_of(history).successes = 2);
+    check_red(UNORDERED, "forged", |history| history.records.push(record(UNORDERED, 4)));
+}
+
+#[test]
+fn a_delivery_on_record_that_the_receiver_never_took_is_forged_and_lost() {
+    let (tally, _) = judged(UNORDERED, |history| arrival_of(history, UNORDERED, 4).answer = Answer::Cut);
+    assert_eq!((tally.forged, tally.lost), (1, 1));
+}
+
+#[test]
+fn a_delivery_that_is_still_pending_at_the_end_is_found() {
+    check_red(UNORDERED, "forged", |history| record_of(history).end = End::Pending);
+}
