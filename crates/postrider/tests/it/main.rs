@@ -17,7 +17,6 @@ mod faults;
 mod ingest;
 mod migrate_store;
 mod operational;
-mod pages;
 mod scheduling;
 mod secrets;
 mod start;

@@ -11,6 +11,7 @@ mod events;
 mod hostile;
 mod listen;
 mod objects;
+pub(crate) mod pages;
 mod pseudo_terminal;
 mod replay;
 mod send;
