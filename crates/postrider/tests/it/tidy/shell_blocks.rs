@@ -5,7 +5,7 @@ use super::{Finding, check_planted, check_repository, finding};
 use crate::command::pages::block::{Block, Kind, blocks};
 
 /// Blocks of all pages that are not run. May shrink and not grow.
-const NOT_RUN_MAX: usize = 9;
+const NOT_RUN_MAX: usize = 4;
 /// A reason is a few words.
 const WHY_WORDS_MIN: usize = 3;
 /// What the lines of a shell block begin with.

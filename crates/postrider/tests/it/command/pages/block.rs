@@ -3,6 +3,7 @@
 //! - ` ```sh `: run by the test of the pages, in the order of the page, and expected to succeed;
 //! - ` ```sh runs-on `: does not end by itself, so it is left running, and must still run at the end of the page;
 //! - ` ```sh not-run: why `: cannot be run by a test;
+//! - ` ```sh ` with nothing but `cargo` and `scripts/` in it: for who works on the repository, and not of the gateway;
 //! - ` ```yaml gateway.yaml `: a file that the commands of the page use.
 
 /// A block between fences.
@@ -18,6 +19,7 @@ pub(crate) struct Block {
 pub(crate) enum Kind {
     Run,
     RunsOn,
+    OfRepository,
     NotRun {
         why: String,
     },
@@ -28,6 +30,18 @@ pub(crate) enum Kind {
     Other {
         info: String,
     },
+}
+
+impl Block {
+    /// What a block is can depend on what is in it.
+    fn judged(self) -> Self {
+        let is_ours = |line: &str| line.starts_with("cargo ") || line.starts_with("scripts/");
+        let kind = match self.kind {
+            Kind::Run if self.text.lines().all(is_ours) => Kind::OfRepository,
+            other => other,
+        };
+        Block { kind, ..self }
+    }
 }
 
 impl Kind {
@@ -55,7 +69,7 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
             (Some(info), None) => {
                 open = Some(Block { line: line + 1, kind: Kind::of(info.trim()), text: String::new() });
             }
-            (Some(_), Some(block)) => blocks.push(block),
+            (Some(_), Some(block)) => blocks.push(block.judged()),
             (None, Some(mut block)) => {
                 block.text.push_str(text);
                 block.text.push('\n');
@@ -69,7 +83,7 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
 
 #[test]
 fn blocks_are_told_apart_by_their_first_line() {
-    let page = "x\n```sh\na\nb\n```\n```sh runs-on\nc\n```\n```sh not-run: needs a cloud\nd\n```\n```toml a.toml\ne\n```\n```json event\nf\n```\n```sh runon\ng\n```\n";
+    let page = "x\n```sh\na\nb\n```\n```sh runs-on\nc\n```\n```sh not-run: needs a cloud\nd\n```\n```toml a.toml\ne\n```\n```json event\nf\n```\n```sh runon\ng\n```\n```sh\ncargo h\nscripts/i\n```\n";
     let block = |line, kind, text: &str| Block { line, kind, text: text.to_owned() };
     let other = |info: &str| Kind::Other { info: info.to_owned() };
     let expected = [
@@ -79,6 +93,7 @@ fn blocks_are_told_apart_by_their_first_line() {
         block(13, Kind::File { name: "a.toml".to_owned() }, "e\n"),
         block(16, other("json event"), "f\n"),
         block(19, other("sh runon"), "g\n"),
+        block(22, Kind::OfRepository, "cargo h\nscripts/i\n"),
     ];
     assert_eq!(blocks(page), expected);
 }
