@@ -9,7 +9,7 @@ pub(crate) mod contract;
 pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
-mod loopback;
+pub(crate) mod loopback;
 pub(crate) mod otlp;
 pub(crate) mod proxy;
 pub(crate) mod random;
