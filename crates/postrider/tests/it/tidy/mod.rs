@@ -10,12 +10,16 @@ mod head;
 mod layers;
 mod leftovers;
 mod length;
+mod licence;
 mod links;
+mod lints;
 mod log_lines;
 mod names;
 mod registry;
 mod scripts;
+mod shell_blocks;
 mod sleeps;
+mod supply_chain;
 mod tree;
 mod words;
 
