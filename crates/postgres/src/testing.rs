@@ -55,12 +55,7 @@ impl Server {
     }
 
     fn data(&self) -> String {
-        self.data_dir().to_str().unwrap().to_owned()
-    }
-
-    /// Where its data is.
-    pub fn data_dir(&self) -> PathBuf {
-        self.directory.path().join("data")
+        self.directory.path().join("data").to_str().unwrap().to_owned()
     }
 
     /// Where it listens.
@@ -179,34 +174,20 @@ impl Alone {
         self.launch();
     }
 
-    /// Kills a process that serves a connection to this database, if there is one. The server takes it for a crash: it
-    /// cuts all connections and starts anew by itself.
-    pub fn kill_backend(&self, url: &str) {
-        let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
-        let serves_it = |process: &PathBuf| {
-            std::fs::read_to_string(process.join("cmdline")).is_ok_and(|title| title.contains(name))
+    /// How many processes work in its data directory.
+    fn processes(&self) -> usize {
+        let data = PathBuf::from(self.data());
+        let works_there = |entry: &std::fs::DirEntry| {
+            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|directory| directory == data)
         };
-        let Some(process) = self.processes().into_iter().find(serves_it) else { return };
-        // It may have ended since.
-        let pid = process.file_name().unwrap();
-        let _ = Command::new("kill").arg("-9").arg(pid).stderr(Stdio::null()).status();
-    }
-
-    /// Those that work in its data directory, by their places in `/proc`.
-    fn processes(&self) -> Vec<PathBuf> {
-        let data = self.data_dir();
-        let works_there = |process: &PathBuf| {
-            std::fs::read_link(process.join("cwd")).is_ok_and(|directory| directory == data)
-        };
-        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        all.map(|entry| entry.path()).filter(works_there).collect()
+        std::fs::read_dir("/proc").into_iter().flatten().flatten().filter(works_there).count()
     }
 
     /// Starts it again after it was stopped or killed.
     pub fn start_again(&self) {
         // The last process of one that was killed takes a moment to see it.
         for _ in 0..500 {
-            if self.processes().is_empty() {
+            if self.processes() == 0 {
                 break;
             }
             std::thread::sleep(std::time::Duration::from_millis(20));

@@ -1,5 +1,6 @@
 //! The gateways of a run: one on the embedded store, or three on a PostgreSQL server that is thrown away.
 
+mod backend;
 mod node;
 
 use crate::api::Api;
@@ -111,7 +112,7 @@ impl Fleet {
     /// What the store takes on disk.
     pub(crate) fn store_bytes(&self) -> u64 {
         match &self.database {
-            Some(database) => directory_bytes(&database.server.data_dir()),
+            Some(database) => directory_bytes(&database.data_dir()),
             None => (0..self.size()).map(|number| directory_bytes(&self.node(number).data())).sum(),
         }
     }

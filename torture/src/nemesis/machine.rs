@@ -102,7 +102,7 @@ fn strike_database(shared: &Shared, database: &Database, blow: Blow, node: usize
         Blow::Stall => database.proxies[node].stall(),
         Blow::CutAll => database.proxies.iter().for_each(Proxy::cut),
         // The server takes it for a crash and starts anew by itself.
-        Blow::KillBackend => database.server.kill_backend(&database.url),
+        Blow::KillBackend => database.kill_backend(),
         Blow::KillPostmaster => database.server.kill(),
         _ => database.server.stop(),
     }

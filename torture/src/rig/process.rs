@@ -3,6 +3,7 @@
 use super::wait::{wait_until, wait_within};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_to_string};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -62,6 +63,20 @@ impl Process {
     /// What it has logged so far.
     pub fn err(&self) -> String {
         read_to_string(&self.err).unwrap_or_default()
+    }
+
+    /// What it has logged behind so many bytes, in whole lines, and up to where.
+    pub fn err_since(&self, from: u64) -> (String, u64) {
+        let mut bytes = Vec::new();
+        let read = File::open(&self.err).and_then(|mut file| {
+            file.seek(SeekFrom::Start(from))?;
+            file.read_to_end(&mut bytes)
+        });
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        match read {
+            Ok(_) => (String::from_utf8_lossy(&bytes[..whole]).into_owned(), from + whole as u64),
+            Err(_) => (String::new(), from),
+        }
     }
 
     /// Whether it has not ended yet.
