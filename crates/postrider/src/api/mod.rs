@@ -12,6 +12,7 @@ mod cursor;
 mod dead_letters;
 pub(crate) mod declared;
 mod deliveries;
+mod destination_health;
 mod destinations;
 mod docs;
 pub(crate) mod document;
@@ -47,6 +48,7 @@ mod view;
 mod webhooks;
 
 pub(crate) use auth::SignedIn;
+pub(crate) use events::newest_cursor;
 
 use crate::config::Config;
 use crate::serve::admin_key::hash;
@@ -183,6 +185,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
         .routes(routes!(series::get))
+        .routes(routes!(destination_health::get))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))

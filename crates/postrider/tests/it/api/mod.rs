@@ -3,6 +3,7 @@
 mod accounts;
 mod dead_letters;
 mod described_fields;
+mod destination_health;
 mod destinations;
 mod document;
 mod entity_tags;
