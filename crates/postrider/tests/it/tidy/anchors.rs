@@ -35,8 +35,8 @@ fn place(target: &str) -> Option<(&str, &str)> {
 
 /// The headings of a page as links name them: small letters, no punctuation, and a hyphen for each blank.
 fn anchors(page: &Source) -> BTreeSet<String> {
-    let headings = prose(page)
-        .filter_map(|(_, line)| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let headings = prose(page).filter(|(_, line)| line.starts_with('#'));
+    let headings = headings.map(|(_, line)| line.trim_start_matches('#').trim());
     let named = headings.map(|heading| {
         let kept = heading.chars().filter(|one| one.is_alphanumeric() || " -_".contains(*one));
         kept.collect::<String>().to_lowercase().replace(' ', "-")
