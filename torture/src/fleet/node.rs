@@ -24,6 +24,7 @@ pub(crate) struct Node {
 
 /// Longer than the grace time, on a busy machine.
 const STOP: Duration = Duration::from_secs(60);
+const STARTS: usize = 5;
 const GRACE_SECONDS: &str = "10";
 
 impl Node {
@@ -64,11 +65,16 @@ impl Node {
         self.address
     }
 
-    /// Starts it and waits until it serves.
+    /// Starts it and waits until it serves. It is started again when it gives up, as by whoever looks after it: a database
+    /// that is busy with a crash may not answer in time.
     pub(crate) fn start(&mut self) {
-        self.spawn();
-        if let Some(process) = &mut self.process {
-            process.wait_for_banner();
+        for left in (0..STARTS).rev() {
+            self.spawn();
+            let Some(process) = &mut self.process else { return };
+            if process.comes_to_serve() {
+                return;
+            }
+            assert!(left > 0, "it does not start:\n{}", process.err());
         }
     }
 
