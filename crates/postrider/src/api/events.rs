@@ -117,6 +117,7 @@ pub(crate) fn answer_one(event: &EventDetail) -> Response {
 
 pub(crate) async fn answer_replay(app: &App, caller: Caller, id: EventId) -> Result<Response, ApiError> {
     let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;
+    app.note(caller, "event", Some(id.to_string())).await;
     let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
     let answer = view::EventReplay {
         original_event_id: id.to_string(),
