@@ -4,16 +4,17 @@
 const EVERY_MS = 2000;
 
 async function refresh() {
-  const live = document.querySelectorAll("[data-live]");
-  // Nobody is disturbed: not in a hidden tab, not with something open or selected in it.
+  // Nobody is disturbed: not in a hidden tab, not in a part with something open, selected or in focus.
   const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
-  if (document.hidden || live.length === 0 || String(getSelection()) || [...live].some(busy)) return;
+  const live = [...document.querySelectorAll("[data-live]")].filter((part) => !busy(part));
+  if (document.hidden || live.length === 0 || String(getSelection())) return;
   const answer = await fetch(location.href, { credentials: "same-origin", redirect: "manual" });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const part of live) {
     const fresh = page.getElementById(part.id);
-    if (fresh && fresh.innerHTML !== part.innerHTML) part.replaceChildren(...fresh.childNodes);
+    // It may have become busy meanwhile.
+    if (fresh && !busy(part) && fresh.innerHTML !== part.innerHTML) part.replaceChildren(...fresh.childNodes);
   }
 }
 

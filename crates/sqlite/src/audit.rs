@@ -1,6 +1,7 @@
 //! Walks a data directory and proves of every delivery that it is delivered, dead or owed. Reads alone, so a gateway
 //! may run meanwhile: all that belongs to an event is in one file, and each file is read as it is at one moment.
 
+use crate::checksum;
 use crate::error::{OpenError, store_error};
 use crate::history::{FACT_COLUMNS, read_facts, standing};
 use crate::open::database_error;
@@ -72,11 +73,15 @@ impl Audit {
     fn walk(&mut self, path: &Path, segment: &Transaction<'_>) -> rusqlite::Result<()> {
         self.check_pages(path, segment)?;
         let mut queue = queued(segment)?;
-        let mut events = segment.prepare(&format!("SELECT {FACT_COLUMNS} FROM events ORDER BY id"))?;
+        let mut events = segment
+            .prepare(&format!("SELECT {FACT_COLUMNS}, headers, body, checksum FROM events ORDER BY id"))?;
         let mut rows = events.query([])?;
         while let Some(row) = rows.next()? {
             let facts = read_facts(row)?;
             self.events += 1;
+            if let Err(error) = checksum::check(row) {
+                self.damage.push(format!("{}: {}: {}", path.display(), facts.id, store_error(&error)));
+            }
             let due = facts.window.deliver_at.unwrap_or(facts.received_at);
             for state in standing(segment, facts.id, &facts.owed, due)? {
                 self.judge(state.id, state.status, &mut queue);

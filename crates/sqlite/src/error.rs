@@ -1,7 +1,7 @@
 //! Errors of SQLite, sorted by what the caller does about them.
 
 use postrider_store::StoreError;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use std::path::PathBuf;
 
 /// Why a data directory could not be opened.
@@ -37,16 +37,29 @@ pub enum OpenError {
 
 /// What an error of SQLite means to the caller.
 pub(crate) fn store_error(error: &rusqlite::Error) -> StoreError {
+    if let rusqlite::Error::FromSqlConversionFailure(_, _, cause) = error {
+        return StoreError::Damaged(cause.to_string());
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::Full,
+        Some(ErrorCode::SystemIoFailure) => StoreError::Broken(format!("{error} in {}", operation(error))),
         Some(
-            ErrorCode::SystemIoFailure
-            | ErrorCode::DatabaseCorrupt
+            ErrorCode::DatabaseCorrupt
             | ErrorCode::NotADatabase
             | ErrorCode::ReadOnly
             | ErrorCode::CannotOpen,
         ) => StoreError::Broken(error.to_string()),
         _ => StoreError::Unavailable(error.to_string()),
+    }
+}
+
+/// What the disk failed at, as the person needs it who must look at the disk.
+fn operation(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error().map(|cause| cause.extended_code) {
+        Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) => "a sync",
+        Some(ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE) => "a write",
+        Some(ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS) => "a read",
+        _ => "a call to the file system",
     }
 }
 

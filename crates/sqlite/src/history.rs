@@ -1,5 +1,6 @@
 //! Reads events back from the segments, with what became of them.
 
+use crate::checksum;
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, uint};
@@ -25,7 +26,10 @@ const EVENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id,
 
 pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
     let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
-    Ok(find(segment, event)?.map(|found| found.detail.content))
+    let sql = format!("SELECT {EVENT_COLUMNS}, body, checksum FROM events WHERE id = ?1");
+    let read = |row: &Row<'_>| checksum::check(row).and_then(|()| read_event(row));
+    let found = segment.prepare_cached(&sql)?.query_row([int(event.as_u64())], read).optional()?;
+    Ok(found.map(|found| found.detail.content))
 }
 
 pub(crate) fn event(

@@ -8,6 +8,7 @@ mod audit;
 mod audit_log;
 mod backup;
 mod checkpoint;
+mod checksum;
 mod circuits;
 mod commit;
 mod configuration;
@@ -73,7 +74,12 @@ impl SqliteStore {
     fn write<T>(&self, work: impl FnOnce(&mut Writer) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let broken = |_| StoreError::Broken("an earlier write broke off inside".into());
         let mut writer = self.writer.lock().map_err(broken)?;
-        work(&mut writer).map_err(|error| error::store_error(&error))
+        writer.trusted()?;
+        let done = work(&mut writer).map_err(|error| error::store_error(&error));
+        if let Err(StoreError::Broken(cause)) = &done {
+            writer.distrust(cause);
+        }
+        done
     }
 }
 

@@ -1,5 +1,6 @@
 //! The statements of a commit, looked up once for all of its rows.
 
+use crate::checksum;
 use crate::rows::{int, place, time};
 use postrider_core::delivery::{Lane, Ticket};
 use postrider_core::id::AccountId;
@@ -21,7 +22,7 @@ impl<'c> Statements<'c> {
     pub(crate) fn new(segment: &'c Connection) -> rusqlite::Result<Self> {
         Ok(Statements {
             event: segment
-                .prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?,
+                .prepare_cached("INSERT INTO events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?,
             attempt: segment.prepare_cached(
                 "INSERT OR IGNORE INTO attempts VALUES
                  (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
@@ -40,20 +41,24 @@ impl<'c> Statements<'c> {
     }
 
     pub(crate) fn insert_event(&mut self, event: &NewEvent) -> rusqlite::Result<()> {
+        let event_type = event.content.event_type.as_ref().map(|known| known.as_str());
+        let (deliveries, headers) = (deliveries_to_text(&event.deliveries), event.content.headers.as_text());
+        let body = &event.content.body[..];
         self.event.execute(params![
             int(event.id.as_u64()),
             int(event.content.account.as_u64()),
             event.content.origin.source().map(|id| int(id.as_u64())),
             event.content.origin.key().map(|id| int(id.as_u64())),
-            event.content.event_type.as_ref().map(|known| known.as_str()),
+            event_type,
             event.external_id,
             event.replay_of.map(|id| int(id.as_u64())),
             time(event.content.received_at),
             event.content.window.deliver_at.map(time),
             event.content.window.expires_at.map(time),
-            deliveries_to_text(&event.deliveries),
-            event.content.headers.as_text(),
-            &event.content.body[..],
+            deliveries,
+            checksum::of(event_type, &deliveries, headers, body),
+            headers,
+            body,
         ])?;
         Ok(())
     }

@@ -11,7 +11,7 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditRecord, Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, SeriesPoint,
-    Vault,
+    StoreError, Vault,
 };
 use rusqlite::Connection;
 
@@ -20,6 +20,8 @@ pub(crate) struct Writer {
     segments: Segments,
     checkpointer: Checkpointer,
     options: SqliteOptions,
+    /// Why nothing is written any more: what a sync that failed was for may be gone, and the next would not say so.
+    distrusted: Option<String>,
 }
 
 impl Writer {
@@ -31,7 +33,15 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let path = segments.open_path();
         checkpointer.watch(&mut segments.open, path)?;
-        Ok(Writer { live, segments, checkpointer, options })
+        Ok(Writer { live, segments, checkpointer, options, distrusted: None })
+    }
+
+    pub(crate) fn trusted(&self) -> Result<(), StoreError> {
+        self.distrusted.as_ref().map_or(Ok(()), |cause| Err(StoreError::Broken(cause.clone())))
+    }
+
+    pub(crate) fn distrust(&mut self, cause: &str) {
+        self.distrusted = Some(cause.to_owned());
     }
 
     pub(crate) fn commit(&mut self, batch: &Batch) -> rusqlite::Result<Receipt> {

@@ -9,6 +9,9 @@ pub enum StoreError {
     /// Not now: nothing was written. Trying again later may work.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// This one thing cannot be read any more, or is not what was written; all else can be.
+    #[error("what is stored is damaged: {0}")]
+    Damaged(String),
     /// What is on disk can no longer be trusted from here: the process must stop and start anew.
     /// A failed sync is never tried again, since the kernel may have dropped the pages it was for.
     #[error("the store failed: {0}")]

@@ -261,7 +261,9 @@ impl Dispatcher {
     fn commit_failed(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, error: &StoreError) {
         let refusal = match error {
             StoreError::Full => IngestError::DiskFull,
-            StoreError::Unavailable(_) | StoreError::Broken(_) => IngestError::Unavailable,
+            StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Broken(_) => {
+                IngestError::Unavailable
+            }
         };
         let (own, others): (Vec<_>, Vec<_>) =
             batch.events.iter().zip(replies).partition(|(_, reply)| reply.is_nobodys());

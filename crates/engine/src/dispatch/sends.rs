@@ -116,9 +116,9 @@ impl Dispatcher {
     ) {
         match result {
             Ok(Some(content)) => self.hand_over(ticket, content),
-            Ok(None) => {
-                let finished = self.record(self.without_content(ticket));
-                self.commits.take_finished(finished);
+            Ok(None) => self.bury(ticket, "The event is no longer in the store.".to_owned()),
+            Err(StoreError::Damaged(cause)) => {
+                self.bury(ticket, format!("The event in the store is damaged: {cause}."));
             }
             Err(error) => {
                 self.fault.note(&error);
@@ -129,14 +129,21 @@ impl Dispatcher {
         }
     }
 
-    /// Retention never drops what is owed, so this is a damaged store; it must not hold a slot forever.
-    fn without_content(&self, ticket: Ticket) -> AttemptReport {
+    /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.
+    fn bury(&mut self, ticket: Ticket, sentence: String) {
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
-        tracing::error!(%event, %delivery, %destination, "an event that is owed is not in the store");
+        tracing::error!(%event, %delivery, %destination, cause = %sentence, "an event that is owed cannot be sent");
+        let finished = self.record(self.without_content(ticket, sentence));
+        self.commits.take_finished(finished);
+    }
+
+    fn without_content(&self, ticket: Ticket, sentence: String) -> AttemptReport {
         let now = self.now;
-        let sentence = "The event is no longer in the store.".to_owned();
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        // Its dead letter must be seen by whom it belongs to.
+        let owner = catalog.any_destination(ticket.line.destination).map(|found| found.account);
         let content = EventContent {
-            account: AccountId::from_u64(0),
+            account: owner.unwrap_or(AccountId::from_u64(0)),
             origin: Origin::Api(None),
             headers: Default::default(),
             body: bytes::Bytes::new(),

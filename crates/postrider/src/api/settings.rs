@@ -47,7 +47,7 @@ impl Configured {
             connections_per_address: config.connections.per_address,
             promotion_age_seconds: config.promotion_age.map(|age| age.as_secs()),
             grace_seconds: config.grace.as_secs(),
-            lease_seconds: is_shared.then(|| config.lease.as_secs()),
+            lease_seconds: is_shared.then_some(config.lease.as_secs()),
             has_dead_letter_file: config.dead_letter_file.is_some(),
             sends_traces: config.traces.is_some(),
         }

@@ -2,12 +2,17 @@
 
 mod args;
 mod connection;
+mod failure;
+mod frames;
 mod profile;
 
 pub(crate) use self::args::{Access, GatewayArgs};
 pub(crate) use self::connection::{Connection, Message};
+pub(crate) use self::failure::{Unreachable, is_missing, is_passing};
+pub(crate) use self::frames::Frames;
 
-use anyhow::{Context as _, anyhow};
+use self::failure::{CutOff, Refused};
+use anyhow::Context as _;
 use bytes::Bytes;
 use http::header::{
     AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, RETRY_AFTER,
@@ -21,11 +26,6 @@ use url::form_urlencoded;
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// A list of all destinations of a large account is a few megabytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
-
-/// No answer came. Whether a call was carried out all the same is not known.
-#[derive(Debug, thiserror::Error)]
-#[error("the gateway at {0} cannot be reached (`postrider serve` starts one, --url names another)")]
-pub(crate) struct Unreachable(String);
 
 pub(crate) struct Client {
     runtime: tokio::runtime::Runtime,
@@ -58,7 +58,7 @@ impl Answer {
 
     /// What a success holds, or the sentence of the refusal.
     pub(crate) fn data(mut self) -> anyhow::Result<Value> {
-        if self.status.is_success() { Ok(self.body["data"].take()) } else { Err(anyhow!(self.refusal())) }
+        if self.status.is_success() { Ok(self.body["data"].take()) } else { Err(self.refused().into()) }
     }
 
     /// When to come back, if it said so.
@@ -69,6 +69,10 @@ impl Answer {
     /// The code of a refusal.
     pub(crate) fn code(&self) -> &str {
         self.body["code"].as_str().unwrap_or_default()
+    }
+
+    fn refused(&self) -> Refused {
+        Refused { status: self.status, sentence: self.refusal() }
     }
 
     pub(crate) fn refusal(&self) -> String {
@@ -156,14 +160,14 @@ impl Client {
             let mut pieces =
                 self.connection.open(request, CALL_TIMEOUT).await.with_context(|| self.unreachable())?;
             if !pieces.status.is_success() {
-                return Ok(Some(pieces.rest(ANSWER_BYTES_MAX, CALL_TIMEOUT).await?));
+                return Ok(Some(pieces.rest(ANSWER_BYTES_MAX, CALL_TIMEOUT).await.context(CutOff)?));
             }
-            while let Some(piece) = pieces.next(CALL_TIMEOUT).await.context("the answer was cut off")? {
+            while let Some(piece) = pieces.next(CALL_TIMEOUT).await.context(CutOff)? {
                 take(&piece)?;
             }
             anyhow::Ok(None)
         })?;
-        refused.map_or(Ok(()), |message| Err(anyhow!(Answer::of(&message).refusal())))
+        refused.map_or(Ok(()), |message| Err(Answer::of(&message).refused().into()))
     }
 
     fn call(

@@ -1,35 +1,46 @@
-//! Events as they come in, each once: page by page from the newest back to what was seen already. What came while the
-//! gateway could not be reached is found afterwards in the same way.
+//! Events as they come in, each once: all of the last seconds are listed again and again, and those that are new are
+//! told. What came while the gateway could not be reached is found afterwards in the same way.
 
 use super::{items, text};
 use crate::client::Client;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// As many as a gateway gives at once.
 const PAGE: u32 = 200;
-/// Events that are remembered as seen. A gateway of many nodes may list one a little behind newer ones.
-const SEEN_MAX: usize = 20_000;
+/// How far behind newer events one may still come into the list: nodes commit at their own pace, and their clocks
+/// differ a little.
+const LATE: Duration = Duration::from_secs(10);
+/// Events that are remembered as seen.
+const SEEN_MAX: usize = 100_000;
+/// Of one look. More have come only after the gateway or its listener was away for long.
+const FRESH_MAX: usize = 10_000;
+const _: () = assert!(FRESH_MAX < SEEN_MAX, "what a look finds is remembered at the next");
+
+type Parameter = (&'static str, String);
 
 pub(super) struct Feed {
     /// Which events are meant.
-    parameters: Vec<(&'static str, String)>,
+    parameters: Vec<Parameter>,
     ids: HashSet<String>,
     order: VecDeque<String>,
+    /// When the newest event was received, as looks of the last seconds have seen it. A look goes back to the first.
+    marks: VecDeque<(Instant, String)>,
 }
 
 impl Feed {
     /// Between two looks for new events.
     pub(super) const LOOK: Duration = Duration::from_millis(500);
 
-    pub(super) fn new(parameters: Vec<(&'static str, String)>) -> Self {
-        Feed { parameters, ids: HashSet::new(), order: VecDeque::new() }
+    pub(super) fn new(parameters: Vec<Parameter>) -> Self {
+        Feed { parameters, ids: HashSet::new(), order: VecDeque::new(), marks: VecDeque::new() }
     }
 
     /// So many of those that are there already, the oldest first.
     pub(super) fn first(&mut self, client: &Client, limit: u32) -> anyhow::Result<Vec<Value>> {
-        let page = self.page(client, limit, None)?;
+        self.mark(client)?;
+        let page = page(client, self.parameters.clone(), limit, None)?;
         let mut fresh = self.unseen(items(&page["items"]));
         fresh.reverse();
         Ok(fresh)
@@ -37,43 +48,57 @@ impl Feed {
 
     /// What has come since, the oldest first.
     pub(super) fn next(&mut self, client: &Client) -> anyhow::Result<Vec<Value>> {
+        self.mark(client)?;
         let (mut fresh, mut cursor) = (Vec::new(), None::<String>);
         loop {
-            let page = self.page(client, PAGE, cursor.as_deref());
+            let page = page(client, self.recent(), PAGE, cursor.as_deref());
             let page = page.inspect_err(|_| self.forget(&fresh))?;
-            let listed = items(&page["items"]);
-            let unseen = self.unseen(listed);
-            let is_all_new = unseen.len() == listed.len() && !listed.is_empty();
-            fresh.extend(unseen);
+            fresh.extend(self.unseen(items(&page["items"])));
             cursor = page["next_cursor"].as_str().map(str::to_owned);
-            if !is_all_new || cursor.is_none() || fresh.len() >= SEEN_MAX {
-                fresh.reverse();
-                return Ok(fresh);
+            if cursor.is_none() || fresh.len() >= FRESH_MAX {
+                break;
             }
         }
-    }
-
-    fn page(&self, client: &Client, limit: u32, cursor: Option<&str>) -> anyhow::Result<Value> {
-        let mut parameters = self.parameters.clone();
-        parameters.push(("limit", limit.to_string()));
-        parameters.extend(cursor.map(|cursor| ("cursor", cursor.to_owned())));
-        client.read("/v1/events", &parameters)
-    }
-
-    fn unseen(&mut self, listed: &[Value]) -> Vec<Value> {
-        let fresh = listed.iter().filter(|event| self.note(text(&event["id"]))).cloned().collect();
-        while self.order.len() > SEEN_MAX {
-            self.order.pop_front().map(|oldest| self.ids.remove(&oldest));
+        if cursor.is_some() {
+            eprintln!("more than {FRESH_MAX} events have come meanwhile; the oldest of them are left out");
         }
-        fresh
+        fresh.reverse();
+        Ok(fresh)
     }
 
-    fn note(&mut self, id: &str) -> bool {
+    /// Whether this one, which was heard of elsewhere, is new; from now on it is seen.
+    pub(super) fn is_new(&mut self, id: &str) -> bool {
         let is_new = self.ids.insert(id.to_owned());
         if is_new {
             self.order.push_back(id.to_owned());
         }
+        while self.order.len() > SEEN_MAX {
+            self.order.pop_front().map(|oldest| self.ids.remove(&oldest));
+        }
         is_new
+    }
+
+    /// Keeps where the list ends now, of whatever kind the newest is: where nothing fits, there is nothing to go by.
+    fn mark(&mut self, client: &Client) -> anyhow::Result<()> {
+        let newest = page(client, Vec::new(), 1, None)?;
+        if let Some(event) = items(&newest["items"]).first() {
+            self.marks.push_back((Instant::now(), text(&event["received_at"]).to_owned()));
+        }
+        while self.marks.get(1).is_some_and(|(at, _)| at.elapsed() >= LATE) {
+            self.marks.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Those that are meant, and late enough to be new.
+    fn recent(&self) -> Vec<Parameter> {
+        let Some((_, since)) = self.marks.front() else { return self.parameters.clone() };
+        let others = self.parameters.iter().filter(|(name, _)| *name != "since").cloned();
+        others.chain([("since", since.clone())]).collect()
+    }
+
+    fn unseen(&mut self, listed: &[Value]) -> Vec<Value> {
+        listed.iter().filter(|event| self.is_new(text(&event["id"]))).cloned().collect()
     }
 
     /// A look that broke off has shown nothing.
@@ -83,4 +108,15 @@ impl Feed {
         }
         self.order.retain(|id| self.ids.contains(id));
     }
+}
+
+fn page(
+    client: &Client,
+    mut parameters: Vec<Parameter>,
+    limit: u32,
+    cursor: Option<&str>,
+) -> anyhow::Result<Value> {
+    parameters.push(("limit", limit.to_string()));
+    parameters.extend(cursor.map(|cursor| ("cursor", cursor.to_owned())));
+    client.read("/v1/events", &parameters)
 }

@@ -28,8 +28,10 @@ pub(super) struct Listed<T> {
     pub(super) next_cursor: Option<String>,
 }
 
+/// What a refusal says; `/readyz` has a word of its own for it.
 #[derive(Deserialize)]
 struct Refusal {
+    #[serde(alias = "reason")]
     error: String,
     field: Option<String>,
 }
@@ -43,6 +45,11 @@ impl Inside {
     pub(super) async fn get<T: DeserializeOwned>(&self, session: &Session, path: &str) -> Result<T, Refused> {
         let bytes = self.bytes(session, Method::GET, path, None).await?;
         read::<Data<T>>(&bytes).map(|answer| answer.data)
+    }
+
+    /// Why something is refused, if it is.
+    pub(super) async fn refusal(&self, session: &Session, path: &str) -> Option<Refused> {
+        self.bytes(session, Method::GET, path, None).await.err()
     }
 
     /// A list with its cursor beside it.
@@ -109,13 +116,18 @@ impl Inside {
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refused> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        tracing::error!(%error, "a page and the API do not agree");
-        Refused::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "This page does not understand the answer of the API.",
-        )
-    })
+    serde_json::from_slice(bytes).map_err(|error| not_understood(&error))
+}
+
+/// What a page shows of an answer that it has looked at already.
+pub(super) fn part<T: DeserializeOwned>(answer: &Value) -> Result<T, Refused> {
+    T::deserialize(answer).map_err(|error| not_understood(&error))
+}
+
+fn not_understood(error: &serde_json::Error) -> Refused {
+    tracing::error!(%error, "a page and the API do not agree");
+    let sentence = "This page does not understand the answer of the API.";
+    Refused::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
 }
 
 /// A path with parameters; those without a value are left out.

@@ -8,6 +8,7 @@ mod accounts;
 mod answer;
 mod asked;
 mod audit;
+mod chart;
 mod cluster;
 mod dead_letters;
 mod destinations;

@@ -43,6 +43,28 @@ pub(super) fn bytes(bytes: &u64) -> String {
     }
 }
 
+/// How long something took, as fine as matters.
+pub(super) fn latency(seconds: &f64) -> String {
+    match *seconds {
+        ..1.0 => milliseconds(&(seconds * 1000.0)),
+        1.0..60.0 => format!("{seconds:.1} s"),
+        _ => self::seconds(seconds),
+    }
+}
+
+/// The same where there may be none.
+pub(super) fn latency_or_none(seconds: Option<&f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), latency)
+}
+
+/// How many in a second.
+pub(super) fn rate(per_second: &f64) -> String {
+    match *per_second {
+        ..10.0 => format!("{per_second:.1} / s"),
+        _ => format!("{} / s", count(&(per_second.round() as u64))),
+    }
+}
+
 pub(super) fn milliseconds(milliseconds: &f64) -> String {
     if *milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
 }
@@ -62,6 +84,18 @@ pub(super) fn moment_or_none(time: Option<&String>) -> String {
     time.map_or_else(|| "–".to_owned(), |time| moment(time))
 }
 
+/// A priority with its name.
+pub(super) fn priority(number: &(impl Copy + Into<u64>)) -> String {
+    let number: u64 = (*number).into();
+    let name = match number {
+        1 => "critical",
+        2 => "high",
+        3 => "normal",
+        _ => "bulk",
+    };
+    format!("{number}, {name}")
+}
+
 /// A state as a person says it.
 pub(super) fn words(state: &str) -> String {
     state.replace('_', " ")
@@ -76,8 +110,8 @@ pub(super) fn header(value: &serde_json::Value) -> String {
 pub(super) fn tone(state: &str) -> &'static str {
     match state {
         "delivered" | "active" | "closed" | "done" | "success" => "good",
-        "dead_letter" | "failed" | "open" | "disabled" | "revoked" | "canceled" => "bad",
-        "retry_scheduled" | "half_open" | "paused" | "inactive" | "running" => "warn",
+        "dead_letter" | "failed" | "open" | "disabled" | "revoked" | "cancelled" | "critical" => "bad",
+        "retry_scheduled" | "half_open" | "paused" | "inactive" | "running" | "warning" => "warn",
         _ => "plain",
     }
 }
@@ -99,6 +133,11 @@ mod tests {
         assert_eq!(seconds(&0.0), "–");
         assert_eq!(seconds(&0.25), "250 ms");
         assert_eq!(seconds(&59.9), "59 s");
+        assert_eq!(latency(&0.0042), "4.2 ms");
+        assert_eq!(latency(&2.25), "2.2 s");
+        assert_eq!(latency(&61.0), "1 min 1 s");
+        assert_eq!(rate(&0.3), "0.3 / s");
+        assert_eq!(rate(&12_345.6), "12\u{202f}346 / s");
         assert_eq!(seconds(&61.0), "1 min 1 s");
         assert_eq!(seconds(&7260.0), "2 h 1 min");
         assert_eq!(seconds(&90_000.0), "1 d 1 h");

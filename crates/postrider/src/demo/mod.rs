@@ -83,12 +83,14 @@ fn play(
         if elapsed >= alone {
             stage.join()?;
         }
-        let destinations = stage.destinations()?;
+        let mut destinations = stage.destinations()?;
+        Order::Name.sort(&mut destinations);
         let frame = Frame {
             destinations: &destinations,
             head: stage.head(elapsed),
             order: Order::Name,
             selected: usize::MAX,
+            keys: "q quit",
         };
         if show(&frame)? {
             return Ok(());

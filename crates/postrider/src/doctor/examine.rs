@@ -1,10 +1,9 @@
 //! Looks at a gateway by its API: a few calls, none of which changes anything.
 
-use super::snapshot::{LastAttempt, Snapshot, list};
+use super::snapshot::{LastAttempt, Snapshot};
 use crate::client::{Access, Client};
 use anyhow::Context;
 use postrider_core::time::Timestamp;
-use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Destinations that are looked at one by one.
@@ -19,18 +18,17 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     let mut seen = Snapshot {
         not_ready: not_ready(&client)?,
         clock_ahead_seconds: ahead(now),
-        keys: keys(&client, now)?,
-        deaths_last_hour: deaths(&client, now)?,
         ..Snapshot::of_queue(&queue)
     };
-    // An operator sees destinations of all accounts, and asks for each in the name of its own.
-    let is_operator = seen.slots.is_some();
-    if is_operator {
-        seen.destinations
-            .iter_mut()
-            .for_each(|found| found.as_account = format!(" --account {}", found.account));
+    // A key that may not list keys sees none.
+    if let Ok(listed) = client.get("/v1/api-keys")?.data() {
+        seen.see_keys(&listed, now);
     }
-    for found in seen.destinations.iter_mut().filter(|found| found.pending > 0).take(LOOKED_AT) {
+    seen.see_deaths(
+        &client.read("/v1/dead-letters", &[("since", an_hour_before(now)), ("limit", "200".to_owned())])?,
+    );
+    let is_operator = seen.slots.is_some();
+    for found in seen.first_owed(LOOKED_AT) {
         let Some(delivery) = &found.oldest_delivery else { continue };
         let own = is_operator.then(|| access.client_of(&found.account)).transpose()?;
         let answer = own.as_ref().unwrap_or(&client).get(&format!("/v1/deliveries/{delivery}"))?;
@@ -52,19 +50,6 @@ fn ahead(gateway: Timestamp) -> i64 {
     i64::try_from((theirs - ours.cast_signed()) / 1000).unwrap_or(i64::MAX)
 }
 
-/// A key that may not list keys sees none.
-fn keys(client: &Client, now: Timestamp) -> anyhow::Result<Vec<(String, i64)>> {
-    let Ok(listed) = client.get("/v1/api-keys")?.data() else { return Ok(Vec::new()) };
-    let end = |key: &Value| {
-        let ends = key["expires_at"].as_str().and_then(Timestamp::parse_rfc3339)?;
-        let left = (i128::from(ends.unix_ms()) - i128::from(now.unix_ms())) / 1000;
-        Some((key["name"].as_str()?.to_owned(), i64::try_from(left).ok()?))
-    };
-    Ok(list(&listed).iter().filter_map(end).collect())
-}
-
-fn deaths(client: &Client, now: Timestamp) -> anyhow::Result<u64> {
-    let since = Timestamp::from_unix_ms(now.unix_ms().saturating_sub(HOUR_MS)).to_string();
-    let found = client.read("/v1/dead-letters", &[("since", since), ("limit", "200".to_owned())])?;
-    Ok(list(&found["items"]).len() as u64)
+pub(crate) fn an_hour_before(now: Timestamp) -> String {
+    Timestamp::from_unix_ms(now.unix_ms().saturating_sub(HOUR_MS)).to_string()
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// How bad it is. The worst decides how the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     /// Good to know.
     Note,
     /// It will get worse if nobody looks.
@@ -14,7 +14,7 @@ pub(super) enum Severity {
 }
 
 impl Severity {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Severity::Note => "note",
             Severity::Warning => "warning",
@@ -25,27 +25,27 @@ impl Severity {
 
 /// A diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finding {
-    pub(super) severity: Severity,
+pub(crate) struct Finding {
+    pub(crate) severity: Severity,
     /// A word for a program; it does not change.
-    pub(super) code: &'static str,
+    pub(crate) code: &'static str,
     /// What is wrong, in one sentence.
-    pub(super) sentence: String,
+    pub(crate) sentence: String,
     /// What to do, as commands; what comes first is tried first.
-    pub(super) next: Vec<String>,
+    pub(crate) next: Vec<String>,
 }
 
 impl Finding {
-    pub(super) fn new(severity: Severity, code: &'static str, sentence: String) -> Self {
+    pub(crate) fn new(severity: Severity, code: &'static str, sentence: String) -> Self {
         Finding { severity, code, sentence, next: Vec::new() }
     }
 
-    pub(super) fn next(mut self, command: impl Into<String>) -> Self {
+    pub(crate) fn next(mut self, command: impl Into<String>) -> Self {
         self.next.push(command.into());
         self
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({
             "severity": self.severity.as_str(),
             "code": self.code,

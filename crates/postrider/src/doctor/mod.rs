@@ -7,12 +7,15 @@ mod report;
 mod rules;
 mod snapshot;
 
+pub(crate) use examine::an_hour_before;
+pub(crate) use finding::Finding;
+pub(crate) use snapshot::{LastAttempt, Snapshot};
+
 use crate::client::GatewayArgs;
 use clap::Args;
 use examine::examine;
 use finding::Severity;
 use report::Report;
-use snapshot::Snapshot;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -32,6 +35,13 @@ pub(crate) struct DoctorArgs {
     looks: Option<u64>,
     #[command(flatten)]
     gateway: GatewayArgs,
+}
+
+/// What is wrong, the worst first.
+pub(crate) fn diagnose(seen: &Snapshot) -> Vec<Finding> {
+    let mut findings = rules::all(seen);
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
 }
 
 /// Looks once, or for as long as somebody watches; the exit code is that of the last look.

@@ -1,8 +1,7 @@
 //! What a look came to, for a person or for a program.
 
 use super::finding::{Finding, Severity};
-use super::rules;
-use super::snapshot::Snapshot;
+use super::{Snapshot, diagnose};
 use crate::terminal::{clean, json, say};
 use serde_json::json as value;
 use std::fmt::Write;
@@ -15,11 +14,12 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// The worst first.
     pub(super) fn of(seen: &Snapshot, before: Option<&Snapshot>) -> Self {
-        let mut findings = rules::all(seen);
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        Report { findings, pending: seen.pending, before: before.map(|before| before.pending) }
+        Report {
+            findings: diagnose(seen),
+            pending: seen.pending,
+            before: before.map(|before| before.pending),
+        }
     }
 
     pub(super) fn severity(&self) -> Option<Severity> {

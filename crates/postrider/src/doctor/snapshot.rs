@@ -1,84 +1,111 @@
 //! What a look at a gateway saw. The rules see nothing else.
 
+use postrider_core::time::Timestamp;
 use serde_json::Value;
 
 /// A gateway at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     /// Why it takes no events, when it takes none: the code and the sentence of its refusal.
-    pub(super) not_ready: Option<(String, String)>,
+    pub(crate) not_ready: Option<(String, String)>,
     /// How far its clock is ahead of ours, in seconds.
-    pub(super) clock_ahead_seconds: i64,
+    pub(crate) clock_ahead_seconds: i64,
     /// Deliveries that are owed.
-    pub(super) pending: u64,
+    pub(crate) pending: u64,
     /// Slots used and there, as an operator sees them.
-    pub(super) slots: Option<(u64, u64)>,
+    pub(crate) slots: Option<(u64, u64)>,
     /// The most urgent first.
-    pub(super) bands: Vec<Waiting>,
-    pub(super) fresh: Waiting,
-    pub(super) retries: Waiting,
+    pub(crate) bands: Vec<Waiting>,
+    pub(crate) fresh: Waiting,
+    pub(crate) retries: Waiting,
     /// The worst first.
-    pub(super) destinations: Vec<DestinationSeen>,
+    pub(crate) destinations: Vec<DestinationSeen>,
     /// Keys with an end, and the seconds until then.
-    pub(super) keys: Vec<(String, i64)>,
+    pub(crate) keys: Vec<(String, i64)>,
     /// Deliveries that were given up on in the last hour, up to a page of them.
-    pub(super) deaths_last_hour: u64,
+    pub(crate) deaths_last_hour: u64,
 }
 
 /// How much waits, and for how long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Waiting {
-    pub(super) pending: u64,
+pub(crate) struct Waiting {
+    pub(crate) pending: u64,
     /// How long the first of what is due has waited to be sent.
-    pub(super) overdue_seconds: f64,
+    pub(crate) overdue_seconds: f64,
 }
 
 /// A destination that is owed something, or does not stand as usual.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct DestinationSeen {
-    pub(super) id: String,
-    pub(super) account: String,
+pub(crate) struct DestinationSeen {
+    pub(crate) id: String,
+    pub(crate) account: String,
     /// The flag that commands about it need, with a space before it; empty for a key of its own account.
-    pub(super) as_account: String,
-    pub(super) name: String,
-    pub(super) pending: u64,
-    pub(super) oldest_seconds: f64,
-    pub(super) in_flight: u64,
-    pub(super) max_concurrency: u64,
-    pub(super) circuit: String,
-    pub(super) waiting_for: String,
-    pub(super) blocked_keys: u64,
-    pub(super) oldest_delivery: Option<String>,
+    pub(crate) as_account: String,
+    pub(crate) name: String,
+    pub(crate) pending: u64,
+    pub(crate) oldest_seconds: f64,
+    pub(crate) in_flight: u64,
+    pub(crate) max_concurrency: u64,
+    pub(crate) circuit: String,
+    pub(crate) waiting_for: String,
+    pub(crate) blocked_keys: u64,
+    pub(crate) oldest_delivery: Option<String>,
     /// How its oldest delivery went last.
-    pub(super) last: Option<LastAttempt>,
+    pub(crate) last: Option<LastAttempt>,
 }
 
 /// The last attempt of a delivery that is still owed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct LastAttempt {
-    pub(super) error_kind: String,
-    pub(super) error_message: String,
-    pub(super) status: Option<u64>,
-    pub(super) latency_ms: f64,
+pub(crate) struct LastAttempt {
+    pub(crate) error_kind: String,
+    pub(crate) error_message: String,
+    pub(crate) status: Option<u64>,
+    pub(crate) latency_ms: f64,
 }
 
 impl Snapshot {
     /// From what `/v1/queue` answered.
-    pub(super) fn of_queue(queue: &Value) -> Self {
+    pub(crate) fn of_queue(queue: &Value) -> Self {
         let lane = |name: &str| {
             let of_lane = list(&queue["by_lane"]).iter().find(|found| found["lane"] == name);
             of_lane.map(Waiting::of).unwrap_or_default()
         };
         let slots = &queue["slots"];
+        let slots = slots.is_object().then(|| (number(&slots["used"]), number(&slots["total"])));
+        // An operator sees destinations of all accounts, and asks for each in the name of its own.
+        let as_account = |found: DestinationSeen| match slots {
+            Some(_) => DestinationSeen { as_account: format!(" --account {}", found.account), ..found },
+            None => found,
+        };
         Snapshot {
             pending: number(&queue["total"]["pending"]),
-            slots: slots.is_object().then(|| (number(&slots["used"]), number(&slots["total"]))),
+            slots,
             bands: list(&queue["by_priority"]).iter().map(Waiting::of).collect(),
             fresh: lane("fresh"),
             retries: lane("retry"),
-            destinations: list(&queue["items"]).iter().map(DestinationSeen::of).collect(),
+            destinations: list(&queue["items"]).iter().map(DestinationSeen::of).map(as_account).collect(),
             ..Snapshot::default()
         }
+    }
+
+    /// With the keys that `/v1/api-keys` listed.
+    pub(crate) fn see_keys(&mut self, listed: &Value, now: Timestamp) {
+        let end = |key: &Value| {
+            let ends = key["expires_at"].as_str().and_then(Timestamp::parse_rfc3339)?;
+            let left = (i128::from(ends.unix_ms()) - i128::from(now.unix_ms())) / 1000;
+            Some((key["name"].as_str()?.to_owned(), i64::try_from(left).ok()?))
+        };
+        self.keys = list(listed).iter().filter_map(end).collect();
+    }
+
+    /// With the dead letters of the last hour, as `/v1/dead-letters` listed them.
+    pub(crate) fn see_deaths(&mut self, found: &Value) {
+        self.deaths_last_hour = list(&found["items"]).len() as u64;
+    }
+
+    /// The first of those that are owed something, to be looked at one by one.
+    pub(crate) fn first_owed(&mut self, count: usize) -> impl Iterator<Item = &mut DestinationSeen> {
+        self.destinations.iter_mut().filter(|found| found.pending > 0).take(count)
     }
 }
 
@@ -111,7 +138,7 @@ impl DestinationSeen {
 
 impl LastAttempt {
     /// From what `/v1/deliveries/{id}` answered; none when nothing was tried yet.
-    pub(super) fn of_delivery(delivery: &Value) -> Option<Self> {
+    pub(crate) fn of_delivery(delivery: &Value) -> Option<Self> {
         let last = list(&delivery["attempts"]).last()?;
         Some(LastAttempt {
             error_kind: text(&last["error_kind"]),
@@ -122,7 +149,7 @@ impl LastAttempt {
     }
 }
 
-pub(super) fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 

@@ -101,6 +101,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         () = signals.next() => {}
         fault = fault => {
             let cause = fault.ok().flatten().map_or_else(|| "the engine ended".to_owned(), |fault| fault.0);
+            // Its files stay open until the process is gone: SQLite would sync them once more in closing them.
+            std::mem::forget(Arc::clone(&engine));
             bail!("stopped because the store failed: {cause}");
         }
     }

@@ -20,6 +20,7 @@ mod operational;
 mod scheduling;
 mod secrets;
 mod start;
+mod storage;
 mod tidy;
 mod traces;
 mod watching;

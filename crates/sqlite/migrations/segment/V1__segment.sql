@@ -55,6 +55,7 @@ CREATE TABLE events (
     deliver_at  INTEGER,
     expires_at  INTEGER,
     deliveries  TEXT NOT NULL, -- [[delivery, destination, route, priority], …]
+    checksum    INTEGER, -- of type, deliveries, headers and body; NULL: moved here from another store
     headers     TEXT NOT NULL, -- name: value, a line each
     body        BLOB NOT NULL  -- last, so that the other columns are read without it
 ) STRICT;

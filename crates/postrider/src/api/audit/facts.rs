@@ -193,23 +193,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
     #[test]
     fn a_record_tells_what_differs_and_is_short() {
         let long = "x".repeat(VALUE_BYTES_MAX);
-        let before = object(json!({ "name": "a", "priority": 3, "filter": "true" }));
-        let after = object(json!({ "name": "a", "priority": 1, "transform": long }));
+        let before = object(&json!({ "name": "a", "priority": 3, "filter": "true" }));
+        let after = object(&json!({ "name": "a", "priority": 1, "transform": long }));
         let facts = told(AccountId::from_u64(1), "route", "rte_1".into(), Some(before), Some(after));
-        assert_eq!(facts.before.unwrap(), object(json!({ "priority": 3, "filter": "true" })));
-        assert_eq!(facts.after.unwrap(), object(json!({ "priority": 1, "transform": "[2050 bytes]" })));
+        assert_eq!(facts.before.unwrap(), object(&json!({ "priority": 3, "filter": "true" })));
+        assert_eq!(facts.after.unwrap(), object(&json!({ "priority": 1, "transform": "[2050 bytes]" })));
     }
 
     #[test]
     fn what_is_made_or_deleted_is_told_in_full() {
-        let whole = object(json!({ "name": "a" }));
+        let whole = object(&json!({ "name": "a" }));
         let made = told(AccountId::from_u64(1), "route", "rte_1".into(), None, Some(whole.clone()));
         assert_eq!((made.before, made.after), (None, Some(whole)));
     }

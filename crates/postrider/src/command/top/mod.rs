@@ -3,7 +3,7 @@
 mod keys;
 mod view;
 
-use self::keys::{Key, Wish};
+use self::keys::{HELP, Key, Wish};
 pub(crate) use self::view::{Frame, draw};
 use super::{Reading, Run, id, items, text};
 use crate::client::Client;
@@ -41,7 +41,7 @@ impl Order {
         }
     }
 
-    fn sort(self, destinations: &mut [Value]) {
+    pub(crate) fn sort(self, destinations: &mut [Value]) {
         match self {
             Order::Pending => destinations.sort_by_key(|one| std::cmp::Reverse(one["pending"].as_u64())),
             Order::InFlight => destinations.sort_by_key(|one| std::cmp::Reverse(one["in_flight"].as_u64())),
@@ -59,8 +59,13 @@ impl Run for TopArgs {
             return say_json(&first);
         }
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            let frame =
-                Frame { destinations: items(&first), head: Vec::new(), order: Order::Pending, selected: 0 };
+            let frame = Frame {
+                destinations: items(&first),
+                head: Vec::new(),
+                order: Order::Pending,
+                selected: 0,
+                keys: HELP,
+            };
             return say(&frame.text());
         }
         let mut terminal = ratatui::try_init().context("take the terminal over")?;
@@ -96,8 +101,13 @@ impl<'a> Live<'a> {
                 looked_at = Some(Instant::now());
             }
             let head = vec![format!("{} destinations  {}", self.destinations.len(), self.note)];
-            let frame =
-                Frame { destinations: &self.destinations, head, order: self.order, selected: self.selected };
+            let frame = Frame {
+                destinations: &self.destinations,
+                head,
+                order: self.order,
+                selected: self.selected,
+                keys: HELP,
+            };
             terminal.draw(|screen| draw(screen, &frame)).context("draw")?;
             if event::poll(LOOK / 4).context("wait for a key")?
                 && let Event::Key(key) = event::read().context("read a key")?

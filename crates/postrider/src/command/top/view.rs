@@ -1,7 +1,6 @@
 //! The picture: a head, the destinations, and what the keys do. Names come from outside and are made clean.
 
 use super::Order;
-use super::keys::HELP;
 use crate::command::{shown, text};
 use crate::terminal::{Cell, Column, Screen, Table, Tone, clean};
 use ratatui::layout::{Constraint, Layout};
@@ -17,6 +16,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) head: Vec<String>,
     pub(crate) order: Order,
     pub(crate) selected: usize,
+    /// What the keys do, at the bottom.
+    pub(crate) keys: &'static str,
 }
 
 const HEADS: [&str; 6] = ["DESTINATION", "STATUS", "CIRCUIT", "PENDING", "IN FLIGHT", "WAITS FOR"];
@@ -42,7 +43,7 @@ pub(crate) fn draw(screen: &mut ratatui::Frame<'_>, frame: &Frame<'_>) {
     let lines: Vec<Line<'_>> = frame.head.iter().map(|line| Line::from(clean(line))).collect();
     screen.render_widget(Text::from(lines), head);
     screen.render_widget(destinations(frame), list);
-    screen.render_widget(Line::from(HELP).style(Style::new().add_modifier(Modifier::DIM)), foot);
+    screen.render_widget(Line::from(frame.keys).style(Style::new().add_modifier(Modifier::DIM)), foot);
 }
 
 fn destinations<'a>(frame: &Frame<'_>) -> widgets::Table<'a> {

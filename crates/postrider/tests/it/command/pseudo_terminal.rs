@@ -1,5 +1,6 @@
 //! A terminal without a person: what a command writes to it is kept, and keys are pressed by the test.
 
+use super::picture::Picture;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
@@ -8,7 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+const ROWS: u16 = 24;
+
 pub(super) struct PseudoTerminal {
+    columns: u16,
     keyboard: File,
     child: Child,
     written: Arc<Mutex<Vec<u8>>>,
@@ -21,7 +25,7 @@ impl PseudoTerminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
-        tcsetwinsize(&master, Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(&master, Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let slave = File::options().read(true).write(true).open(name).unwrap();
         let other = |slave: &File| Stdio::from(slave.try_clone().unwrap());
@@ -38,12 +42,17 @@ impl PseudoTerminal {
                 kept.lock().unwrap().extend_from_slice(&piece[..bytes]);
             }
         });
-        PseudoTerminal { keyboard, child, written, reading: Some(reading) }
+        PseudoTerminal { columns, keyboard, child, written, reading: Some(reading) }
     }
 
     /// All that was written so far.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
+    }
+
+    /// What a person sees now, without the blanks at the ends of lines.
+    pub(super) fn screen(&self) -> String {
+        Picture::of(&self.text(), usize::from(ROWS), usize::from(self.columns)).text()
     }
 
     pub(super) fn press(&mut self, keys: &str) {

@@ -5,8 +5,11 @@ use super::command::Desk;
 #[test]
 fn the_example_of_the_page_works() {
     let page = include_str!("../../../../../docs/configuration-as-code.md");
-    let example =
-        page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is one");
+    let example = page
+        .split("```yaml gateway.yaml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .expect("there is one");
     let mut desk = Desk::with_secrets();
     let signing = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
     let named = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());

@@ -1,8 +1,9 @@
-//! The dashboard as a browser without scripts has it: pages, forms, and a cookie.
+//! The dashboard: as a browser without scripts has it, pages, forms and a cookie; and in a real one.
 
 mod audit;
 mod browser;
 mod guard;
+mod in_chromium;
 mod operator;
 mod pages;
 mod portal;

@@ -3,12 +3,13 @@
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod audit;
+pub(crate) mod chromium;
 pub(crate) mod client;
 pub(crate) mod contract;
 pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
-mod loopback;
+pub(crate) mod loopback;
 pub(crate) mod otlp;
 pub(crate) mod proxy;
 pub(crate) mod random;

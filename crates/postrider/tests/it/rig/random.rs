@@ -34,4 +34,9 @@ impl Random {
         let span = (most - least).as_micros() as u64;
         least + Duration::from_micros(self.next() % span)
     }
+
+    /// One of `0..count`.
+    pub(crate) fn one_of(&mut self, count: u64) -> u64 {
+        self.next() % count
+    }
 }

@@ -10,12 +10,15 @@ mod head;
 mod layers;
 mod leftovers;
 mod length;
+mod licence;
 mod links;
 mod log_lines;
 mod names;
 mod registry;
 mod scripts;
+mod shell_blocks;
 mod sleeps;
+mod supply_chain;
 mod tree;
 mod words;
 

@@ -29,7 +29,9 @@ fn foreign<'a>(source: &Source, text: &'a str) -> Option<&'a str> {
         let from = text.strip_prefix("source = \"")?.trim_end_matches('"');
         return (from != PUBLIC).then_some(from);
     }
-    let is_set = |setting: &&&str| source.has_extension("toml") && text.contains(**setting);
+    // That of cargo-deny, which refuses them.
+    let is_rule = text.starts_with("unknown-registry = ");
+    let is_set = |setting: &&&str| source.has_extension("toml") && !is_rule && text.contains(**setting);
     let setting = SETTINGS.iter().find(is_set).copied();
     let is_registry = |host: &&str| HOSTS.iter().any(|part| host.contains(part));
     setting.or_else(|| hosts(text).find(is_registry))

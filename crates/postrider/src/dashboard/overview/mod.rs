@@ -1,18 +1,31 @@
-//! The first page: how much waits and where, what came in and went out, and which destinations are worst off.
+//! The first page: what is wrong, what comes in and goes out, how much waits and where, and which destinations are worst
+//! off.
+
+mod diagnosis;
+mod traffic;
 
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
+use super::chart::{Chart, Value as Bar};
 use super::guard::Visitor;
-use super::inside::Inside;
+use super::inside::{Inside, part};
 use super::session::Session;
 use super::show;
+use crate::doctor::Finding;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use postrider_core::time::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
+use traffic::{Series, Traffic};
+
+/// Destinations on the page. More are asked for, since what the doctor says is about all.
+const WORST_MAX: usize = 10;
 
 #[derive(Deserialize)]
 struct Queue {
+    taken_at: String,
     total: Waits,
     slots: Option<Slots>,
     by_priority: Vec<Waits>,
@@ -86,6 +99,10 @@ struct Overview {
     queue: Queue,
     stats: Stats,
     platform: Platform,
+    /// Of the whole gateway, for those who may see it.
+    traffic: Option<Traffic>,
+    findings: Vec<Finding>,
+    days: Chart,
     has_destinations: bool,
 }
 
@@ -94,10 +111,18 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Resp
 }
 
 async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
+    let seen: Value = api.get(session, "/v1/queue?limit=200").await?;
+    let mut queue: Queue = part(&seen)?;
+    queue.items.truncate(WORST_MAX);
+    let now = Timestamp::parse_rfc3339(&queue.taken_at).unwrap_or_default();
+    let stats: Stats = api.get(session, "/v1/stats").await?;
     Ok(Overview {
         frame: Frame::of(Some(session), "overview"),
-        queue: api.get(session, "/v1/queue?limit=10").await?,
-        stats: api.get(session, "/v1/stats").await?,
+        traffic: traffic(api, session, now).await,
+        findings: diagnosis::ask(api, session, &seen, now).await,
+        days: days(&stats.daily),
+        queue,
+        stats,
         platform: api.get(session, "/v1/platform-stats").await?,
         has_destinations: !api
             .list::<serde::de::IgnoredAny>(session, "/v1/destinations?limit=1")
@@ -107,32 +132,38 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     })
 }
 
-/// Where the bar of a day stands and how high it is, in a box of 600 by 100.
-struct Bar<'a> {
-    x: usize,
-    width: usize,
-    /// Of what was delivered, and on top of it what was given up on.
-    delivered: u64,
-    failed: u64,
-    day: &'a Day,
+/// Only the operator sees what the whole gateway does.
+async fn traffic(api: &Inside, session: &Session, now: Timestamp) -> Option<Traffic> {
+    let by_minute: Series = api.get(session, "/v1/stats/series?resolution=1m").await.ok()?;
+    let by_second: Series = api.get(session, "/v1/stats/series?resolution=1s").await.ok()?;
+    Some(Traffic::of(by_minute, &by_second, now))
+}
+
+/// What ended on each of the last days.
+fn days(daily: &[Day]) -> Chart {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let bars: Vec<Bar> = daily
+        .iter()
+        .map(|day| {
+            let (good, bad) = (count(day.delivered), count(day.failed));
+            let title =
+                format!("{}: {} delivered, {} given up", day.date, show::count(&good), show::count(&bad));
+            Bar { at: day.date.clone(), good, bad, title }
+        })
+        .collect();
+    Chart::new("Delivered, and given up on top", &bars, |most| {
+        format!("at most {} a day", show::count(&most))
+    })
+}
+
+impl Slots {
+    /// Of a hundred, how many are in use.
+    fn share(&self) -> u64 {
+        self.used.saturating_mul(100) / self.total.max(1)
+    }
 }
 
 impl Overview {
-    const BAR_STEP: usize = 20;
-
-    fn bars(&self) -> Vec<Bar<'_>> {
-        let ended = |day: &Day| u64::try_from(day.delivered + day.failed).unwrap_or(0);
-        let most = self.stats.daily.iter().map(ended).max().unwrap_or(0).max(1);
-        let height = |count: i64| u64::try_from(count).unwrap_or(0) * 100 / most;
-        let bar = |(place, day): (usize, &'_ Day)| {
-            (place * Self::BAR_STEP, height(day.delivered), height(day.failed))
-        };
-        let shapes: Vec<_> = self.stats.daily.iter().enumerate().map(bar).collect();
-        let days = shapes.into_iter().zip(&self.stats.daily);
-        days.map(|((x, delivered, failed), day)| Bar { x, width: Self::BAR_STEP - 4, delivered, failed, day })
-            .collect()
-    }
-
     /// Of a hundred, for the bar of a priority.
     fn share(&self, waits: &Waits) -> u64 {
         let most = self.queue.by_priority.iter().map(|waits| waits.pending).max().unwrap_or(0).max(1);

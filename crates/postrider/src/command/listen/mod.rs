@@ -1,0 +1,163 @@
+//! `postrider listen`: events sent on to a program on this machine, as they come, from a gateway that cannot reach it.
+//! The gateway's stream says at once what has come. A look at its list when a stream begins, when it could not tell all,
+//! and every few seconds finds what the stream did not say: what came while it was away, and what other nodes accepted.
+
+mod forward;
+mod watch;
+
+use self::forward::{Local, Outcome};
+use self::watch::{Told, watch};
+use super::feed::Feed;
+use super::objects::Kind;
+use super::{Reading, Run, shown, text, time};
+use crate::client::{Client, is_missing, is_passing};
+use crate::terminal::{Screen, Tone, clean, say, say_json_line};
+use anyhow::bail;
+use clap::Args;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// Between two looks while the stream is silent.
+const LOOK: Duration = Duration::from_secs(5);
+/// Of the text that a program sent with a refusal.
+const ANSWER_CHARACTERS_MAX: usize = 100;
+const SECRET_VARIABLE: &str = "POSTRIDER_LISTEN_SECRET";
+
+#[derive(Args)]
+pub(crate) struct ListenArgs {
+    /// Where to send them
+    #[arg(long, value_name = "URL")]
+    forward_to: String,
+    /// Only those that came in at this source, by id or name
+    #[arg(long, value_name = "ID")]
+    source: Option<String>,
+    /// Only those of this type, or of such types: payment.*
+    #[arg(long = "type", value_name = "PATTERN")]
+    event_type: Option<String>,
+    /// Sign them with this secret, whsec_… [default: POSTRIDER_LISTEN_SECRET, or as they came]
+    #[arg(long)]
+    secret: Option<String>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Run for ListenArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let client = self.reading.client()?;
+        let variable = std::env::var(SECRET_VARIABLE).ok().filter(|secret| !secret.is_empty());
+        let local = Local::new(&self.forward_to, self.secret.clone().or(variable))?;
+        let parameters = self.parameters(&client)?;
+        let mut feed = Feed::new(parameters.clone());
+        // What is there already is not sent.
+        feed.first(&client, 200)?;
+        let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters).collect();
+        let told = watch(self.reading.client()?, streamed)?;
+        eprintln!("what comes in from now on goes to {}; Ctrl-C ends it", clean(&self.forward_to));
+        let mut line = Line { client, feed, waiting: VecDeque::new(), is_away: false };
+        loop {
+            let done = match told.recv_timeout(LOOK) {
+                Ok(Told::Accepted(id)) => line.heard_of(id),
+                Ok(Told::Open | Told::Lagged) | Err(RecvTimeoutError::Timeout) => line.look(),
+                Ok(Told::Away(error)) => {
+                    line.wait_for_gateway(&error);
+                    continue;
+                }
+                Ok(Told::Refused(error)) => return Err(error),
+                Err(RecvTimeoutError::Disconnected) => bail!("the stream is read no more"),
+            };
+            let done = done.and_then(|()| self.pass_on(&mut line, &local));
+            line.settle(done)?;
+        }
+    }
+}
+
+/// What is to be sent on, in the order in which it came.
+struct Line {
+    client: Client,
+    feed: Feed,
+    waiting: VecDeque<String>,
+    is_away: bool,
+}
+
+impl Line {
+    fn heard_of(&mut self, id: String) -> anyhow::Result<()> {
+        if self.feed.is_new(&id) {
+            self.waiting.push_back(id);
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) -> anyhow::Result<()> {
+        let fresh = self.feed.next(&self.client)?;
+        self.waiting.extend(fresh.iter().map(|event| text(&event["id"]).to_owned()));
+        Ok(())
+    }
+
+    fn settle(&mut self, done: anyhow::Result<()>) -> anyhow::Result<()> {
+        match done {
+            Ok(()) => {
+                if std::mem::take(&mut self.is_away) {
+                    eprintln!("the gateway is there again");
+                }
+                Ok(())
+            }
+            Err(error) if is_passing(&error) => {
+                self.wait_for_gateway(&error);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What it cannot be asked for now waits; that it is away is said once.
+    fn wait_for_gateway(&mut self, error: &anyhow::Error) {
+        if !std::mem::replace(&mut self.is_away, true) {
+            eprintln!("{error}; trying again");
+        }
+    }
+}
+
+impl ListenArgs {
+    fn parameters(&self, client: &Client) -> anyhow::Result<Vec<(&'static str, String)>> {
+        let source = self.source.as_deref().map(|named| Kind::Source.find(client, named)).transpose()?;
+        let given = [("source_id", source), ("event_type", self.event_type.clone())];
+        Ok(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+    }
+
+    /// One leaves the line only when it was sent, so a gateway that goes away in between costs none.
+    fn pass_on(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {
+        while let Some(id) = line.waiting.front() {
+            // Neither the stream nor a list has the whole body.
+            match line.client.read(&format!("/v1/events/{}", super::id(id)?), &[]) {
+                Ok(found) => self.show(&found["event"], &local.forward(&found["event"])?)?,
+                Err(error) if is_missing(&error) => eprintln!("{} is kept no more", clean(id)),
+                Err(error) => return Err(error),
+            }
+            line.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    fn show(&self, event: &Value, outcome: &Outcome) -> anyhow::Result<()> {
+        let (id, ms) = (text(&event["id"]), outcome.latency_ms);
+        if self.reading.json {
+            let status = outcome.answer.as_ref().ok().map(|(status, _)| status);
+            return say_json_line(&json!({ "event_id": id, "status": status, "latency_ms": ms }));
+        }
+        let (said, tone) = match &outcome.answer {
+            Ok((status, _)) if (200..300).contains(status) => (status.to_string(), Tone::Good),
+            Ok((status, answer)) => (format!("{status} {}", beginning(answer)), Tone::Bad),
+            Err(error) => (format!("no answer: {error:#}"), Tone::Bad),
+        };
+        let (received, kind) = (time(&event["received_at"]), clean(&shown(&event["event_type"])));
+        let said = Screen::of_stdout().tinted(clean(&said).trim_end(), tone);
+        say(&format!("{received}  {}  {kind}  {said}  {ms} ms\n", clean(id)))
+    }
+}
+
+/// What a program says to a refusal is why one listens; a page of it is not.
+fn beginning(answer: &str) -> String {
+    answer.chars().take(ANSWER_CHARACTERS_MAX).collect()
+}

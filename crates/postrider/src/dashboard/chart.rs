@@ -1,0 +1,112 @@
+//! Bars over time, drawn on the server: a box of 600 by 100 with a bar for each point, and its value for whoever points
+//! at it. The figures stand in a table beside it.
+
+use askama::Template;
+
+const WIDTH: usize = 600;
+pub(super) const HEIGHT: u64 = 100;
+
+/// Of one point: what goes well below, what does not on top of it.
+pub(super) struct Value {
+    /// When, as a person reads it.
+    pub(super) at: String,
+    pub(super) good: u64,
+    pub(super) bad: u64,
+    /// What is shown to whoever points at it.
+    pub(super) title: String,
+}
+
+struct Bar {
+    x: usize,
+    good_y: u64,
+    good_height: u64,
+    bad_y: u64,
+    bad_height: u64,
+    title: String,
+}
+
+#[derive(Template)]
+#[template(path = "chart.html")]
+pub(super) struct Chart {
+    /// What it shows, in a few words.
+    label: &'static str,
+    /// The highest bar, in words.
+    most: String,
+    from: String,
+    until: String,
+    bar_width: usize,
+    bars: Vec<Bar>,
+}
+
+impl Chart {
+    /// `most` says in words how much the highest bar is.
+    pub(super) fn new(label: &'static str, values: &[Value], most: impl Fn(u64) -> String) -> Self {
+        let highest = values.iter().map(|value| value.good + value.bad).max().unwrap_or(0);
+        let step = (WIDTH / values.len().max(1)).max(1);
+        let at = |value: Option<&Value>| value.map(|value| value.at.clone()).unwrap_or_default();
+        Chart {
+            label,
+            most: most(highest),
+            from: at(values.first()),
+            until: at(values.last()),
+            bar_width: (step * 4 / 5).max(1),
+            bars: values
+                .iter()
+                .enumerate()
+                .map(|(place, value)| Bar::of(value, place * step, highest))
+                .collect(),
+        }
+    }
+}
+
+impl Bar {
+    fn of(value: &Value, x: usize, highest: u64) -> Self {
+        let good_height = height(value.good, highest);
+        // What went wrong is seen, however little of all it is.
+        let bad_height = height(value.bad, highest).min(HEIGHT - good_height.min(HEIGHT - 2));
+        let good_height = good_height.min(HEIGHT - bad_height);
+        Bar {
+            x,
+            good_y: HEIGHT - good_height,
+            good_height,
+            bad_y: HEIGHT - good_height - bad_height,
+            bad_height,
+            title: value.title.clone(),
+        }
+    }
+}
+
+/// At least two of a hundred for what there is.
+fn height(count: u64, highest: u64) -> u64 {
+    match count {
+        0 => 0,
+        _ => (u128::from(count) * u128::from(HEIGHT) / u128::from(highest.max(1))).max(2) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bars(values: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let value = |(good, bad): &(u64, u64)| Value {
+            at: String::new(),
+            good: *good,
+            bad: *bad,
+            title: String::new(),
+        };
+        let values: Vec<_> = values.iter().map(value).collect();
+        let chart = Chart::new("", &values, |most| most.to_string());
+        chart.bars.iter().map(|bar| (bar.good_height, bar.bad_height)).collect()
+    }
+
+    #[test]
+    fn bars_stay_in_their_box_and_what_there_is_is_seen() {
+        assert_eq!(bars(&[]), []);
+        assert_eq!(bars(&[(0, 0)]), [(0, 0)]);
+        assert_eq!(bars(&[(50, 50), (100, 0)]), [(50, 50), (100, 0)]);
+        assert_eq!(bars(&[(1_000_000, 1), (1, 0)]), [(98, 2), (2, 0)]);
+        assert_eq!(bars(&[(0, u64::MAX / 2)]), [(0, 100)]);
+        assert_eq!(bars(&[(u64::MAX / 2, u64::MAX / 2)]), [(50, 50)]);
+    }
+}

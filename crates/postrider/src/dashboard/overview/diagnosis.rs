@@ -1,0 +1,32 @@
+//! What the doctor says right now: the same rules over the same calls, made inside the process.
+
+use crate::dashboard::inside::{Inside, path};
+use crate::dashboard::session::Session;
+use crate::doctor::{Finding, LastAttempt, Snapshot, an_hour_before, diagnose};
+use postrider_core::time::Timestamp;
+use serde_json::Value;
+
+/// Destinations that are looked at one by one. Fewer than the command looks at, since a page asks again and again.
+const LOOKED_AT: usize = 3;
+
+/// What is wrong, the worst first. What this key may not see has nothing wrong.
+pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Timestamp) -> Vec<Finding> {
+    let mut seen = Snapshot::of_queue(queue);
+    let refused = api.refusal(session, "/readyz").await;
+    seen.not_ready = refused.map(|refused| (String::new(), refused.sentence));
+    if let Ok(listed) = api.get::<Value>(session, "/v1/api-keys").await {
+        seen.see_keys(&listed, now);
+    }
+    let deaths = [("since", Some(an_hour_before(now))), ("limit", Some("200".to_owned()))];
+    let deaths: Vec<_> = deaths.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+    if let Ok(found) = api.get::<Value>(session, &path("/v1/dead-letters", &deaths)).await {
+        seen.see_deaths(&found);
+    }
+    for found in seen.first_owed(LOOKED_AT) {
+        let Some(delivery) = &found.oldest_delivery else { continue };
+        // Of other accounts nothing is told here, nor of one that was delivered meanwhile.
+        let told = api.get::<Value>(session, &format!("/v1/deliveries/{delivery}")).await;
+        found.last = told.ok().as_ref().and_then(LastAttempt::of_delivery);
+    }
+    diagnose(&seen)
+}

@@ -1,0 +1,85 @@
+//! The shell blocks of a page as one script, so that what one sets the next can use, with the addresses of the pages
+//! replaced by those of the test.
+
+use super::block::{Block, Kind};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+/// What pages call by these names, and what it is here.
+pub(super) struct Names {
+    pub(super) gateway: SocketAddr,
+    pub(super) receiver: SocketAddr,
+    /// Ids and keys that stand with an ellipsis on a page that has not made them itself.
+    pub(super) samples: Vec<(&'static str, String)>,
+}
+
+impl Names {
+    pub(super) fn put_in(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (port, address) in [(8080, self.gateway), (9000, self.receiver)] {
+            for host in ["127.0.0.1", "localhost"] {
+                text = text.replace(&format!("{host}:{port}"), &address.to_string());
+            }
+        }
+        self.samples.iter().fold(text, |text, (sample, real)| text.replace(sample, real))
+    }
+}
+
+/// Ends at the first command that fails, with the line of its block; what runs on ends with it.
+const BEGINNING: &str = r#"set -eEuo pipefail
+place=
+runs_on=()
+trap 'echo "$place: a command of this block has failed" >&2' ERR
+trap 'kill "${runs_on[@]}" 2>/dev/null || true; wait' EXIT
+serves() { until curl --silent --output /dev/null "$1"; do kill -0 "${runs_on[-1]}" && sleep 0.05; done; }
+"#;
+
+/// Whatever was to run on must still do so.
+const END: &str = r#"for one in "${runs_on[@]}"; do
+    kill -0 "$one" 2>/dev/null || { echo "$place: what was to run on has ended"; cat runs-on-*; exit 1; } >&2
+done
+"#;
+
+/// Whether the page says itself how its gateway is started.
+pub(super) fn starts_its_own(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| block.kind == Kind::RunsOn && starts(block, "postrider serve"))
+}
+
+pub(super) fn script(page: &str, blocks: &[Block], names: &Names) -> Result<String, String> {
+    let mut script = BEGINNING.to_owned();
+    for block in blocks {
+        let (place, text) = (format!("{page}:{}", block.line), names.put_in(&block.text));
+        let piece = match block.kind {
+            Kind::Run => format!("place={place}\n{text}"),
+            Kind::RunsOn => running_on(block, &place, &text) + &ready(block, names),
+            _ => continue,
+        };
+        if piece.contains('…') {
+            return Err(format!("{place}: an ellipsis that stands for nothing"));
+        }
+        writeln!(script, "{piece}").expect("a text takes all that is written to it");
+    }
+    Ok(script + END)
+}
+
+/// One command, which takes the place of the shell that starts it: so the end of the script is its end.
+fn running_on(block: &Block, place: &str, text: &str) -> String {
+    let log = format!("runs-on-{}", block.line);
+    format!("place={place}\n{{ exec > {log} 2>&1\nexec {text}}} &\nruns_on+=($!)\n")
+}
+
+/// A person looks whether it has started before going on.
+fn ready(block: &Block, names: &Names) -> String {
+    if starts(block, "postrider serve") {
+        let key = "export POSTRIDER_KEY=$(cat postrider-data/admin.key)";
+        return format!("serves http://{}/readyz\n{key}\n", names.gateway);
+    }
+    if starts(block, "postrider chaos") {
+        return format!("serves http://{}/report\n", names.receiver);
+    }
+    String::new()
+}
+
+fn starts(block: &Block, command: &str) -> bool {
+    block.text.starts_with(command)
+}

@@ -1,0 +1,116 @@
+//! Every page, in light, in dark and on a phone, with hostile text wherever there can be text: nothing of it runs, and
+//! everybody can read and use what there is. The pictures are for people to look at.
+
+use super::{signed_in, was_quiet};
+use crate::rig::chromium::{Size, Tab};
+use crate::rig::{Api, Reply, Sink, Site, wait_until};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Would run if it were not shown as text.
+const HOSTILE: &str =
+    "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\u{1b}[31m\"'&<img src=x onerror=alert(3)>";
+/// The same where text has to fit into a line.
+const HOSTILE_LINE: &str = "<script>alert(4)</script><svg onload=alert(5)>\"'&";
+
+/// More controls than any page has.
+const KEYS_MAX: usize = 200;
+
+/// What a page shuts somebody out by.
+pub(super) fn faults(tab: &mut Tab) -> Vec<String> {
+    serde_json::from_value(tab.value(include_str!("checks.js"))).expect("sentences")
+}
+
+/// What somebody with a keyboard alone runs into.
+pub(super) fn keyboard(tab: &mut Tab) -> Vec<String> {
+    // From the beginning, wherever the page has put it.
+    tab.value(
+        "void (document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex'), window.keyboardSaw = undefined)",
+    );
+    let mut faults = Vec::new();
+    for _ in 0..KEYS_MAX {
+        tab.tab_key();
+        let mut step = tab.value(include_str!("focus.js"));
+        let found = step["faults"].take();
+        faults.extend(serde_json::from_value::<Vec<String>>(found).expect("sentences"));
+        if step["over"] == true {
+            return faults;
+        }
+    }
+    faults.push(format!("after {KEYS_MAX} keys it goes on"));
+    faults
+}
+
+#[test]
+fn every_page_can_be_read_and_used_by_everybody_and_runs_nothing() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let pages = fill(&api, &sink);
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard");
+    std::fs::create_dir_all(&directory).expect("the directory of tests is ours");
+    let mut tab = signed_in(&api);
+    let mut found = Vec::new();
+    for (name, path) in &pages {
+        tab.resize(Size::Desk);
+        tab.colours("light");
+        tab.go(path);
+        let mut note = |look: &str, faults: Vec<String>| {
+            found.extend(faults.iter().map(|fault| format!("{path} in {look}: {fault}")));
+        };
+        let picture = |look: &str| -> PathBuf { directory.join(format!("{name}-{look}.png")) };
+        tab.picture(&picture("light"));
+        tab.value("document.querySelectorAll('details').forEach(found => found.open = true)");
+        note("light", faults(&mut tab));
+        tab.colours("dark");
+        tab.picture(&picture("dark"));
+        note("dark", faults(&mut tab));
+        tab.resize(Size::Phone);
+        note("phone", faults(&mut tab));
+        tab.picture(&picture("phone"));
+        note("keyboard", keyboard(&mut tab));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    was_quiet(&mut tab, &api, &[]);
+}
+
+/// A gateway with some of everything; gives every page with a name for its picture.
+fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
+    let (_, path) = api.source();
+    api.make("/v1/sources", &json!({ "name": HOSTILE_LINE }));
+    api.post("/v1/api-keys", &json!({ "name": HOSTILE_LINE, "scope": "read" })).data(201);
+    let hostile = Reply::status(500).header("x-answer", HOSTILE_LINE).body(HOSTILE.as_bytes());
+    sink.always("/bad", hostile);
+    sink.always("/good", Reply::status(200));
+    let policy = json!({ "name": HOSTILE_LINE, "retry_policy": { "max_attempts": 1 } });
+    let bad = api.destination(&sink.url("/bad"), &policy);
+    api.destination(&sink.url("/good"), &json!({ "name": "ledger" }));
+    let headers = [("x-event-type", "order.created"), ("x-hostile", HOSTILE_LINE)];
+    let event = api.send(&path, &headers, json!({ "html": HOSTILE, "n": 1 }).to_string().as_bytes());
+    let raw = api.send(&path, &[], HOSTILE.as_bytes());
+    for id in [&event, &raw] {
+        api.event_once(id, "dead_letter");
+    }
+    let job = api.post("/v1/replays", &json!({})).data(202)["id"].as_str().unwrap_or_default().to_owned();
+    let at = format!("/v1/replays/{job}");
+    wait_until("the replay is over", || (api.get(&at).data(200)["state"] == "done").then_some(()));
+    api.event_once(&event, "dead_letter");
+    [
+        ("overview", "/".to_owned()),
+        ("events", "/events".to_owned()),
+        ("events-found", "/events?text=%3Cscript%3E&status=dead_letter".to_owned()),
+        ("events-refused", "/events?since=%3Cscript%3E".to_owned()),
+        ("event", format!("/events/{event}")),
+        ("event-raw", format!("/events/{raw}")),
+        ("destinations", "/destinations".to_owned()),
+        ("destination", format!("/destinations/{bad}")),
+        ("dead-letters", "/dead-letters".to_owned()),
+        ("replays", "/replays".to_owned()),
+        ("replay", format!("/replays/{job}")),
+        ("sources", "/sources".to_owned()),
+        ("keys", "/keys".to_owned()),
+        ("nothing", "/events/evt_0".to_owned()),
+        ("sign-in", "/sign-in".to_owned()),
+    ]
+    .into()
+}

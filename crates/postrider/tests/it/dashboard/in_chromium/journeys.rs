@@ -1,0 +1,85 @@
+//! The ways that people take, by what they see and press.
+
+use super::{signed_in, was_quiet};
+use crate::rig::{Reply, Sink, Site};
+use serde_json::json;
+
+#[test]
+fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let mut tab = signed_in(&api);
+    tab.read("Send a first event");
+    tab.press("Make a destination");
+    tab.arrive("/destinations");
+    tab.fill("#name", "mine");
+    tab.fill("#url", &sink.url("/in"));
+    tab.press("Make it");
+    tab.arrive("/destinations/dst_");
+    tab.press("Send a test event");
+    tab.read("The test event: answered 200");
+    tab.press("Sources and routes");
+    tab.arrive("/sources");
+    let url = tab.value(
+        "[...document.querySelectorAll('code')].find(code => code.innerText.includes('/ingest/')).innerText",
+    );
+    let path = url.as_str().and_then(|url| url.find("/ingest/").map(|at| url[at..].to_owned()));
+    let id = api.send(&path.expect("a URL to post to"), &[("x-event-type", "order.created")], b"{\"n\":1}");
+    tab.press("Events");
+    tab.arrive("/events");
+    tab.read("order.created");
+    tab.press(&id);
+    tab.arrive("/events/");
+    // By itself, without a reload.
+    tab.read("delivered");
+    tab.wait("/Attempt 1 .*answered 200/.test(document.body.innerText)");
+    tab.value("document.querySelector('.timeline summary').click()");
+    tab.read("webhook-signature");
+    tab.read("\"n\": 1");
+    assert_eq!(sink.wait_for("/in", 2)[1].body, b"{\"n\":1}");
+    was_quiet(&mut tab, &api, &[]);
+}
+
+#[test]
+fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/in", Reply::status(503));
+    let (_, path) = api.source();
+    let settings = json!({
+        "name": "ledger", "retry_policy": { "max_attempts": 1 }, "circuit": { "threshold": 3, "cooldown_seconds": 600 },
+    });
+    let destination = api.destination(&sink.url("/in"), &settings);
+    let ids: Vec<String> =
+        (0..3).map(|n| api.send(&path, &[], format!("{{\"n\":{n}}}").as_bytes())).collect();
+    ids.iter().for_each(|id| drop(api.event_once(id, "dead_letter")));
+    let mut tab = signed_in(&api);
+    tab.press("Destinations");
+    tab.press("ledger");
+    tab.arrive("/destinations/dst_");
+    // Its breaker has opened.
+    tab.read("Close the circuit");
+    api.send(&path, &[], b"{\"n\":3}");
+    // What waits is seen without a reload.
+    tab.wait(
+        "[...document.querySelectorAll('.tiles div')].some(tile => /Waiting\\s+1/.test(tile.innerText))",
+    );
+    sink.always("/in", Reply::status(200));
+    tab.press("Close the circuit");
+    tab.read("Open the circuit");
+    sink.wait_for("/in", 4);
+    tab.press("Its dead letters");
+    tab.arrive("/dead-letters");
+    tab.press("Send all that match again…");
+    tab.read("Send 3 dead letters again?");
+    tab.press("Send them");
+    tab.arrive("/replays/");
+    tab.wait("document.querySelector('progress')?.value === 1");
+    tab.read("3 of 3 were sent again");
+    ids.iter().for_each(|id| drop(api.event_once(id, "delivered")));
+    tab.go(&format!("/dead-letters?destination_id={destination}"));
+    tab.read("There is none.");
+    was_quiet(&mut tab, &api, &[]);
+}

@@ -1,0 +1,122 @@
+//! The manifests for Kubernetes, held against what its API asks for and what the binary does, as far as can be told
+//! without a cluster: fields that must be there, names that must meet, ports and paths that must exist.
+
+use super::read;
+use super::yaml::documents;
+use serde_json::Value;
+use std::process::Command;
+
+/// By kind: its version, and the fields below `spec` without which it is refused.
+const KINDS: [(&str, &str, &[&str]); 3] = [
+    (
+        "Deployment",
+        "apps/v1",
+        &["/selector/matchLabels", "/template/metadata/labels", "/template/spec/containers"],
+    ),
+    ("Service", "v1", &["/selector", "/ports"]),
+    ("PodDisruptionBudget", "policy/v1", &["/selector/matchLabels"]),
+];
+
+fn manifests() -> Vec<Value> {
+    documents(&read("kubernetes/postrider.yaml"))
+}
+
+fn of_kind(kind: &str) -> Value {
+    let found = manifests().into_iter().find(|manifest| manifest["kind"] == kind);
+    found.unwrap_or_else(|| panic!("there is no {kind}"))
+}
+
+fn container() -> Value {
+    of_kind("Deployment")["spec"]["template"]["spec"]["containers"][0].clone()
+}
+
+/// The value of a variable of the container.
+fn variable(name: &str) -> String {
+    let container = container();
+    let all = container["env"].as_array().unwrap();
+    let found = all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name} is not set"));
+    found["value"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_manifest_has_what_its_kind_asks_for() {
+    for manifest in manifests() {
+        let kind = manifest["kind"].as_str().expect("a manifest has a kind");
+        let known = KINDS.iter().find(|(known, ..)| *known == kind);
+        let (_, version, fields) = known.unwrap_or_else(|| panic!("{kind} is not known to this test"));
+        assert_eq!(manifest["apiVersion"], *version, "{kind}");
+        let name = manifest["metadata"]["name"].as_str().expect("a manifest has a name");
+        assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{name}");
+        for field in *fields {
+            assert!(manifest["spec"].pointer(field).is_some(), "{kind} has no spec{field}");
+        }
+        let known = ["apiVersion", "kind", "metadata", "spec"];
+        assert!(manifest.as_object().unwrap().keys().all(|field| known.contains(&field.as_str())), "{kind}");
+    }
+}
+
+#[test]
+fn nodes_run_with_no_rights_that_they_do_not_need() {
+    let pod = of_kind("Deployment")["spec"]["template"]["spec"].clone();
+    let (pod, container) = (&pod, &container()["securityContext"]);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], "true");
+    assert_eq!(pod["automountServiceAccountToken"], "false");
+    assert_eq!(container["allowPrivilegeEscalation"], "false");
+    assert_eq!(container["readOnlyRootFilesystem"], "true");
+    assert_eq!(container["capabilities"]["drop"][0], "ALL");
+}
+
+#[test]
+fn selectors_meet_the_labels_of_the_nodes() {
+    let deployment = of_kind("Deployment");
+    let labels = deployment["spec"]["template"]["metadata"]["labels"].as_object().unwrap().clone();
+    let spread = &deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0];
+    let selectors = [
+        deployment["spec"]["selector"]["matchLabels"].clone(),
+        of_kind("Service")["spec"]["selector"].clone(),
+        of_kind("PodDisruptionBudget")["spec"]["selector"]["matchLabels"].clone(),
+        spread["labelSelector"]["matchLabels"].clone(),
+    ];
+    for selector in selectors {
+        let wanted = selector.as_object().expect("a selector is a map");
+        assert!(!wanted.is_empty(), "an empty selector takes everything");
+        assert!(wanted.iter().all(|(name, value)| labels.get(name) == Some(value)), "{wanted:?}");
+    }
+}
+
+#[test]
+fn probes_and_services_reach_what_is_served() {
+    let described = Command::new(env!("CARGO_BIN_EXE_postrider")).arg("openapi").output().unwrap();
+    let described: Value = serde_json::from_slice(&described.stdout).unwrap();
+    let container = container();
+    let port = &container["ports"][0];
+    assert_eq!(port["containerPort"], variable("POSTRIDER_LISTEN").split(':').next_back().unwrap());
+    for (probe, path) in
+        [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")]
+    {
+        let get = &container[probe]["httpGet"];
+        assert_eq!((&get["path"], &get["port"]), (&Value::from(path), &port["name"]), "{probe}");
+        assert!(described["paths"][path]["get"].is_object(), "{path} is no call of the API");
+    }
+    assert_eq!(of_kind("Service")["spec"]["ports"][0]["targetPort"], port["name"]);
+}
+
+#[test]
+fn a_node_has_time_to_stop_and_secrets_that_are_made() {
+    let deployment = of_kind("Deployment");
+    let seconds = |value: &str| value.parse::<u64>().unwrap();
+    let stop =
+        seconds(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].as_str().unwrap());
+    assert!(stop > seconds(&variable("POSTRIDER_GRACE_SECONDS")), "it is killed before its attempts may end");
+    let text = read("kubernetes/postrider.yaml");
+    let container = container();
+    let mut names = std::collections::BTreeSet::new();
+    for one in container["env"].as_array().unwrap() {
+        assert!(names.insert(one["name"].as_str().unwrap()), "{} is set twice", one["name"]);
+        if let Some(reference) = one["valueFrom"].get("secretKeyRef") {
+            assert_eq!(reference["name"], "postrider");
+            let made = format!("--from-literal={}=", reference["key"].as_str().unwrap());
+            assert!(text.contains(&made), "the command at the top does not make {}", reference["key"]);
+        }
+    }
+}

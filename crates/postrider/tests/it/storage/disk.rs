@@ -1,0 +1,97 @@
+//! A disk that fails on demand: `disk.c`, between the gateway and the kernel.
+
+use super::undo::{Taken, take_back};
+use crate::rig::Site;
+use crate::rig::random::Random;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What the disk can be made to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fault {
+    /// A sync fails.
+    SyncFails,
+    /// A sync does not return.
+    SyncHangs,
+    /// A sync says that it is done, and nothing is safe.
+    SyncLies,
+    /// A write fails.
+    WriteFails,
+    /// A write takes half of what it is given.
+    WriteIsShort,
+}
+
+impl Fault {
+    fn file(self) -> &'static str {
+        match self {
+            Fault::SyncFails => "eio-sync",
+            Fault::SyncHangs => "hold-sync",
+            Fault::SyncLies => "lying-sync",
+            Fault::WriteFails => "eio-write",
+            Fault::WriteIsShort => "short",
+        }
+    }
+}
+
+/// What a loss of power leaves of the writes that no sync had made safe.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Left {
+    Nothing,
+    /// Some sectors of 512 bytes, by chance.
+    Some,
+}
+
+pub(super) struct Disk {
+    pub(super) site: Site,
+    notes: PathBuf,
+}
+
+impl Disk {
+    /// A site whose data is on such a disk.
+    pub(super) fn new() -> Self {
+        let site = Site::new();
+        let notes = site.path().join("notes");
+        fs::create_dir(&notes).expect("the directory is ours");
+        let site = site.variable("LD_PRELOAD", library()).variable("DISK_NOTES", &notes);
+        let under = site.data_dir().to_owned();
+        Disk { site: site.variable("DISK_UNDER", under), notes }
+    }
+
+    pub(super) fn begin(&self, fault: Fault) {
+        fs::write(self.notes.join(fault.file()), "").expect("the directory is ours");
+    }
+
+    pub(super) fn end(&self, fault: Fault) {
+        fs::remove_file(self.notes.join(fault.file())).expect("the fault was begun");
+    }
+
+    /// The files of which a sync was asked for, in order.
+    pub(super) fn syncs(&self) -> Vec<String> {
+        let lines = fs::read_to_string(self.notes.join("syncs")).expect("the gateway has run");
+        lines.lines().map(str::to_owned).collect()
+    }
+
+    /// Takes back what no sync had made safe. The gateway must be dead.
+    pub(super) fn lose_power(&self, left: Left, random: &mut Random) -> Taken {
+        let undo = self.notes.join("undo");
+        let taken = take_back(&fs::read(&undo).expect("the gateway has run"), left, random);
+        fs::write(&undo, "").expect("the directory is ours");
+        taken
+    }
+}
+
+/// Compiled once for all tests.
+fn library() -> &'static PathBuf {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/storage/disk.c");
+        let library =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("disk-{}.so", std::process::id()));
+        let arguments = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o"];
+        let status = Command::new("cc").args(arguments).arg(&library).args(["-ldl", "-lpthread"]).status();
+        assert!(status.expect("cc is there: SQLite was compiled by it").success(), "{source} compiles");
+        library
+    })
+}

@@ -1,0 +1,7 @@
+//! Disks that fail: a loss of power, torn writes, syncs and writes that fail, bits that flip.
+
+mod bits;
+mod disk;
+mod failing;
+mod power;
+mod undo;
