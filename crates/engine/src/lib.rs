@@ -42,8 +42,8 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery, Engine, EngineOptions,
-    Fault, NotReady, Queue, QueueTotals, Resumed, Standing, StopReport, Trial, TrialError, TrialReport,
-    Waiting,
+    Fault, NotReady, Queue, QueueTotals, Replayed, Resumed, Standing, StopReport, Trial, TrialError,
+    TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};
@@ -54,7 +54,8 @@ pub use live::{
     HappeningKind, LiveFilter, Told, Watch,
 };
 pub use meters::{
-    CIRCUITS, Counter, DestinationLatency, Histogram, HistogramView, Meters, Shed, ShedCause, circuit_index,
+    CIRCUITS, Counter, DestinationHealth, DestinationLatency, Health, HealthMinute, Histogram, HistogramView,
+    Meters, Shed, ShedCause, circuit_index,
 };
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};

@@ -27,4 +27,16 @@ document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm;
   if (question && !confirm(question)) event.preventDefault();
 });
+document.addEventListener("click", async (event) => {
+  if (!(event.target instanceof HTMLButtonElement) || !("copy" in event.target.dataset)) return;
+  const text = event.target.parentElement.querySelector("pre");
+  // Only a page that came by https or from this machine may copy by itself.
+  try {
+    await navigator.clipboard.writeText(text.textContent);
+    event.target.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(text);
+    event.target.textContent = "Selected";
+  }
+});
 setTimeout(keepFresh, EVERY_MS);

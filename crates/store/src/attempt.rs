@@ -100,7 +100,8 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    const ALL: [ErrorKind; 11] = [
+    /// All of them.
+    pub const ALL: [ErrorKind; 11] = [
         ErrorKind::AddressRefused,
         ErrorKind::Dns,
         ErrorKind::Connect,
@@ -113,6 +114,11 @@ impl ErrorKind {
         ErrorKind::Transform,
         ErrorKind::Internal,
     ];
+
+    /// Where it stands in [`ErrorKind::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
 
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {

@@ -12,6 +12,17 @@ use tokio::sync::{mpsc, oneshot};
 /// Events of a batch that are matched with routes before others on the thread have their turn.
 const ROUTED_AT_ONCE: usize = 32;
 
+/// What became of an event that was to be taken in again.
+#[derive(Debug)]
+pub enum Replayed {
+    /// It is on disk as a new event.
+    Accepted(Accepted),
+    /// There is no such event.
+    Unknown,
+    /// No route of today leads it to the destination that was asked for.
+    NotRouted,
+}
+
 impl Engine {
     /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
@@ -96,21 +107,22 @@ impl Engine {
         Ok(answers)
     }
 
-    /// Takes an event of the past in again, for the routes of today and to be sent at once. `None` when there is no
-    /// such event.
+    /// Takes an event of the past in again, for the routes of today and to be sent at once; with `only`, for those that
+    /// lead to this destination.
     pub async fn replay(
         &self,
         account: AccountId,
         event: EventId,
-    ) -> Result<Option<Accepted>, ChangeError<IngestError>> {
+        only: Option<DestinationId>,
+    ) -> Result<Replayed, ChangeError<IngestError>> {
         let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
-            return Ok(None);
+            return Ok(Replayed::Unknown);
         };
         let mut content = found.content;
         let source = content.origin.source();
         let known = source.and_then(|id| self.catalog().source(account, id).cloned());
         // The routes of a source that is deleted are gone with it, and the others take nothing from nowhere.
-        let owed = match (source, &known) {
+        let mut owed = match (source, &known) {
             (Some(_), None) => Vec::new(),
             (_, known) => {
                 let name = known.as_deref().map_or("", |source| &source.name);
@@ -119,6 +131,12 @@ impl Engine {
                 routing::owed(&matching, &Facts::new(event_type, name, &content.headers, &content.body))
             }
         };
+        if let Some(only) = only {
+            owed.retain(|owed| owed.destination == only);
+            if owed.is_empty() {
+                return Ok(Replayed::NotRouted);
+            }
+        }
         let (reply, answer) = Reply::channel();
         content.received_at = self.clock.now();
         content.window = SendWindow::default();
@@ -130,7 +148,7 @@ impl Engine {
             owed,
             reply,
         };
-        self.submit(draft, answer).await.map(Some).map_err(ChangeError::Refused)
+        self.submit(draft, answer).await.map(Replayed::Accepted).map_err(ChangeError::Refused)
     }
 
     /// All that an arrival owes, if it is what the schema of its type asks for.

@@ -35,6 +35,7 @@ pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
+pub use intake::Replayed;
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::SLOTS_DEFAULT;
 use postrider_core::scheduler::{Floors, SchedulerOptions};

@@ -2,10 +2,12 @@
 //! counting takes no lock and waits for nobody.
 
 mod by_destination;
+mod destination_health;
 mod histogram;
 mod shed;
 
 pub use by_destination::DestinationLatency;
+pub use destination_health::{DestinationHealth, Health, HealthMinute};
 pub use histogram::{Histogram, HistogramView};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::{Lane, Priority, Ticket};
@@ -54,6 +56,8 @@ pub struct Meters {
     pub delivery_latency: [Histogram; Priority::COUNT],
     /// The same by destination.
     pub destination_latency: DestinationLatency,
+    /// How attempts went, by destination.
+    pub destination_health: DestinationHealth,
     /// How long attempts take.
     pub attempt_duration: Histogram,
     /// How long commits take.
@@ -93,6 +97,7 @@ impl Meters {
         let attempt = &finished.attempt;
         self.attempts[attempt.outcome.index()].add(1);
         self.attempt_duration.note(attempt.timing.total);
+        self.destination_health.note(attempt.destination, attempt);
         let (ticket, priority) = (&finished.ticket, finished.ticket.priority.index());
         match attempt.next {
             Next::Delivered => {

@@ -70,7 +70,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     ),
     (Power::Look, "GET", &["/v1/deliveries", "/v1/deliveries/{id}", "/v1/stats", "/v1/platform-stats"]),
     (Power::Look, "GET", &["/v1/stream"]),
-    (Power::Look, "GET", &["/v1/queue"]),
+    (Power::Look, "GET", &["/v1/queue", "/v1/stats/destinations"]),
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
     // It changes nothing.
     (Power::Look, "POST", &["/v1/routes/test"]),

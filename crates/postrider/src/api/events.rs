@@ -4,15 +4,17 @@ use super::auth::Caller;
 use super::cursor::{self, List};
 use super::error::ApiError;
 use super::event_filter;
-use super::fields::Segment;
-use super::refusal::{Conflict, Keyed, Overloaded, Queried, Stored};
+use super::fields::{Fields, Segment};
+use super::refusal::{Body, Conflict, Keyed, Overloaded, Queried, Stored};
+use super::request::EventAgain;
 use super::view::Data;
 use super::view::word::{Direction as DirectionWord, EventStatus as EventStatusWord};
 use super::{App, Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
-use postrider_core::id::EventId;
+use postrider_core::id::{DestinationId, EventId};
+use postrider_engine::Replayed;
 use postrider_store::{Direction, EventDetail, EventFilter, EventQuery, EventStatus};
 use std::collections::HashMap;
 
@@ -77,18 +79,37 @@ pub(crate) async fn get(
 
 /// Replay an event
 ///
-/// Takes it in again, for the routes of today.
+/// Takes it in again, for the routes of today, or for those of them that lead to one destination.
 #[utoipa::path(
     post, path = "/v1/events/{id}/replay", operation_id = "replay_event", tag = "events",
     params(("id" = String, Path, description = "The id of the event.")),
-    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Conflict, Overloaded, Stored)
+    request_body = EventAgain,
+    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Body, Conflict, Overloaded, Stored)
 )]
 pub(crate) async fn replay(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    fields: Fields,
 ) -> Result<Response, ApiError> {
-    answer_replay(&app, caller, parse(&id)?).await
+    answer_replay(&app, caller, parse(&id)?, only(fields)?).await
+}
+
+/// The one destination that an event is to go to again.
+pub(crate) fn only(mut fields: Fields) -> Result<Option<DestinationId>, ApiError> {
+    let text = fields.text("destination_id")?;
+    let parsed = text.map(|text| {
+        let allowed = "must be the id of a destination, dst_…";
+        DestinationId::parse(&text).map_err(|_| ApiError::field("destination_id", allowed))
+    });
+    let only = parsed.transpose()?;
+    fields.finish()?;
+    Ok(only)
+}
+
+/// From the newest on, without a count of how many there are: such a list ends with its page.
+pub(crate) fn newest_cursor() -> String {
+    cursor::text(List::Events, [u64::MAX >> 1])
 }
 
 pub(crate) async fn answer_list(
@@ -115,8 +136,20 @@ pub(crate) fn answer_one(event: &EventDetail) -> Response {
     view::data(StatusCode::OK, &view::EventDetail { event: view::Event::of(event), attempts })
 }
 
-pub(crate) async fn answer_replay(app: &App, caller: Caller, id: EventId) -> Result<Response, ApiError> {
-    let accepted = app.engine.replay(caller.account, id).await?.ok_or_else(not_found)?;
+pub(crate) async fn answer_replay(
+    app: &App,
+    caller: Caller,
+    id: EventId,
+    only: Option<DestinationId>,
+) -> Result<Response, ApiError> {
+    let accepted = match app.engine.replay(caller.account, id, only).await? {
+        Replayed::Accepted(accepted) => accepted,
+        Replayed::Unknown => return Err(not_found()),
+        Replayed::NotRouted => {
+            let allowed = "must be a destination to which a route of today leads this event";
+            return Err(ApiError::field("destination_id", allowed));
+        }
+    };
     app.note(caller, "event", Some(id.to_string())).await;
     let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
     let answer = view::EventReplay {

@@ -13,6 +13,7 @@ mod cursor;
 mod dead_letters;
 pub(crate) mod declared;
 mod deliveries;
+mod destination_health;
 mod destinations;
 mod docs;
 pub(crate) mod document;
@@ -50,6 +51,7 @@ mod view;
 mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
+pub(crate) use events::newest_cursor;
 
 use crate::config::Config;
 use crate::serve::admin_key::hash;
@@ -192,6 +194,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(stats::account))
         .routes(routes!(stats::platform))
         .routes(routes!(series::get))
+        .routes(routes!(destination_health::get))
         .routes(routes!(dead_letters::list))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))

@@ -117,6 +117,10 @@ pub(super) async fn copy_script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/copy.js").to_owned())
 }
 
+pub(super) async fn tail_script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("../../assets/tail.js").to_owned())
+}
+
 pub(super) async fn icon() -> Response {
     file("image/svg+xml", include_str!("../../assets/icon.svg").to_owned())
 }

@@ -41,7 +41,7 @@ pub(super) struct Chart {
 impl Chart {
     /// `most` says in words how much the highest bar is.
     pub(super) fn new(label: &'static str, values: &[Value], most: impl Fn(u64) -> String) -> Self {
-        let highest = values.iter().map(|value| value.good + value.bad).max().unwrap_or(0);
+        let highest = values.iter().map(|value| value.good.saturating_add(value.bad)).max().unwrap_or(0);
         let step = (WIDTH / values.len().max(1)).max(1);
         let at = |value: Option<&Value>| value.map(|value| value.at.clone()).unwrap_or_default();
         Chart {
@@ -56,6 +56,39 @@ impl Chart {
                 .map(|(place, value)| Bar::of(value, place * step, highest))
                 .collect(),
         }
+    }
+}
+
+/// A small picture of a row: two paths, since a list has many of them.
+#[derive(Template)]
+#[template(path = "spark.html")]
+pub(super) struct Spark {
+    title: String,
+    good: String,
+    bad: String,
+}
+
+impl Spark {
+    const STEP: usize = 2;
+    const HEIGHT: u64 = 20;
+
+    /// Of each point what went well and what did not.
+    pub(super) fn new(title: String, values: &[(u64, u64)]) -> Self {
+        let highest = values.iter().map(|(good, bad)| good.saturating_add(*bad)).max().unwrap_or(0);
+        let (mut good, mut bad) = (String::new(), String::new());
+        for (place, value) in values.iter().enumerate() {
+            let scaled = |count| (height(count, highest) * Self::HEIGHT).div_ceil(HEIGHT);
+            let above = scaled(value.1).min(Self::HEIGHT);
+            let below = scaled(value.0).min(Self::HEIGHT - above);
+            let x = place * Self::STEP + 1;
+            if below > 0 {
+                good.push_str(&format!("M{x} {}v-{below}", Self::HEIGHT));
+            }
+            if above > 0 {
+                bad.push_str(&format!("M{x} {}v-{above}", Self::HEIGHT - below));
+            }
+        }
+        Spark { title, good, bad }
     }
 }
 

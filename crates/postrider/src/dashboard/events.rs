@@ -4,20 +4,37 @@ use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
 use super::guard::Visitor;
-use super::inside::Inside;
+use super::inside::{Inside, path};
 use super::session::Session;
 use super::show;
+use crate::api::newest_cursor;
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use postrider_core::time::Timestamp;
 use serde::Deserialize;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const FILTERS: &[&str] = &["status", "event_type", "destination_id", "source_id", "since", "until", "text"];
+/// Of the form. `within` is our own; the API knows moments alone.
+const FILTERS: &[&str] =
+    &["status", "event_type", "destination_id", "source_id", "within", "since", "until", "text"];
+const API_FILTERS: &[&str] = &["status", "event_type", "destination_id", "source_id", "until", "text"];
+
+/// Events that a page looks through again and again.
+const SCANNED_MAX: u64 = 2000;
+
+/// How long ago at most, in words and in seconds.
+const WITHIN: [(&str, &str, u64); 4] = [
+    ("15m", "the last 15 minutes", 15 * 60),
+    ("1h", "the last hour", 3600),
+    ("1d", "the last day", 86_400),
+    ("7d", "the last 7 days", 7 * 86_400),
+];
 
 const STATUSES: [&str; 6] =
     ["accepted", "queued", "delivering", "retry_scheduled", "delivered", "dead_letter"];
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Page {
     items: Vec<Event>,
     next_cursor: Option<String>,
@@ -36,12 +53,21 @@ struct Event {
     body_bytes: Option<u64>,
 }
 
+#[derive(Deserialize)]
+struct Known {
+    id: String,
+    name: String,
+}
+
 #[derive(Template)]
 #[template(path = "events.html")]
 struct Events {
     frame: Frame,
     asked: Asked,
     page: Page,
+    /// To choose from; others can be typed.
+    destinations: Vec<Known>,
+    sources: Vec<Known>,
 }
 
 pub(super) async fn page(
@@ -54,14 +80,65 @@ pub(super) async fn page(
 
 /// A filter that is refused leaves the form as it was filled in, with the reason.
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Events, Refused> {
-    let found: Result<Page, Refused> = api.get(session, &asked.path("/v1/events", FILTERS)).await;
-    let frame = Frame::of(Some(session), "events");
-    match found {
-        Ok(page) => Ok(Events { frame, asked, page }),
-        Err(refused) if refused.status.as_u16() == 400 || refused.status.as_u16() == 422 => {
-            let page = Page { items: Vec::new(), next_cursor: None, scanned: None, truncated: None };
-            Ok(Events { frame: frame.refusing(Some(refused)), asked, page })
-        }
-        Err(refused) => Err(refused),
+    let found: Result<Page, Refused> = api.get(session, &question(&asked, SystemTime::now())).await;
+    let (page, refused) = match found {
+        Ok(page) => (page, None),
+        Err(refused) if matches!(refused.status.as_u16(), 400 | 422) => (Page::default(), Some(refused)),
+        Err(refused) => return Err(refused),
+    };
+    Ok(Events {
+        frame: Frame::of(Some(session), "events").refusing(refused),
+        asked,
+        page,
+        destinations: api.list(session, &Asked::default().page("/v1/destinations")).await?.items,
+        sources: api.list(session, &Asked::default().page("/v1/sources")).await?.items,
+    })
+}
+
+/// What the API is asked for what the form asks for. A moment that was typed goes before the choice.
+fn question(asked: &Asked, now: SystemTime) -> String {
+    let chosen = WITHIN.iter().find(|(word, _, _)| asked.is("within", word));
+    let ago = chosen.map(|(_, _, seconds)| now - Duration::from_secs(*seconds));
+    let since = ago.and_then(|ago| ago.duration_since(UNIX_EPOCH).ok());
+    let since = since.map(|since| Timestamp::from_unix_ms(since.as_millis() as u64).to_string());
+    let typed = Some(asked.text("since")).filter(|typed| !typed.is_empty());
+    let cursor = Some(asked.text("cursor")).filter(|cursor| !cursor.is_empty());
+    let cursor = cursor.map_or_else(newest_cursor, str::to_owned);
+    let given = API_FILTERS.iter().map(|name| (*name, asked.text(name)));
+    let rest = [("since", typed.or(since.as_deref()).unwrap_or_default()), ("cursor", &cursor)];
+    let given: Vec<_> = given
+        .chain(rest)
+        .map(|(name, value)| (name, Some(value).filter(|value| !value.is_empty())))
+        .collect();
+    path("/v1/events", &given)
+}
+
+impl Events {
+    /// The newest stay so by themselves, unless they had to be searched for.
+    fn is_live(&self) -> bool {
+        let searched = self.page.scanned.unwrap_or(0) > SCANNED_MAX || !self.asked.text("text").is_empty();
+        self.asked.text("cursor").is_empty() && !searched
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_choice_of_a_time_becomes_a_moment() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let ask = |query: &str| {
+            let asked: Query<Asked> = Query::try_from_uri(&format!("/?{query}").parse().unwrap()).unwrap();
+            question(&asked.0, now)
+        };
+        assert_eq!(ask("cursor=c"), "/v1/events?cursor=c");
+        assert_eq!(ask("within=1h&cursor=c"), "/v1/events?since=2001-09-09T00%3A46%3A40.000Z&cursor=c");
+        assert_eq!(
+            ask("status=queued&within=1h&since=x&cursor=c"),
+            "/v1/events?status=queued&since=x&cursor=c"
+        );
+        assert_eq!(ask("within=ever&cursor=c"), "/v1/events?cursor=c");
+        assert_eq!(ask(""), format!("/v1/events?cursor={}", newest_cursor()));
     }
 }

@@ -100,6 +100,16 @@ impl Form {
         self.0
     }
 
+    /// Whether a field is there, empty or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// All of one name, as of what was selected.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// Reads a form from where it may come from.
     pub(super) async fn read(request: Request, hosts: &Hosts) -> Result<Self, Refused> {
         hosts.check(request.headers())?;

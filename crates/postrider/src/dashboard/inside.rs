@@ -6,7 +6,7 @@ use crate::api::{ACCOUNT_HEADER, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -78,6 +78,21 @@ impl Inside {
         if bytes.is_empty() { Ok(Value::Null) } else { read::<Data<Value>>(&bytes).map(|answer| answer.data) }
     }
 
+    /// An answer that goes on, as it comes. A reader that was cut off says where it has left off.
+    pub(super) async fn stream(
+        &self,
+        session: &Session,
+        path: &str,
+        headers: &HeaderMap,
+    ) -> Result<Response, Refused> {
+        let mut request = request(session, Method::GET, path, None)?;
+        if let Some(last) = headers.get("last-event-id") {
+            request.headers_mut().insert("last-event-id", last.clone());
+        }
+        let answer = self.answer(request).await;
+        if answer.status().is_success() { Ok(answer) } else { Err(refusal(answer).await) }
+    }
+
     async fn bytes(
         &self,
         session: &Session,
@@ -85,33 +100,49 @@ impl Inside {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Vec<u8>, Refused> {
-        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
-        let request = Request::builder().method(method).uri(path).body(body);
-        // The path may hold what came from outside.
-        let mut request =
-            request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
-        request.extensions_mut().insert(SignedIn(session.key_hash));
-        if let Some(account) = &session.account {
-            let account = HeaderValue::from_str(account)
-                .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;
-            request.headers_mut().insert(ACCOUNT_HEADER, account);
+        let answer = self.answer(request(session, method, path, body)?).await;
+        if !answer.status().is_success() {
+            return Err(refusal(answer).await);
         }
-        let answer: Response = match self.0.clone().oneshot(request).await {
+        let body = answer.into_body().collect().await;
+        let broken = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off.");
+        Ok(body.map_err(broken)?.to_bytes().into())
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response {
+        match self.0.clone().oneshot(request).await {
             Ok(answer) => answer,
             Err(never) => match never {},
-        };
-        let status = answer.status();
-        let body = answer.into_body().collect().await;
-        let bytes =
-            body.map_err(|_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off."))?;
-        let bytes = bytes.to_bytes();
-        if status.is_success() {
-            return Ok(bytes.into());
         }
-        Err(match serde_json::from_slice::<Refusal>(&bytes) {
-            Ok(Refusal { error, field }) => Refused { status, sentence: error, field },
-            Err(_) => Refused::new(status, status.to_string()),
-        })
+    }
+}
+
+/// As the key that signed in. The path may hold what came from outside.
+fn request(
+    session: &Session,
+    method: Method,
+    path: &str,
+    body: Option<&Value>,
+) -> Result<Request<Body>, Refused> {
+    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+    let request = Request::builder().method(method).uri(path).body(body);
+    let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
+    request.extensions_mut().insert(SignedIn(session.key_hash));
+    if let Some(account) = &session.account {
+        let account = HeaderValue::from_str(account)
+            .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;
+        request.headers_mut().insert(ACCOUNT_HEADER, account);
+    }
+    Ok(request)
+}
+
+/// In the sentence of the API.
+async fn refusal(answer: Response) -> Refused {
+    let status = answer.status();
+    let bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    match serde_json::from_slice::<Refusal>(&bytes) {
+        Ok(Refusal { error, field }) => Refused { status, sentence: error, field },
+        Err(_) => Refused::new(status, status.to_string()),
     }
 }
 

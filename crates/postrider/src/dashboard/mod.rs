@@ -30,6 +30,7 @@ mod show;
 mod sign_in;
 mod source;
 mod sources;
+mod tail;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -67,9 +68,13 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/destinations", get(destinations::list).post(destinations::create))
         .route("/destinations/{id}", get(destinations::page).post(destinations::change))
         .route("/destinations/{id}/{action}", post(destinations::act))
+        .route("/tail", get(tail::page))
+        .route("/tail/stream", get(tail::stream))
         .route("/dead-letters", get(dead_letters::page))
+        .route("/dead-letters/export", get(dead_letters::export))
+        .route("/dead-letters/discard", post(dead_letters::discard))
         .route("/dead-letters/{id}/{action}", post(dead_letters::act))
-        .route("/replays", get(replays::list).post(replays::create))
+        .route("/replays", get(replays::list).post(dead_letters::replay))
         .route("/replays/{id}", get(replays::page).post(replays::change))
         .route("/sources", get(sources::page).post(sources::create))
         .route("/sources/{id}", get(source::page).post(source::change))
@@ -92,6 +97,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/assets/page.css", get(answer::style))
         .route("/assets/page.js", get(answer::script))
         .route("/assets/copy.js", get(answer::copy_script))
+        .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
         .merge(portal::pages())
         .with_state(Arc::new(desk))

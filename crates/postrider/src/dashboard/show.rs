@@ -43,6 +43,13 @@ pub(super) fn bytes(bytes: &u64) -> String {
     }
 }
 
+/// A length of time that somebody has set: no part of it is left out, and none that is nothing is said.
+pub(super) fn span(length: &f64) -> String {
+    let text = seconds(length);
+    let whole = text.strip_suffix(" 0 s").or_else(|| text.strip_suffix(" 0 min"));
+    whole.or_else(|| text.strip_suffix(" 0 h")).unwrap_or(&text).to_owned()
+}
+
 /// How long something took, as fine as matters.
 pub(super) fn latency(seconds: &f64) -> String {
     match *seconds {
@@ -96,6 +103,49 @@ pub(super) fn priority(number: &(impl Copy + Into<u64>)) -> String {
     format!("{number}, {name}")
 }
 
+/// So many of something.
+pub(super) fn times(number: &(impl Copy + Into<i128>), noun: &str) -> String {
+    let counted = count(number);
+    match (counted.as_str(), noun.strip_suffix('y')) {
+        ("1", _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{counted} {stem}ies"),
+        (_, None) => format!("{counted} {noun}s"),
+    }
+}
+
+/// Why a delivery was given up on.
+pub(super) fn reason(word: &str) -> String {
+    match word {
+        "attempts" => "all attempts failed",
+        "age" => "too old to try again",
+        "final_answer" => "the receiver refused it for good",
+        "destination_deleted" => "its destination was deleted",
+        "expired" => "its time was over",
+        "transform_failed" => "the transform of its route failed",
+        other => return words(other),
+    }
+    .to_owned()
+}
+
+/// What an attempt ran into.
+pub(super) fn error_kind(word: &str) -> String {
+    match word {
+        "address_refused" => "the address is not allowed",
+        "dns" => "the name has no address",
+        "connect" => "no connection",
+        "tls" => "no TLS session",
+        "disconnected" => "the connection broke",
+        "bad_response" => "the answer is not HTTP",
+        "status" => "an answer other than 2xx",
+        "timeout" => "no answer in time",
+        "bad_request" => "the request cannot be made from the settings",
+        "transform" => "the transform failed",
+        "internal" => "a fault of the gateway",
+        other => return words(other),
+    }
+    .to_owned()
+}
+
 /// A state as a person says it.
 pub(super) fn words(state: &str) -> String {
     state.replace('_', " ")
@@ -130,9 +180,16 @@ mod tests {
         assert_eq!(bytes(&1_500), "1.5 kB");
         assert_eq!(bytes(&64_000_000_000), "64.0 GB");
         assert_eq!(bytes(&u64::MAX), "18446744 TB");
+        assert_eq!(times(&1, "dead letter"), "1 dead letter");
+        assert_eq!(times(&0, "attempt"), "0 attempts");
+        assert_eq!(times(&2, "delivery"), "2 deliveries");
         assert_eq!(seconds(&0.0), "–");
         assert_eq!(seconds(&0.25), "250 ms");
         assert_eq!(seconds(&59.9), "59 s");
+        assert_eq!(span(&600.0), "10 min");
+        assert_eq!(span(&21_600.0), "6 h");
+        assert_eq!(span(&86_400.0), "1 d");
+        assert_eq!(span(&90.0), "1 min 30 s");
         assert_eq!(latency(&0.0042), "4.2 ms");
         assert_eq!(latency(&2.25), "2.2 s");
         assert_eq!(latency(&61.0), "1 min 1 s");

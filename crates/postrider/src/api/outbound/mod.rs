@@ -6,9 +6,9 @@ mod form;
 use super::auth::Caller;
 use super::error::ApiError;
 use super::events::{self, Parameters};
-use super::fields::Segment;
+use super::fields::{Fields, Segment};
 use super::refusal::{Body, Conflict, Keyed, Overloaded, Queried, Stored};
-use super::request::NewOutboundEvent;
+use super::request::{EventAgain, NewOutboundEvent};
 use super::view::Data;
 use super::view::word::EventStatus as EventStatusWord;
 use super::{Shared, body, view};
@@ -107,21 +107,23 @@ pub(crate) async fn get(
 
 /// Replay an outbound event
 ///
-/// Takes it in again, for the routes of today.
+/// Takes it in again, for the routes of today, or for those of them that lead to one destination.
 #[utoipa::path(
     post, path = "/v1/outbound-events/{id}/replay", operation_id = "replay_outbound_event", tag = "outbound events",
     params(("id" = String, Path, description = "The id of the event.")),
-    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Conflict, Overloaded, Stored)
+    request_body = EventAgain,
+    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Body, Conflict, Overloaded, Stored)
 )]
 pub(crate) async fn replay(
     State(app): Shared,
     caller: Caller,
     Segment(id): Segment,
+    fields: Fields,
 ) -> Result<Response, ApiError> {
-    let id = events::parse(&id)?;
+    let (id, only) = (events::parse(&id)?, events::only(fields)?);
     let event = app.engine.event(caller.account, id).await?;
     event
         .filter(|event| event.content.origin.direction() == Direction::Outbound)
         .ok_or_else(events::not_found)?;
-    events::answer_replay(&app, caller, id).await
+    events::answer_replay(&app, caller, id, only).await
 }

@@ -16,6 +16,13 @@ pub(crate) struct NewReplay {
     rate_per_second: Option<f64>,
 }
 
+/// Where an event is to go again.
+#[derive(ToSchema)]
+pub(crate) struct EventAgain {
+    /// To this destination alone, if a route of today leads it there.
+    destination_id: Option<String>,
+}
+
 /// What is not given stays; a rate of `null` takes the limit away.
 #[derive(ToSchema)]
 pub(crate) struct ReplayChange {

@@ -47,6 +47,8 @@ impl World {
             ("/v1/replays/", replay),
             // Whether there is such a one is asked last.
             ("/v1/dead-letters/", "dlv_0000000000000".to_owned()),
+            ("/v1/events/", "evt_0000000000000".to_owned()),
+            ("/v1/outbound-events/", "evt_0000000000000".to_owned()),
         ];
         World { ids: ids.into(), fields: fields.into() }
     }

@@ -4,6 +4,7 @@ mod accounts;
 mod audit;
 mod dead_letters;
 mod described_fields;
+mod destination_health;
 mod destinations;
 mod document;
 mod entity_tags;

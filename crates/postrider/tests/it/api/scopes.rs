@@ -51,6 +51,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/deliveries/{id}",
             "GET /v1/stream",
             "GET /v1/queue",
+            "GET /v1/stats/destinations",
             "GET /v1/stats",
             "GET /v1/platform-stats",
             "GET /v1/dead-letters",

@@ -5,9 +5,10 @@ use crate::rig::{Api, Site};
 use serde_json::json;
 
 /// Every page that shows something.
-pub(super) const PAGES: [&str; 13] = [
+pub(super) const PAGES: [&str; 14] = [
     "/",
     "/events",
+    "/tail",
     "/destinations",
     "/dead-letters",
     "/replays",

@@ -68,6 +68,43 @@ fn dead_letters_are_counted_before_they_are_sent_again() {
 }
 
 #[test]
+fn dead_letters_are_selected_exported_and_discarded() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/in", Reply::status(500));
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({ "name": "ledger", "retry_policy": { "max_attempts": 1 } }));
+    let ids: Vec<String> = (0..3).map(|_| api.send(&path, &[], b"{}")).collect();
+    ids.iter().for_each(|id| drop(api.event_once(id, "dead_letter")));
+    let letters = || api.get("/v1/dead-letters").data(200)["items"].as_array().unwrap().clone();
+    let browser = Browser::signed_in(&api);
+    let page = browser.page("/dead-letters");
+    let group = page.split("By destination and cause").nth(1).unwrap().split("</table>").next().unwrap();
+    for part in ["ledger", "all attempts failed", ">3</a>", "The receiver answered 500."] {
+        assert!(group.contains(part), "{part} is not in {group}");
+    }
+    let file = browser.send("GET", "/dead-letters/export?reason=attempts", &[], "");
+    assert_eq!(file.headers.get("x-content-type-options"), Some("nosniff"));
+    assert_eq!(file.headers.get("content-disposition"), Some("attachment; filename=\"dead-letters.jsonl\""));
+    assert_eq!(String::from_utf8_lossy(&file.body).lines().count(), 3);
+
+    let chosen: Vec<String> =
+        letters().iter().take(2).map(|letter| letter["delivery_id"].as_str().unwrap().to_owned()).collect();
+    let fields: Vec<(&str, &str)> =
+        chosen.iter().map(|id| ("delivery_ids", id.as_str())).chain([("selected", "yes")]).collect();
+    let asked = browser.change("/dead-letters/discard", &fields);
+    assert!(String::from_utf8_lossy(&asked.body).contains("Discard 2 dead letters?"), "{asked}");
+    assert_eq!(letters().len(), 3, "it only asked");
+    let confirmed: Vec<_> = fields.iter().copied().chain([("confirmed", "yes")]).collect();
+    next(&browser.change("/dead-letters/discard", &confirmed));
+    assert_eq!(letters().len(), 1);
+    // Neither nothing selected nor no filter means all.
+    assert_eq!(browser.change("/replays", &[("selected", "yes")]).status, 422);
+    assert_eq!(browser.change("/dead-letters/discard", &[]).status, 422);
+}
+
+#[test]
 fn a_destination_is_paused_changed_tried_and_deleted() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
@@ -91,6 +128,16 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         assert!(text.contains("max_concurrency") && text.contains("role=\"alert\""), "{bad}: {text}");
     }
+    next(&browser.change(&page, &[("per_second", "2.5"), ("adaptive", "no")]));
+    assert_eq!((&state("rate_limit")["per_second"], state("adaptive")), (&json!(2.5), json!(false)));
+    let text = browser.page(&page);
+    for sentence in
+        ["At most 9 attempts run at once, however it struggles.", "At most 2.5 attempts a second begin"]
+    {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+    next(&browser.change(&page, &[("per_second", "")]));
+    assert_eq!(state("rate_limit"), json!(null));
     let tried = browser.change(&format!("{page}/test"), &[]);
     assert!(String::from_utf8_lossy(&tried.body).contains("answered 200"), "{tried}");
     let rotated = browser.change(&format!("{page}/rotate-secret"), &[]);
@@ -152,8 +199,13 @@ fn a_large_body_does_not_make_a_large_page() {
     let gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
-    let id = api.send(&path, &[], &vec![b'x'; 1_000_000]);
     let browser = Browser::signed_in(&api);
-    assert!(browser.page(&format!("/events/{id}")).len() < 100_000);
-    assert_eq!(browser.send("GET", &format!("/events/{id}/body"), &[], "").body.len(), 1_000_000);
+    // On one line: as large as an event can be, and what costs most to show.
+    for body in [vec![b'x'; 5_000_000], format!("[{}0]", "\"'<>&\\\"\",".repeat(20_000)).into_bytes()] {
+        let id = api.send(&path, &[], &body);
+        let page = browser.page(&format!("/events/{id}"));
+        assert!(page.len() < 100_000, "{} bytes", page.len());
+        assert!(page.contains("This is the beginning."));
+        assert_eq!(browser.send("GET", &format!("/events/{id}/body"), &[], "").body, body);
+    }
 }

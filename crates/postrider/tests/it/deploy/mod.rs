@@ -1,6 +1,7 @@
 //! What `deploy/` sets up is what the binary takes, as far as can be told without a container engine or a cluster.
 
 mod kubernetes;
+mod sbom;
 mod yaml;
 
 use saphyr_parser::{Event, Parser};

@@ -12,6 +12,7 @@ mod leftovers;
 mod length;
 mod licence;
 mod links;
+mod lints;
 mod log_lines;
 mod names;
 mod registry;

@@ -8,10 +8,10 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Would run if it were not shown as text.
-const HOSTILE: &str =
+pub(super) const HOSTILE: &str =
     "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\u{1b}[31m\"'&<img src=x onerror=alert(3)>";
 /// The same where text has to fit into a line.
-const HOSTILE_LINE: &str = "<script>alert(4)</script><svg onload=alert(5)>\"'&";
+pub(super) const HOSTILE_LINE: &str = "<script>alert(4)</script><svg onload=alert(5)>\"'&";
 
 /// More controls than any page has.
 const KEYS_MAX: usize = 200;
@@ -47,44 +47,52 @@ fn every_page_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let gateway = site.start();
     let api = gateway.api();
     let pages = fill(&api, &sink);
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard");
-    std::fs::create_dir_all(&directory).expect("the directory of tests is ours");
     let mut tab = signed_in(&api);
-    let mut found = Vec::new();
-    for (name, path) in &pages {
-        tab.resize(Size::Desk);
-        tab.colours("light");
-        tab.go(path);
-        let mut note = |look: &str, faults: Vec<String>| {
-            found.extend(faults.iter().map(|fault| format!("{path} in {look}: {fault}")));
-        };
-        let picture = |look: &str| -> PathBuf { directory.join(format!("{name}-{look}.png")) };
-        tab.picture(&picture("light"));
-        tab.value("document.querySelectorAll('details').forEach(found => found.open = true)");
-        note("light", faults(&mut tab));
-        tab.colours("dark");
-        tab.picture(&picture("dark"));
-        note("dark", faults(&mut tab));
-        tab.resize(Size::Phone);
-        note("phone", faults(&mut tab));
-        tab.picture(&picture("phone"));
-        note("keyboard", keyboard(&mut tab));
-    }
+    let found: Vec<String> = pages.iter().flat_map(|(name, path)| look_at(&mut tab, name, path)).collect();
     assert!(found.is_empty(), "{found:#?}");
     was_quiet(&mut tab, &api, &[]);
+}
+
+/// What is wrong with a page in light, in dark, on a phone and by keyboard. Its pictures are put beside those of others.
+pub(super) fn look_at(tab: &mut Tab, name: &str, path: &str) -> Vec<String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dashboard");
+    std::fs::create_dir_all(&directory).expect("the directory of tests is ours");
+    let picture = |look: &str| -> PathBuf { directory.join(format!("{name}-{look}.png")) };
+    let mut found = Vec::new();
+    let mut note = |look: &str, faults: Vec<String>| {
+        found.extend(faults.iter().map(|fault| format!("{path} in {look}: {fault}")));
+    };
+    tab.resize(Size::Desk);
+    tab.colours("light");
+    tab.go(path);
+    tab.picture(&picture("light"));
+    tab.value("document.querySelectorAll('details').forEach(found => found.open = true)");
+    note("light", faults(tab));
+    tab.colours("dark");
+    tab.picture(&picture("dark"));
+    note("dark", faults(tab));
+    tab.resize(Size::Phone);
+    note("phone", faults(tab));
+    tab.picture(&picture("phone"));
+    note("keyboard", keyboard(tab));
+    found
 }
 
 /// A gateway with some of everything; gives every page with a name for its picture.
 fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
     let (_, path) = api.source();
-    api.make("/v1/sources", &json!({ "name": HOSTILE_LINE }));
-    api.post("/v1/api-keys", &json!({ "name": HOSTILE_LINE, "scope": "read" })).data(201);
+    let source = api.make("/v1/sources", &json!({ "name": HOSTILE_LINE, "provider": "github" }));
+    let key = api.make("/v1/api-keys", &json!({ "name": HOSTILE_LINE, "scope": "read" }));
     let hostile = Reply::status(500).header("x-answer", HOSTILE_LINE).body(HOSTILE.as_bytes());
     sink.always("/bad", hostile);
     sink.always("/good", Reply::status(200));
     let policy = json!({ "name": HOSTILE_LINE, "retry_policy": { "max_attempts": 1 } });
     let bad = api.destination(&sink.url("/bad"), &policy);
     api.destination(&sink.url("/good"), &json!({ "name": "ledger" }));
+    let route = json!({ "destination_id": bad, "filter": "payload.html == \"<script>\"" });
+    let route = api.make("/v1/routes", &route);
+    let made = api.post("/v1/accounts", &json!({ "name": HOSTILE_LINE })).data(201);
+    let account = made["account"]["id"].as_str().unwrap_or_default().to_owned();
     let headers = [("x-event-type", "order.created"), ("x-hostile", HOSTILE_LINE)];
     let event = api.send(&path, &headers, json!({ "html": HOSTILE, "n": 1 }).to_string().as_bytes());
     let raw = api.send(&path, &[], HOSTILE.as_bytes());
@@ -100,6 +108,7 @@ fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
         ("events", "/events".to_owned()),
         ("events-found", "/events?text=%3Cscript%3E&status=dead_letter".to_owned()),
         ("events-refused", "/events?since=%3Cscript%3E".to_owned()),
+        ("tail", "/tail".to_owned()),
         ("event", format!("/events/{event}")),
         ("event-raw", format!("/events/{raw}")),
         ("destinations", "/destinations".to_owned()),
@@ -108,7 +117,17 @@ fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
         ("replays", "/replays".to_owned()),
         ("replay", format!("/replays/{job}")),
         ("sources", "/sources".to_owned()),
+        ("source", format!("/sources/{source}")),
+        ("routes", "/routes".to_owned()),
+        ("route", format!("/routes/{route}")),
+        ("route-test", "/routes/test".to_owned()),
         ("keys", "/keys".to_owned()),
+        ("key", format!("/keys/{key}")),
+        ("accounts", "/accounts".to_owned()),
+        ("account", format!("/accounts/{account}")),
+        ("cluster", "/cluster".to_owned()),
+        ("settings", "/settings".to_owned()),
+        ("audit", "/audit".to_owned()),
         ("nothing", "/events/evt_0".to_owned()),
         ("sign-in", "/sign-in".to_owned()),
     ]

@@ -19,7 +19,7 @@ fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
     tab.arrive("/destinations/dst_");
     tab.press("Send a test event");
     tab.read("The test event: answered 200");
-    tab.press("Sources and routes");
+    tab.press("Sources");
     tab.arrive("/sources");
     let url = tab.value(
         "[...document.querySelectorAll('code')].find(code => code.innerText.includes('/ingest/')).innerText",
@@ -66,6 +66,11 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
     tab.wait(
         "[...document.querySelectorAll('.tiles div')].some(tile => /Waiting\\s+1/.test(tile.innerText))",
     );
+    tab.press("Overview");
+    tab.read("The circuit of \"ledger\"");
+    tab.press("What to do");
+    tab.read("postrider destinations circuit");
+    tab.go(&format!("/destinations/{destination}"));
     sink.always("/in", Reply::status(200));
     tab.press("Close the circuit");
     tab.read("Open the circuit");
@@ -81,5 +86,39 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
     ids.iter().for_each(|id| drop(api.event_once(id, "delivered")));
     tab.go(&format!("/dead-letters?destination_id={destination}"));
     tab.read("There is none.");
+    was_quiet(&mut tab, &api, &[]);
+}
+
+#[test]
+fn the_live_tail_shows_what_happens_and_can_be_paused() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({ "name": "ledger" }));
+    let mut tab = signed_in(&api);
+    tab.press("Events");
+    tab.press("Live tail");
+    tab.arrive("/tail");
+    tab.read("Watching.");
+    let hostile = "{\"html\":\"<img src=x onerror=alert(1)>\"}";
+    let first = api.send(&path, &[("x-event-type", "order.created")], hostile.as_bytes());
+    tab.read(&first);
+    tab.read("answered 200");
+    tab.press("Pause");
+    let second = api.send(&path, &[("x-event-type", "order.paid")], b"{}");
+    api.event_once(&second, "delivered");
+    // Accepted, and attempted.
+    tab.read("Paused; 2 more since then.");
+    assert_eq!(tab.value(&format!("document.body.innerText.includes('{second}')")), false);
+    tab.press("Go on");
+    tab.read(&second);
+    // What was not asked for does not come.
+    tab.go("/tail?event_type=order.created&kind=accepted");
+    tab.read("Watching.");
+    api.send(&path, &[("x-event-type", "order.paid")], b"{}");
+    let wanted = api.send(&path, &[("x-event-type", "order.created")], b"{}");
+    tab.read(&wanted);
+    assert_eq!(tab.value("document.querySelectorAll('#tail tbody tr').length"), 1);
     was_quiet(&mut tab, &api, &[]);
 }

@@ -2,6 +2,7 @@
 
 mod every_page;
 mod journeys;
+mod portal;
 mod watchers;
 
 use crate::rig::Api;

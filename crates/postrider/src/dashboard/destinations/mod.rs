@@ -1,5 +1,8 @@
 //! Destinations: how they are, what they are owed, and what can be done about it.
 
+mod health;
+mod words;
+
 use super::Shared;
 use super::answer::{Frame, Refused, done, html, see_other, shown};
 use super::asked::Asked;
@@ -11,9 +14,15 @@ use super::show;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use health::Health;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use words::{Circuit, Retry};
+
+/// On a page of the list; each has a picture of its last hour.
+const PAGE_MAX: &str = "50";
 
 #[derive(Deserialize)]
 struct Destination {
@@ -35,6 +44,9 @@ struct Destination {
     blocked_keys: Option<u64>,
     disabled_reason: Option<String>,
     rate_limit: Option<Rate>,
+    circuit: Circuit,
+    on_dead_letter: String,
+    retry_policy: Option<Retry>,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +81,7 @@ struct Destinations {
     frame: Frame,
     asked: Asked,
     page: Listed<Destination>,
+    health: HashMap<String, Health>,
 }
 
 #[derive(Template)]
@@ -76,6 +89,7 @@ struct Destinations {
 struct DestinationPage {
     frame: Frame,
     found: Destination,
+    health: Health,
     recent: Vec<Delivery>,
     tried: Option<Tried>,
     secret: Option<String>,
@@ -104,8 +118,16 @@ async fn look_at_all(
     asked: Asked,
     refused: Option<Refused>,
 ) -> Result<Destinations, Refused> {
-    let page = api.list(session, &asked.page("/v1/destinations")).await?;
-    Ok(Destinations { frame: Frame::of(Some(session), "destinations").refusing(refused), asked, page })
+    let cursor = Some(asked.text("cursor")).filter(|cursor| !cursor.is_empty());
+    let list = path("/v1/destinations", &[("limit", Some(PAGE_MAX)), ("cursor", cursor)]);
+    let page: Listed<Destination> = api.list(session, &list).await?;
+    let health = health::ask(api, session, page.items.iter().map(|found| &found.id)).await;
+    Ok(Destinations {
+        frame: Frame::of(Some(session), "destinations").refusing(refused),
+        asked,
+        page,
+        health,
+    })
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
@@ -134,8 +156,10 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPa
     let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
     let recent = path("/v1/deliveries", &[("destination_id", Some(&found.id)), ("limit", Some("20"))]);
     let recent: Deliveries = api.get(session, &recent).await?;
+    let health = health::ask(api, session, std::iter::once(&found.id)).await.remove(&found.id);
     let frame = Frame::of(Some(session), "destinations");
-    Ok(DestinationPage { frame, found, recent: recent.items, tried: None, secret: None })
+    let health = health.unwrap_or_default();
+    Ok(DestinationPage { frame, found, health, recent: recent.items, tried: None, secret: None })
 }
 
 pub(super) async fn change(
@@ -172,6 +196,20 @@ fn wanted(form: &Form) -> Result<Value, Refused> {
             let number: u64 = text.parse().map_err(|_| not_whole())?;
             wanted.insert(name.to_owned(), json!(number));
         }
+    }
+    if let Some(text) = form.text("adaptive") {
+        wanted.insert("adaptive".to_owned(), json!(text == "yes"));
+    }
+    // An empty field takes the limit away.
+    match (form.has("per_second"), form.text("per_second")) {
+        (true, Some(text)) => {
+            let no_number =
+                || Refused::new(StatusCode::BAD_REQUEST, "per_second must be a number, or empty.");
+            let rate: f64 = text.parse().ok().filter(|rate: &f64| rate.is_finite()).ok_or_else(no_number)?;
+            wanted.insert("rate_limit".to_owned(), json!({ "per_second": rate }));
+        }
+        (true, None) => drop(wanted.insert("rate_limit".to_owned(), Value::Null)),
+        (false, _) => {}
     }
     Ok(Value::Object(wanted))
 }

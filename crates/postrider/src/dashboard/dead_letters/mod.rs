@@ -1,0 +1,119 @@
+//! Deliveries that were given up on: look, send again, discard, take along.
+
+mod groups;
+mod many;
+
+pub(super) use many::{discard, replay};
+
+use super::Shared;
+use super::answer::{Frame, Refused, done, shown};
+use super::asked::Asked;
+use super::event::segment;
+use super::guard::{Change, Visitor};
+use super::inside::{Inside, Listed};
+use super::session::Session;
+use super::show;
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use groups::Groups;
+use http::header::{CONTENT_DISPOSITION, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, Method, StatusCode};
+use serde::Deserialize;
+use serde_json::json;
+
+const FILTERS: &[&str] = &["destination_id", "event_type", "reason", "since", "until"];
+
+const REASONS: [&str; 6] =
+    ["attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed"];
+
+#[derive(Deserialize)]
+struct DeadLetter {
+    delivery_id: String,
+    event_id: String,
+    destination_id: String,
+    destination_name: Option<String>,
+    event_type: Option<String>,
+    attempts_count: u32,
+    reason: String,
+    last_error: Option<String>,
+    died_at: String,
+}
+
+impl DeadLetter {
+    fn destination(&self) -> &str {
+        self.destination_name.as_deref().unwrap_or(&self.destination_id)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "dead_letters.html")]
+struct DeadLetters {
+    frame: Frame,
+    asked: Asked,
+    page: Listed<DeadLetter>,
+    groups: Groups,
+}
+
+pub(super) async fn page(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    shown(&session, look(&desk.api, &session, asked).await)
+}
+
+/// A filter that is refused leaves the form as it was filled in, with the reason.
+async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<DeadLetters, Refused> {
+    let found = api.get(session, &asked.path("/v1/dead-letters", FILTERS)).await;
+    let (page, refused) = match found {
+        Ok(page) => (page, None),
+        Err(refused) if matches!(refused.status.as_u16(), 400 | 422) => {
+            (Listed { items: Vec::new(), next_cursor: None }, Some(refused))
+        }
+        Err(refused) => return Err(refused),
+    };
+    let groups = groups::of(api, session).await?;
+    let frame = Frame::of(Some(session), "dead letters").refusing(refused);
+    Ok(DeadLetters { frame, asked, page, groups })
+}
+
+impl DeadLetters {
+    fn export(&self) -> String {
+        self.asked.at("/dead-letters/export", FILTERS, "")
+    }
+}
+
+/// All that match as a file, a line each.
+pub(super) async fn export(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let question = asked.at("/v1/dead-letters/export", FILTERS, "");
+    let joint = if question.contains('?') { '&' } else { '?' };
+    let begun = desk.api.stream(&session, &format!("{question}{joint}format=full"), &HeaderMap::new()).await;
+    let mut response = match begun {
+        Ok(response) => response,
+        Err(refused) => return refused.page(Some(&session)),
+    };
+    let name = HeaderValue::from_static("attachment; filename=\"dead-letters.jsonl\"");
+    response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// One alone.
+pub(super) async fn act(
+    State(desk): Shared,
+    Path((id, action)): Path<(String, String)>,
+    Change(session, _): Change,
+) -> Response {
+    let at = format!("/v1/dead-letters/{}", segment(&id));
+    let made = match action.as_str() {
+        "replay" => desk.api.post(&session, &format!("{at}/replay"), &json!({})).await,
+        "discard" => desk.api.change(&session, Method::DELETE, &at, &json!({})).await,
+        _ => Err(Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
+    };
+    done(&session, made, "/dead-letters")
+}

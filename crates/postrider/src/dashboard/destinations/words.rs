@@ -1,0 +1,117 @@
+//! What the settings of a destination come to, in sentences.
+
+use super::Destination;
+use crate::dashboard::show;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+pub(super) struct Retry {
+    delays_seconds: Option<Vec<f64>>,
+    base_seconds: Option<f64>,
+    factor: Option<f64>,
+    cap_seconds: Option<f64>,
+    max_attempts: Option<u32>,
+    max_age_seconds: Option<f64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Circuit {
+    threshold: u32,
+    cooldown_seconds: f64,
+    cooldown_max_seconds: f64,
+}
+
+impl Destination {
+    /// One sentence a setting.
+    pub(super) fn in_words(&self) -> Vec<String> {
+        let mut said = vec![self.concurrency_in_words(), self.retries_in_words(), self.circuit_in_words()];
+        said.push(match &self.rate_limit {
+            Some(rate) => format!("At most {} attempts a second begin, evenly apart.", rate.per_second),
+            None => "How many attempts begin in a second is not limited.".to_owned(),
+        });
+        said.push(format!(
+            "An attempt that is not over after {} is cut off and counts as failed.",
+            show::span(&f64::from(self.timeout_seconds))
+        ));
+        said.push(self.order_in_words());
+        said
+    }
+
+    fn concurrency_in_words(&self) -> String {
+        let most = self.max_concurrency;
+        match self.adaptive {
+            true => format!("At most {most} attempts run at once, and fewer while it struggles."),
+            false => format!("At most {most} attempts run at once, however it struggles."),
+        }
+    }
+
+    fn retries_in_words(&self) -> String {
+        let Some(retry) = &self.retry_policy else {
+            return "What fails is tried again after 30 s, 2 min, 10 min, 1 h and 6 h, then given up on."
+                .to_owned();
+        };
+        let again = match (&retry.delays_seconds, retry.base_seconds) {
+            _ if retry.max_attempts == Some(1) => return "What fails is not tried again.".to_owned(),
+            (Some(delays), _) if !delays.is_empty() => {
+                let most = retry.max_attempts.map_or(usize::MAX, |most| (most as usize).saturating_sub(1));
+                let delays: Vec<String> = delays.iter().take(most).map(show::span).collect();
+                format!("after {}", delays.join(", "))
+            }
+            (_, Some(base)) => format!(
+                "after {} first and {} times as long each time, up to {}",
+                show::span(&base),
+                retry.factor.unwrap_or(2.0),
+                show::span(&retry.cap_seconds.unwrap_or(0.0))
+            ),
+            _ => return "What fails is not tried again.".to_owned(),
+        };
+        let attempts = retry.max_attempts.map(|most| format!(", {} in all", show::times(&most, "attempt")));
+        let age = retry.max_age_seconds.map(|age| format!(", for {} at most", show::span(&age)));
+        format!(
+            "What fails is tried again {again}{}{}.",
+            attempts.unwrap_or_default(),
+            age.unwrap_or_default()
+        )
+    }
+
+    fn circuit_in_words(&self) -> String {
+        let Circuit { threshold, cooldown_seconds, cooldown_max_seconds } = &self.circuit;
+        format!(
+            "After {} in a row its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
+             each that fails makes the pause longer, up to {}. What it is owed waits and uses up no attempts.",
+            show::times(threshold, "failure"),
+            show::span(cooldown_seconds),
+            show::span(cooldown_max_seconds)
+        )
+    }
+
+    fn order_in_words(&self) -> String {
+        let after = match self.on_dead_letter.as_str() {
+            "block" => "one that is given up on holds back those behind it",
+            _ => "one that is given up on is passed over",
+        };
+        match self.ordering.as_str() {
+            "strict" => format!("One at a time, in the order of acceptance; {after}."),
+            "by_key" => format!("In the order of acceptance for each key, keys beside each other; {after}."),
+            _ => "In no particular order: what can be sent is sent.".to_owned(),
+        }
+    }
+}
+
+/// What its next attempt waits for.
+pub(super) fn waits_for(word: &str) -> String {
+    match word {
+        "nothing_waits" => "nothing waits",
+        "not_due" => "the time of the next attempt",
+        "concurrency" => "an attempt to end: all it may have at once run",
+        "rate_limit" => "its rate limit",
+        "circuit" => "its circuit",
+        "retry_after" => "the receiver: it asked for a pause",
+        "unclean_stop" => "attempts of before the last stop, which may still run at the receiver",
+        "paused" => "somebody to resume it",
+        "dead_letter" => "the dead letter that it must not pass",
+        "slots" => "a free slot of the gateway",
+        other => return show::words(other),
+    }
+    .to_owned()
+}

@@ -1,0 +1,130 @@
+//! One attempt as the page shows it: what was sent and answered, and where the time went.
+
+use super::clip::clip;
+use crate::dashboard::show;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Of what each receiver answered, and of the headers both ways: an event may have thousands of attempts.
+const ANSWER_BYTES: usize = 1000;
+const HEADERS_BYTES: usize = 1500;
+
+#[derive(Deserialize)]
+pub(super) struct Attempt {
+    pub(super) delivery_id: String,
+    pub(super) attempt_number: u32,
+    pub(super) started_at: String,
+    pub(super) latency_ms: f64,
+    timing: Timing,
+    outcome: String,
+    pub(super) request_headers: Map<String, Value>,
+    response_status: Option<u16>,
+    response_headers: Option<Map<String, Value>>,
+    response_body: Option<String>,
+    pub(super) error_message: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Timing {
+    dns_ms: Option<f64>,
+    connect_ms: Option<f64>,
+    tls_ms: Option<f64>,
+    /// From the beginning to the head of the answer.
+    first_byte_ms: Option<f64>,
+    total_ms: f64,
+}
+
+/// A stretch of the bar of an attempt, in a box of 600.
+pub(super) struct Stretch {
+    pub(super) name: &'static str,
+    /// How it is coloured.
+    pub(super) class: &'static str,
+    pub(super) ms: f64,
+    pub(super) x: f64,
+    pub(super) width: f64,
+}
+
+impl Attempt {
+    pub(super) fn has_delivered(&self) -> bool {
+        self.outcome == "success"
+    }
+
+    /// The answer's code, or what went wrong, in words.
+    pub(super) fn result(&self) -> String {
+        match (&self.response_status, &self.error_message) {
+            (Some(status), _) => format!("answered {status}"),
+            (None, Some(message)) => message.clone(),
+            (None, None) => show::words(&self.outcome),
+        }
+    }
+
+    pub(super) fn sent(&self) -> String {
+        lines(&self.request_headers)
+    }
+
+    /// The headers of the answer and the beginning of its body.
+    pub(super) fn answered(&self) -> Option<String> {
+        let headers = lines(self.response_headers.as_ref()?);
+        let (body, _) = clip(self.response_body.as_deref().unwrap_or_default(), ANSWER_BYTES);
+        Some(format!("{headers}\n{body}"))
+    }
+
+    /// Where the time went, one stretch after the other.
+    pub(super) fn stretches(&self) -> Vec<Stretch> {
+        let Timing { dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms } = &self.timing;
+        let (dns, connect, tls) = (dns_ms.unwrap_or(0.0), connect_ms.unwrap_or(0.0), tls_ms.unwrap_or(0.0));
+        let until_head = first_byte_ms.unwrap_or(*total_ms);
+        let steps = [
+            ("Name", "dns", dns),
+            ("Connect", "connect", connect),
+            ("TLS", "tls", tls),
+            ("Until it answered", "wait", (until_head - dns - connect - tls).max(0.0)),
+            ("Answer", "answer", (total_ms - until_head).max(0.0)),
+        ];
+        let all: f64 = steps.iter().map(|(_, _, ms)| ms).sum::<f64>().max(0.001);
+        let mut x = 0.0;
+        let mut stretches = Vec::new();
+        for (name, class, ms) in steps.into_iter().filter(|(_, _, ms)| *ms > 0.0) {
+            let width = ms * 600.0 / all;
+            stretches.push(Stretch { name, class, ms, x, width });
+            x += width;
+        }
+        stretches
+    }
+}
+
+/// Headers as they stand in a message.
+pub(super) fn lines(headers: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {}\n", show::header(value)));
+    }
+    clip(&text, HEADERS_BYTES).0.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_stretches_of_an_attempt_fill_its_bar() {
+        let attempt: Attempt = serde_json::from_value(json!({
+            "delivery_id": "dlv_1", "attempt_number": 1, "started_at": "", "latency_ms": 20.0, "outcome": "success",
+            "timing": { "dns_ms": null, "connect_ms": 2.0, "tls_ms": 3.0, "first_byte_ms": 15.0, "total_ms": 20.0 },
+            "request_headers": {},
+        }))
+        .unwrap();
+        let seen: Vec<_> =
+            attempt.stretches().iter().map(|found| (found.class, found.ms, found.x, found.width)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("connect", 2.0, 0.0, 60.0),
+                ("tls", 3.0, 60.0, 90.0),
+                ("wait", 10.0, 150.0, 300.0),
+                ("answer", 5.0, 450.0, 150.0)
+            ]
+        );
+    }
+}

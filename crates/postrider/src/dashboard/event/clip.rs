@@ -1,0 +1,35 @@
+//! The beginning of a text that may be long, measured by what it costs on the page: whoever sends quotation marks alone
+//! must not make a page five times as long.
+
+/// As much as the page has room for, and whether that is all.
+pub(super) fn clip(text: &str, bytes_max: usize) -> (&str, Rest) {
+    let mut cost = 0;
+    for (place, character) in text.char_indices() {
+        cost += if matches!(character, '<' | '>' | '&' | '"' | '\'') { 5 } else { character.len_utf8() };
+        if cost > bytes_max {
+            return (&text[..place], Rest::LeftOut);
+        }
+    }
+    (text, Rest::None)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    None,
+    LeftOut,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_by_what_it_costs_on_the_page() {
+        assert_eq!(clip("", 0), ("", Rest::None));
+        assert_eq!(clip("abc", 3), ("abc", Rest::None));
+        assert_eq!(clip("abcd", 3), ("abc", Rest::LeftOut));
+        assert_eq!(clip("\"\"\"", 10), ("\"\"", Rest::LeftOut));
+        assert_eq!(clip("aéb", 2), ("a", Rest::LeftOut));
+        assert_eq!(clip("aéb", 3), ("aé", Rest::LeftOut));
+    }
+}
