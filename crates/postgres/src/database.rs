@@ -3,10 +3,13 @@
 use crate::configuration::Known;
 use crate::durability::Durable;
 use crate::error::QueryError;
+use crate::gather::Gather;
 use crate::members::Membership;
 use crate::notice::Notice;
+use crate::queue::Wanted;
 use deadpool_postgres::{Object, Pool};
-use postrider_store::{News, Shards, StoreError, Vault};
+use postrider_core::id::EventId;
+use postrider_store::{EventContent, News, Page, Shards, StoreError, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::runtime::{Builder, Runtime};
@@ -34,6 +37,10 @@ pub(crate) struct Database {
     pub(crate) known: Mutex<Known>,
     /// What the engine is to hear.
     pub(crate) news: mpsc::Sender<News>,
+    /// What is asked of lines.
+    pub(crate) pages: Gather<Wanted, Page>,
+    /// What is asked of events.
+    pub(crate) contents: Gather<EventId, Option<EventContent>>,
     /// The connection that holds the lock of a change that was begun.
     pub(crate) changing: Mutex<Option<Object>>,
     /// What the server makes of a commit, as it said last.
@@ -68,6 +75,11 @@ impl Database {
     }
 }
 
+/// The thread ended before there was an answer.
+pub(crate) fn lost() -> StoreError {
+    StoreError::Unavailable("the query was lost".into())
+}
+
 /// Runs work on the store's own thread.
 pub(crate) struct Thread(Option<Runtime>);
 
@@ -88,7 +100,7 @@ impl Thread {
     ) -> Result<T, StoreError> {
         match self.handle().spawn(work).await {
             Ok(result) => Ok(result?),
-            Err(_) => Err(StoreError::Unavailable("the query was lost".into())),
+            Err(_) => Err(lost()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Reads events back with what became of them.
 
+use crate::database::Database;
 use crate::error::QueryError;
+use crate::gather::give;
 use crate::values::{column, int, read_time, uint};
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
@@ -13,7 +15,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
     Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Problem,
-    SendWindow, Timing,
+    SendWindow, StoreError, Timing,
 };
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -24,11 +26,33 @@ const EVENT_COLUMNS: &str =
     "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at,
     deliveries, account_id, replay_of, headers, length(body)";
 
-pub(crate) async fn content(
-    client: &impl GenericClient,
-    event: EventId,
-) -> Result<Option<EventContent>, QueryError> {
-    Ok(find(client, event).await?.map(|found| found.detail.content))
+/// Events that one query reads: each may have a large body.
+const CONTENTS_MAX: usize = 50;
+
+/// Answers all that is asked of events' contents, until nothing is.
+pub(crate) async fn serve_contents(database: &Database) {
+    while let Some(asked) = database.contents.take(CONTENTS_MAX) {
+        let ids: Vec<i64> = asked.iter().map(|(event, _)| int(event.as_u64())).collect();
+        let found = contents(database, &ids).await.inspect_err(|error| database.forget_connections(error));
+        give(asked, found.map_err(StoreError::from));
+    }
+}
+
+/// In the order of the ids.
+async fn contents(database: &Database, ids: &[i64]) -> Result<Vec<Option<EventContent>>, QueryError> {
+    let client = database.client().await?;
+    // For each id its partition alone is looked at.
+    let select = format!(
+        "SELECT e.*, asked.n FROM unnest($1::int8[]) WITH ORDINALITY AS asked(id, n)
+         CROSS JOIN LATERAL (SELECT {EVENT_COLUMNS}, body FROM events WHERE id = asked.id) e"
+    );
+    let statement = client.prepare_cached(&select).await?;
+    let mut found: Vec<Option<EventContent>> = ids.iter().map(|_| None).collect();
+    for row in &client.query(&statement, &[&ids]).await? {
+        let place = usize::try_from(column::<i64>(row, 14)? - 1).unwrap_or(usize::MAX);
+        *found.get_mut(place).ok_or(QueryError::Corrupt("a place"))? = Some(read_event(row)?.detail.content);
+    }
+    Ok(found)
 }
 
 pub(crate) async fn event(

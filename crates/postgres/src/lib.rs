@@ -15,6 +15,7 @@ mod database;
 mod dead_letters;
 mod durability;
 mod error;
+mod gather;
 mod history;
 mod keys;
 mod listing;
@@ -41,6 +42,7 @@ pub use transfer::PostgresTransfer;
 use async_trait::async_trait;
 use database::{Shared, Thread};
 use error::QueryError;
+use gather::Put;
 use mail::Letters;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
@@ -53,6 +55,7 @@ use postrider_store::{
     NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats,
     Store, StoreError, TellOf, Vault,
 };
+use queue::Wanted;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -112,6 +115,22 @@ impl PostgresStore {
         self.run(|database| async move { keys::keep_admin_key_hash(&database, hash).await }).await
     }
 
+    /// Has questions answered beside the caller, if nobody does so yet.
+    fn serve<A, F>(&self, put: &Put<A>, service: impl FnOnce(Shared) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if put.must_serve {
+            self.thread.handle().spawn(service(Arc::clone(&self.database)));
+        }
+    }
+
+    async fn page(&self, wanted: Wanted) -> Result<Page, StoreError> {
+        let put = self.database.pages.put(wanted);
+        self.serve(&put, |database| async move { queue::serve_pages(&database).await });
+        put.answer.await.unwrap_or_else(|_| Err(database::lost()))
+    }
+
     async fn run<T: Send + 'static, F>(&self, work: impl FnOnce(Shared) -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, QueryError>> + Send + 'static,
@@ -129,7 +148,7 @@ impl Store for PostgresStore {
     }
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
-        self.run(|database| async move { queue::load(&database.client().await?, line, limit).await }).await
+        self.page(Wanted::of(line, limit)).await
     }
 
     async fn load_keys(
@@ -138,10 +157,10 @@ impl Store for PostgresStore {
         after: Option<OrderKey>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        let load = |database: Shared| async move {
-            queue::load_keys(&database.client().await?, destination, after, limit).await
-        };
-        self.run(load).await
+        match Wanted::keys(destination, after, limit) {
+            Some(wanted) => self.page(wanted).await,
+            None => Ok(Page { tickets: Vec::new(), end: true }),
+        }
     }
 
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
@@ -149,7 +168,9 @@ impl Store for PostgresStore {
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
-        self.run(|database| async move { history::content(&database.client().await?, event).await }).await
+        let put = self.database.contents.put(event);
+        self.serve(&put, |database| async move { history::serve_contents(&database).await });
+        put.answer.await.unwrap_or_else(|_| Err(database::lost()))
     }
 
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -346,6 +367,10 @@ impl Store for PostgresStore {
             members::leave(&change, database.membership.identity()).await?;
             Ok(change.commit().await?)
         };
-        self.run(leave).await
+        // A connection that was idle for long may be of no use any more, which its first write says.
+        match self.run(leave).await {
+            Err(_) => self.run(leave).await,
+            left => left,
+        }
     }
 }

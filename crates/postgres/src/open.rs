@@ -3,6 +3,7 @@
 use crate::database::{Database, Shared, Thread};
 use crate::durability::Durable;
 use crate::error::{OpenError, QueryError};
+use crate::gather::Gather;
 use crate::members::{self, Membership};
 use crate::news::Tending;
 use crate::notice::{self, Heard, Notice};
@@ -122,6 +123,8 @@ async fn join(
         leaving: AtomicBool::new(false),
         known: Mutex::default(),
         news: sender,
+        pages: Gather::default(),
+        contents: Gather::default(),
         changing: Mutex::new(None),
         durability,
     });

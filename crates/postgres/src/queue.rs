@@ -3,6 +3,7 @@
 use crate::commit::columns::small;
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::gather::give;
 use crate::mail::Letters;
 use crate::members::numbers;
 use crate::values::{column, int, read_time, shard_of, time, uint};
@@ -11,81 +12,96 @@ use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::{LineDepth, Mail, Page, Shards};
+use postrider_store::{LineDepth, Mail, Page, Shards, StoreError};
 use std::ops::RangeInclusive;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+/// Lines that one query reads.
+const LINES_MAX: usize = 1000;
 
 const LOAD: &str =
-    "SELECT place, delivery_id, event_id, route_id, attempts, bytes, due_at, urgency FROM queue
-     WHERE shard = $1 AND destination_id = $2 AND priority = $3 AND lane = $4 AND place BETWEEN $5 AND $6
-     ORDER BY place, delivery_id LIMIT $7";
+    "SELECT l.n, q.place, q.delivery_id, q.event_id, q.route_id, q.attempts, q.bytes, q.due_at, q.urgency
+     FROM unnest($1::int4[], $2::int8[], $3::int2[], $4::int2[], $5::int8[], $6::int8[], $7::int8[])
+         WITH ORDINALITY AS l(shard, destination_id, priority, lane, first, last, rows, n)
+     CROSS JOIN LATERAL (SELECT * FROM queue
+         WHERE shard = l.shard AND destination_id = l.destination_id AND priority = l.priority AND lane = l.lane
+             AND place BETWEEN l.first AND l.last
+         ORDER BY place, delivery_id LIMIT l.rows) q
+     ORDER BY l.n, q.place, q.delivery_id";
 
-pub(crate) async fn load(client: &impl GenericClient, line: Line, limit: usize) -> Result<Page, QueryError> {
-    let places = match line.lane {
-        Lane::Ordered(key) => int(key.as_u64())..=int(key.as_u64()),
-        Lane::Fresh | Lane::Retry | Lane::Replay => 0..=i64::MAX,
-    };
-    load_from(client, line, places, limit).await
-}
-
-/// The first rows of an ordered lane's keys past `after`.
-pub(crate) async fn load_keys(
-    client: &impl GenericClient,
-    destination: DestinationId,
-    after: Option<OrderKey>,
-    limit: usize,
-) -> Result<Page, QueryError> {
-    let line = Line::first(destination, Priority::Normal, Some(OrderKey::WHOLE));
-    let from = match after.map(|key| int(key.as_u64()).checked_add(1)) {
-        None => 0,
-        Some(Some(next)) => next,
-        // There is no greater key.
-        Some(None) => return Ok(Page { tickets: Vec::new(), end: true }),
-    };
-    load_from(client, line, from..=i64::MAX, limit).await
-}
-
-async fn load_from(
-    client: &impl GenericClient,
+/// What is to be read of a line.
+pub(crate) struct Wanted {
     line: Line,
     places: RangeInclusive<i64>,
     limit: usize,
-) -> Result<Page, QueryError> {
+}
+
+impl Wanted {
+    pub(crate) fn of(line: Line, limit: usize) -> Self {
+        let places = match line.lane {
+            Lane::Ordered(key) => int(key.as_u64())..=int(key.as_u64()),
+            Lane::Fresh | Lane::Retry | Lane::Replay => 0..=i64::MAX,
+        };
+        Wanted { line, places, limit }
+    }
+
+    /// The first rows of an ordered lane's keys past `after`; `None` when there is no greater key.
+    pub(crate) fn keys(destination: DestinationId, after: Option<OrderKey>, limit: usize) -> Option<Self> {
+        let line = Line::first(destination, Priority::Normal, Some(OrderKey::WHOLE));
+        let first = after.map_or(Some(0), |key| int(key.as_u64()).checked_add(1))?;
+        Some(Wanted { line, places: first..=i64::MAX, limit })
+    }
+}
+
+/// Answers all that is asked of lines, until nothing is.
+pub(crate) async fn serve_pages(database: &Database) {
+    while let Some(asked) = database.pages.take(LINES_MAX) {
+        let wanted: Vec<&Wanted> = asked.iter().map(|(wanted, _)| wanted).collect();
+        let pages = load(database, &wanted).await.inspect_err(|error| database.forget_connections(error));
+        give(asked, pages.map_err(StoreError::from));
+    }
+}
+
+async fn load(database: &Database, wanted: &[&Wanted]) -> Result<Vec<Page>, QueryError> {
+    let client = database.client().await?;
+    let of = |read: fn(&Wanted) -> i64| -> Vec<i64> { wanted.iter().map(|wanted| read(wanted)).collect() };
+    let shards: Vec<i32> = wanted.iter().map(|wanted| shard_of(wanted.line.destination)).collect();
+    let destinations = of(|wanted| int(wanted.line.destination.as_u64()));
+    let priorities: Vec<i16> = wanted.iter().map(|wanted| small(wanted.line.priority.number())).collect();
+    let lanes: Vec<i16> = wanted.iter().map(|wanted| small(wanted.line.lane.number())).collect();
+    let (first, last) = (of(|wanted| *wanted.places.start()), of(|wanted| *wanted.places.end()));
+    let limits = of(|wanted| int(wanted.limit as u64));
     let statement = client.prepare_cached(LOAD).await?;
-    let rows = client
-        .query(
-            &statement,
-            &[
-                &shard_of(line.destination),
-                &int(line.destination.as_u64()),
-                &small(line.priority.number()),
-                &small(line.lane.number()),
-                places.start(),
-                places.end(),
-                &int(limit as u64),
-            ],
-        )
-        .await?;
-    let tickets: Vec<Ticket> = rows.iter().map(|row| read_ticket(row, line)).collect::<Result<_, _>>()?;
-    Ok(Page { end: tickets.len() < limit, tickets })
+    let columns: [&(dyn ToSql + Sync); 7] =
+        [&shards, &destinations, &priorities, &lanes, &first, &last, &limits];
+    let mut pages: Vec<Page> = wanted.iter().map(|_| Page { tickets: Vec::new(), end: true }).collect();
+    for row in &client.query(&statement, &columns).await? {
+        let place = usize::try_from(column::<i64>(row, 0)? - 1).unwrap_or(usize::MAX);
+        let (wanted, page) =
+            wanted.get(place).zip(pages.get_mut(place)).ok_or(QueryError::Corrupt("a place"))?;
+        page.tickets.push(read_ticket(row, wanted.line)?);
+        page.end = page.tickets.len() < wanted.limit;
+    }
+    Ok(pages)
 }
 
 fn read_ticket(row: &Row, of: Line) -> Result<Ticket, QueryError> {
-    let place: i64 = column(row, 0)?;
+    let place: i64 = column(row, 1)?;
     let (lane, due) = match of.lane {
-        Lane::Ordered(_) => (Lane::Ordered(OrderKey::from_u64(uint(place))), column(row, 6)?),
+        Lane::Ordered(_) => (Lane::Ordered(OrderKey::from_u64(uint(place))), column(row, 7)?),
         unordered => (unordered, place),
     };
-    let urgency: Option<i16> = column(row, 7)?;
+    let urgency: Option<i16> = column(row, 8)?;
     let priority = match urgency {
         Some(number) => priority(number)?,
         None => of.priority,
     };
-    let (attempts, bytes): (i32, i64) = (column(row, 4)?, column(row, 5)?);
+    let (attempts, bytes): (i32, i64) = (column(row, 5)?, column(row, 6)?);
     Ok(Ticket {
-        delivery: DeliveryId::from_u64(uint(column(row, 1)?)),
-        event: EventId::from_u64(uint(column(row, 2)?)),
-        route: RouteId::from_u64(uint(column(row, 3)?)),
+        delivery: DeliveryId::from_u64(uint(column(row, 2)?)),
+        event: EventId::from_u64(uint(column(row, 3)?)),
+        route: RouteId::from_u64(uint(column(row, 4)?)),
         line: Line { lane, ..of },
         priority,
         due: read_time(due),

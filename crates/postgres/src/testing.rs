@@ -43,15 +43,19 @@ impl Server {
 
     /// Starts it on what is there.
     fn launch(&self) {
+        self.try_to_launch().unwrap();
+    }
+
+    fn try_to_launch(&self) -> Result<String, String> {
         let socket = self.directory.path().to_str().unwrap();
         let settings = format!(
             "-k {socket} -c listen_addresses= -c max_connections=400 -c shared_buffers=64MB -c fsync=off -c full_page_writes=off"
         );
         let log = self.directory.path().join("log");
-        self.run(
+        self.try_to_run(
             "pg_ctl",
             &["-D", &self.data(), "-l", log.to_str().unwrap(), "-o", &settings, "-w", "start"],
-        );
+        )
     }
 
     fn data(&self) -> String {
@@ -106,10 +110,15 @@ impl Server {
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> String {
+        self.try_to_run(program, arguments).unwrap()
+    }
+
+    fn try_to_run(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
         let output = self.command(program).args(arguments).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{program}: {said}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        if !output.status.success() {
+            return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     fn command(&self, program: &str) -> Command {
@@ -174,25 +183,14 @@ impl Alone {
         self.launch();
     }
 
-    /// How many processes work in its data directory.
-    fn processes(&self) -> usize {
-        let data = PathBuf::from(self.data());
-        let works_there = |entry: &std::fs::DirEntry| {
-            std::fs::read_link(entry.path().join("cwd")).is_ok_and(|directory| directory == data)
-        };
-        std::fs::read_dir("/proc").into_iter().flatten().flatten().filter(works_there).count()
-    }
-
     /// Starts it again after it was stopped or killed.
     pub fn start_again(&self) {
-        // The last process of one that was killed takes a moment to see it.
-        for _ in 0..500 {
-            if self.processes() == 0 {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        let began = std::time::Instant::now();
+        // The last process of one that was killed takes a moment to see it, and holds on to its memory until then.
+        while let Err(said) = self.try_to_launch() {
+            assert!(began.elapsed() < std::time::Duration::from_secs(60), "{said}");
+            std::thread::sleep(std::time::Duration::from_millis(200));
         }
-        self.launch();
     }
 }
 

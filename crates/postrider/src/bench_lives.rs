@@ -4,12 +4,13 @@
 
 use anyhow::Context as _;
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use postrider_bench::LifeOrder;
-use postrider_core::delivery::{Priority, Ticket};
+use postrider_core::delivery::{Line, Priority, Ticket};
 use postrider_core::id::{
     AccountId, AttemptId, DeliveryId, DestinationId, EventId, IdGenerator, RouteId, SourceId,
 };
-use postrider_core::map::IdSet;
+use postrider_core::map::{IdMap, IdSet};
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_postgres::{PostgresOptions, PostgresStore};
@@ -22,8 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const ACCOUNT: AccountId = AccountId::from_u64(1);
-/// Short, so that shards are shared soon; no node dies here.
-const LEASE: Duration = Duration::from_secs(3);
+/// Long, since no node dies here.
+const LEASE: Duration = Duration::from_secs(30);
 const WAIT: Duration = Duration::from_millis(20);
 /// Of the destinations: any number, but the same for all nodes.
 const FIRST_DESTINATION: u64 = 1 << 40;
@@ -48,31 +49,12 @@ async fn live_on_nodes(order: &LifeOrder) -> anyhow::Result<Duration> {
         }
     }
     let (done, begun) = (AtomicU64::new(0), Instant::now());
-    let mut living: Vec<_> = nodes.iter_mut().map(|node| Box::pin(node.live(&done, order.events))).collect();
-    for one in futures_of(&mut living).await {
-        one?;
-    }
-    drop(living);
+    try_join_all(nodes.iter_mut().map(|node| node.live(&done, order.events))).await?;
     let took = begun.elapsed();
     for node in nodes {
         node.store.close().await?;
     }
     Ok(took)
-}
-
-/// All of them, beside each other on this thread.
-async fn futures_of<F: Future + Unpin>(all: &mut [F]) -> Vec<F::Output> {
-    let mut done: Vec<Option<F::Output>> = all.iter().map(|_| None).collect();
-    std::future::poll_fn(|context| {
-        for (one, done) in all.iter_mut().zip(&mut done).filter(|(_, done)| done.is_none()) {
-            if let std::task::Poll::Ready(output) = std::pin::Pin::new(one).poll(context) {
-                *done = Some(output);
-            }
-        }
-        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    done.into_iter().flatten().collect()
 }
 
 struct Node {
@@ -174,25 +156,27 @@ impl Node {
 
     async fn hear(&mut self) -> anyhow::Result<()> {
         if let Ok(news) = tokio::time::timeout(WAIT, self.store.news()).await {
-            self.heed(news).await?;
+            let lines = self.heed(news).await?;
+            self.load(lines).await?;
+            self.hear_what_is_there().await?;
         }
         Ok(())
     }
 
     async fn hear_what_is_there(&mut self) -> anyhow::Result<()> {
+        let mut lines = Vec::new();
         while let Ok(news) = tokio::time::timeout(Duration::ZERO, self.store.news()).await {
-            self.heed(news).await?;
+            lines.extend(self.heed(news).await?);
         }
-        Ok(())
+        self.load(lines).await
     }
 
-    async fn heed(&mut self, news: News) -> anyhow::Result<()> {
+    /// Gives the lines in which something has arrived.
+    async fn heed(&mut self, news: News) -> anyhow::Result<Vec<LineDepth>> {
         match news {
             News::Gained(gained) => {
                 self.own = self.own.and(gained.shards);
-                for depth in gained.lines {
-                    self.load(depth).await?;
-                }
+                return Ok(gained.lines);
             }
             News::Wanted(shards) => {
                 self.own = self.own.without(shards);
@@ -202,21 +186,27 @@ impl Node {
                 anyhow::bail!("a node was taken for dead; the machine is too busy for a lease of {LEASE:?}")
             }
             News::Numbered(node) => self.ids.renumber(node),
-            News::Mail(Mail::Arrived(depth)) => self.load(depth).await?,
+            News::Mail(Mail::Arrived(depth)) => return Ok(vec![depth]),
             News::Mail(_) | News::Lease(_) | News::Configured(..) => {}
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
-    /// What another node has accepted for a line of ours.
-    async fn load(&mut self, depth: LineDepth) -> anyhow::Result<()> {
-        if depth.line.destination == DestinationId::from_u64(SLEEPER) {
-            return Ok(());
+    /// Reads what another node has accepted for lines of ours, beside each other as the dispatcher does.
+    async fn load(&mut self, depths: Vec<LineDepth>) -> anyhow::Result<()> {
+        let mut rows: IdMap<DestinationId, (Line, u64)> = IdMap::default();
+        for LineDepth { line, rows: more, .. } in depths {
+            rows.entry(line.destination).or_insert((line, 0)).1 += more;
         }
+        rows.remove(&DestinationId::from_u64(SLEEPER));
         // What is in hand is still in the line, before what is new.
-        let limit = self.in_hand.len() + usize::try_from(depth.rows)?;
-        let page = self.store.load(depth.line, limit).await?;
-        self.take(page.tickets);
+        let in_hand = self.in_hand.len();
+        let pages = rows.values().map(|(line, rows)| {
+            let limit = in_hand + usize::try_from(*rows).unwrap_or(usize::MAX - in_hand);
+            self.store.load(*line, limit)
+        });
+        let pages = try_join_all(pages).await?;
+        pages.into_iter().for_each(|page| self.take(page.tickets));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! `postrider dlq`: what was given up on, sending it again, and letting it go.
 
+use super::objects::ids_in;
 use super::readable::{self, Detail};
 use super::replay_job::{self, Job};
 use super::{Agreement, Reading, Run, id, items, moment, shown, text, time};
@@ -82,10 +83,10 @@ enum Format {
 
 #[derive(Args)]
 struct Filter {
-    /// Owed to this destination
+    /// Owed to this destination, by id or name
     #[arg(long, value_name = "ID")]
     destination: Option<String>,
-    /// Of events that came in at this source
+    /// Of events that came in at this source, by id or name
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// Of events of this type, or of such types: payment.**
@@ -115,7 +116,7 @@ struct Which {
 }
 
 impl Filter {
-    fn parameters(&self) -> Vec<(&'static str, String)> {
+    fn parameters(&self, client: &Client) -> anyhow::Result<Vec<(&'static str, String)>> {
         let given = [
             ("destination_id", &self.destination),
             ("source_id", &self.source),
@@ -124,19 +125,20 @@ impl Filter {
             ("since", &self.since),
             ("until", &self.until),
         ];
-        given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+        ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
     }
 
-    fn json(&self) -> Value {
-        let fields = self.parameters().into_iter().map(|(name, value)| (name.to_owned(), value.into()));
-        Value::Object(fields.collect::<Map<_, _>>())
+    fn json(&self, client: &Client) -> anyhow::Result<Value> {
+        let fields =
+            self.parameters(client)?.into_iter().map(|(name, value)| (name.to_owned(), value.into()));
+        Ok(Value::Object(fields.collect::<Map<_, _>>()))
     }
 }
 
 impl Which {
     /// The filter, if it says something or everything is meant.
-    fn checked(&self) -> anyhow::Result<Value> {
-        let filter = self.filter.json();
+    fn checked(&self, client: &Client) -> anyhow::Result<Value> {
+        let filter = self.filter.json(client)?;
         let is_empty = filter.as_object().is_none_or(Map::is_empty);
         ensure!(!is_empty || self.all, "say which: an id, a filter such as --destination, or --all");
         ensure!(is_empty || !self.all, "--all is for all of them; leave it out beside a filter");
@@ -158,7 +160,7 @@ impl Run for DeadLetterArgs {
             }
             Verb::Replay { which: Which { id: Some(one), .. }, .. } => self.replay_one(&client, one),
             Verb::Replay { which, rate, dry_run, detach, .. } => {
-                let mut wanted = json!({ "filter": which.checked()?, "dry_run": dry_run });
+                let mut wanted = json!({ "filter": which.checked(&client)?, "dry_run": dry_run });
                 if let Some(rate) = rate {
                     wanted["rate_per_second"] = (*rate).into();
                 }
@@ -178,7 +180,7 @@ impl Run for DeadLetterArgs {
 
 impl DeadLetterArgs {
     fn list(&self, client: &Client, filter: &Filter, limit: u32) -> anyhow::Result<()> {
-        let mut parameters = filter.parameters();
+        let mut parameters = filter.parameters(client)?;
         parameters.push(("limit", limit.to_string()));
         let page = client.read("/v1/dead-letters", &parameters)?;
         if self.reading.json {
@@ -226,7 +228,7 @@ impl DeadLetterArgs {
     fn discard(&self, client: &Client, which: &Which, agreement: &Agreement) -> anyhow::Result<()> {
         let filter = match &which.id {
             Some(one) => json!({ "delivery_ids": [id(one)?] }),
-            None => which.checked()?,
+            None => which.checked(client)?,
         };
         agreement.asked(|| {
             let dry = client.post("/v1/replays", &json!({ "filter": filter, "dry_run": true }))?.data()?;
@@ -245,7 +247,7 @@ impl DeadLetterArgs {
 
 /// Line by line as they come: however many there are, they are never all in memory.
 fn export(client: &Client, filter: &Filter, format: Format) -> anyhow::Result<()> {
-    let mut parameters = filter.parameters();
+    let mut parameters = filter.parameters(client)?;
     let word = if matches!(format, Format::Full) { "full" } else { "waford" };
     parameters.push(("format", word.to_owned()));
     let (mut progress, mut lines, mut pending) = (Progress::new("exported"), 0, Vec::new());

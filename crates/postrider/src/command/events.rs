@@ -1,6 +1,7 @@
 //! `postrider events`: what came in, as a list or as it comes.
 
 use super::feed::Feed;
+use super::objects::ids_in;
 use super::{Reading, Run, items, moment, shown, text, time};
 use crate::client::Client;
 use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json, say_json_line};
@@ -24,10 +25,10 @@ pub(crate) struct EventsArgs {
     /// Only those of this type, or of such types: payment.*
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// Only those that came in at this source
+    /// Only those that came in at this source, by id or name
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// Only those that are owed to this destination
+    /// Only those that are owed to this destination, by id or name
     #[arg(long, value_name = "ID")]
     destination: Option<String>,
     /// Only inbound (by a source) or outbound (by the API)
@@ -61,7 +62,7 @@ impl Run for EventsArgs {
         if self.tail {
             return self.follow(&client);
         }
-        let mut parameters = self.filters();
+        let mut parameters = self.filters(&client)?;
         parameters.push(("limit", self.limit.to_string()));
         let page = client.read("/v1/events", &parameters)?;
         if self.reading.json {
@@ -74,7 +75,7 @@ impl Run for EventsArgs {
 }
 
 impl EventsArgs {
-    fn filters(&self) -> Vec<(&'static str, String)> {
+    fn filters(&self, client: &Client) -> anyhow::Result<Vec<(&'static str, String)>> {
         let given = [
             ("status", &self.status),
             ("event_type", &self.event_type),
@@ -86,7 +87,7 @@ impl EventsArgs {
             ("since", &self.since),
             ("until", &self.until),
         ];
-        given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+        ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
     }
 
     /// On the error output, so that a pipe gets the list alone.
@@ -100,7 +101,7 @@ impl EventsArgs {
     }
 
     fn follow(&self, client: &Client) -> anyhow::Result<()> {
-        let mut feed = Feed::new(self.filters());
+        let mut feed = Feed::new(self.filters(client)?);
         let mut fresh = feed.first(client, self.limit)?;
         loop {
             for event in &fresh {

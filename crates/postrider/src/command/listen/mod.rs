@@ -8,7 +8,7 @@ mod watch;
 use self::forward::{Local, Outcome};
 use self::watch::{Told, watch};
 use super::feed::Feed;
-use super::objects::Kind;
+use super::objects::ids_in;
 use super::{Reading, Run, shown, text, time};
 use crate::client::{Client, is_missing, is_passing};
 use crate::terminal::{Screen, Tone, clean, say, say_json_line};
@@ -121,9 +121,8 @@ impl Line {
 
 impl ListenArgs {
     fn parameters(&self, client: &Client) -> anyhow::Result<Vec<(&'static str, String)>> {
-        let source = self.source.as_deref().map(|named| Kind::Source.find(client, named)).transpose()?;
-        let given = [("source_id", source), ("event_type", self.event_type.clone())];
-        Ok(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+        let given = [("source_id", &self.source), ("event_type", &self.event_type)];
+        ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
     }
 
     /// One leaves the line only when it was sent, so a gateway that goes away in between costs none.

@@ -1,9 +1,11 @@
 //! `postrider destinations`, `sources`, `routes`, `accounts` and `keys`: one set of verbs for all.
 
 mod kind;
+mod named;
 mod verb;
 
 pub(super) use self::kind::Kind;
+pub(super) use self::named::ids_in;
 use self::verb::Verb;
 use super::{Reading, Run, id, text};
 use crate::client::Client;

@@ -1,6 +1,7 @@
 //! What can be done with an object of any kind.
 
 use super::super::{Agreement, Reading, items, shown, text};
+use super::named::ids_of;
 use super::{Kind, all};
 use crate::client::Client;
 use crate::command::assignment;
@@ -60,7 +61,8 @@ impl Verb {
                 answer(reading, &client.read(&path, &[])?)
             }
             Verb::Create { fields } => {
-                let made = client.post(kind.path(), &assignment::object(fields)?)?.data()?;
+                let made =
+                    client.post(kind.path(), &ids_of(&client, assignment::object(fields)?)?)?.data()?;
                 answer(reading, &made)
             }
             Verb::Edit { which, fields } => edit(reading, &client, kind, which, fields),
@@ -77,7 +79,7 @@ fn edit(
     which: &str,
     fields: &[String],
 ) -> anyhow::Result<()> {
-    let body = assignment::object(fields)?;
+    let body = ids_of(client, assignment::object(fields)?)?;
     let path = format!("{}/{}", kind.path(), kind.find(client, which)?);
     let before = client.get(&path)?;
     ensure!(before.status.is_success(), before.refusal());

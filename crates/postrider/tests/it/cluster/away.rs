@@ -55,7 +55,10 @@ fn check_away(goes: impl FnOnce(&Cluster, &Alone), comes_back: impl FnOnce(&Clus
     let mut ledger = ledger_of(loads);
     ledger.extend(probes);
     check_ledger(&ledger, &sink, &PATHS, &[gone, back]);
-    nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
+    for node in nodes {
+        let ended = node.stop();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+    }
 }
 
 #[test]

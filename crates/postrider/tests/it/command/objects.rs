@@ -10,10 +10,17 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
     let made =
         desk.said(&["destinations", "create", "name=billing", &url, "max_concurrency:=7", "--json"]).json(0);
     let id = made["id"].as_str().unwrap();
-    let destination_id = format!("destination_id={id}");
-    let route =
-        desk.said(&["routes", "create", &destination_id, "event_type_pattern=payment.*", "priority:=1"]);
-    assert!(route.out(0).contains("priority              1\n"), "{route:?}");
+    // What a route is about goes by name too, here and in filters.
+    let of = ["source_id=default", "destination_id=billing", "event_type_pattern=payment.*", "priority:=1"];
+    let route = desk.said(&[&["routes", "create"], of.as_slice()].concat());
+    assert!(route.out(0).contains("priority              1\n") && route.out.contains(id), "{route:?}");
+    let unknown = desk.said(&["routes", "create", "destination_id=biling"]);
+    assert!(unknown.err().contains("there is no destination \"biling\""), "{unknown:?}");
+    for command in [["events", "--destination", "billing"], ["dlq", "--destination", "billing"]] {
+        let (verb, flags) = command.split_first().unwrap();
+        let listing: &[&str] = if *verb == "dlq" { &["list"] } else { &[] };
+        desk.said(&[&[*verb], listing, flags].concat()).out(0);
+    }
     let list = desk.said(&["destinations", "list"]);
     assert!(list.out(0).contains(id) && list.out.contains("billing"), "{list:?}");
     let edited =

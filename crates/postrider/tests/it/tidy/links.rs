@@ -58,7 +58,7 @@ pub(super) fn links(text: &str) -> Vec<Link<'_>> {
 }
 
 /// The forms a link has in Markdown, and in the HTML that Markdown lets through.
-fn targets(text: &str) -> Vec<&str> {
+pub(super) fn targets(text: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     for (opening, closing) in [("](", ')'), ("src=\"", '"'), ("href=\"", '"')] {
         let openings = text.match_indices(opening).filter(|(at, _)| !is_in_code_span(text, *at));

@@ -3,6 +3,7 @@
 //! Each check takes the files and gives findings, one line each. It comes with a test that runs it over the
 //! repository and with one that plants what it must find, so that no check can pass by looking away.
 
+mod anchors;
 mod code;
 mod codes;
 mod docs;
