@@ -18,6 +18,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(super) struct Refused {
     pub(super) status: StatusCode,
     pub(super) sentence: String,
+    /// The word of the API for it; empty for what the pages refuse themselves.
+    pub(super) code: String,
     /// The field at fault, as the API names it.
     pub(super) field: Option<String>,
 }
@@ -32,7 +34,7 @@ struct RefusedPage<'a> {
 
 impl Refused {
     pub(super) fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Refused { status, sentence: sentence.into(), field: None }
+        Refused { status, sentence: sentence.into(), code: String::new(), field: None }
     }
 
     /// As a page, in the frame of who is signed in.

@@ -33,6 +33,8 @@ pub(super) struct Listed<T> {
 struct Refusal {
     #[serde(alias = "reason")]
     error: String,
+    #[serde(default)]
+    code: String,
     field: Option<String>,
 }
 
@@ -141,7 +143,7 @@ async fn refusal(answer: Response) -> Refused {
     let status = answer.status();
     let bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     match serde_json::from_slice::<Refusal>(&bytes) {
-        Ok(Refusal { error, field }) => Refused { status, sentence: error, field },
+        Ok(Refusal { error, code, field }) => Refused { status, sentence: error, code, field },
         Err(_) => Refused::new(status, status.to_string()),
     }
 }
