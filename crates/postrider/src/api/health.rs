@@ -5,6 +5,7 @@ use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use postrider_engine::NotReady;
 use postrider_store::Durability;
 
 /// Is the process alive
@@ -14,7 +15,7 @@ use postrider_store::Durability;
     responses((status = 200, description = "It is.", body = Health))
 )]
 pub(crate) async fn healthz() -> Response {
-    view::json(StatusCode::OK, &Health { status: "ok", reason: None, durability: None })
+    view::json(StatusCode::OK, &Health { status: "ok", code: None, reason: None, durability: None })
 }
 
 /// Can the gateway take events
@@ -29,10 +30,24 @@ pub(crate) async fn healthz() -> Response {
 pub(crate) async fn readyz(State(app): Shared) -> Response {
     let durability = app.engine.durability().map(Durability::as_str);
     match app.engine.readiness() {
-        Ok(()) => view::json(StatusCode::OK, &Health { status: "ready", reason: None, durability }),
+        Ok(()) => {
+            view::json(StatusCode::OK, &Health { status: "ready", code: None, reason: None, durability })
+        }
         Err(error) => {
-            let health = Health { status: "not ready", reason: Some(error.to_string()), durability };
+            let (code, reason) = (Some(code(error)), Some(error.to_string()));
+            let health = Health { status: "not ready", code, reason, durability };
             view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
         }
+    }
+}
+
+fn code(error: NotReady) -> &'static str {
+    match error {
+        NotReady::Stopping => "stopping",
+        NotReady::Broken => "broken",
+        NotReady::DiskFull => "disk_full",
+        NotReady::StoreAway => "store_unavailable",
+        NotReady::NoLease => "no_lease",
+        NotReady::Backlog(_) => "overloaded",
     }
 }

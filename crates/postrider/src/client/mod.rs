@@ -75,6 +75,12 @@ impl Answer {
         Refused { status: self.status, sentence: self.refusal() }
     }
 
+    /// Why it is not ready, as `/readyz` says it.
+    pub(crate) fn reason(&self) -> String {
+        let reason = self.body["reason"].as_str().map(crate::terminal::clean);
+        reason.map_or_else(|| self.refusal(), |reason| format!("{reason}."))
+    }
+
     pub(crate) fn refusal(&self) -> String {
         let sentence = self.body["error"].as_str().map(crate::terminal::clean);
         let sentence = sentence.unwrap_or_else(|| format!("The gateway answered {}.", self.status));

@@ -18,6 +18,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 pub(super) struct Refused {
     pub(super) status: StatusCode,
     pub(super) sentence: String,
+    /// The word of the API for it; empty for what the pages refuse themselves.
+    pub(super) code: String,
     /// The field at fault, as the API names it.
     pub(super) field: Option<String>,
 }
@@ -32,7 +34,7 @@ struct RefusedPage<'a> {
 
 impl Refused {
     pub(super) fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Refused { status, sentence: sentence.into(), field: None }
+        Refused { status, sentence: sentence.into(), code: String::new(), field: None }
     }
 
     /// As a page, in the frame of who is signed in.
@@ -53,12 +55,15 @@ pub(super) struct Frame {
     pub(super) form_token: String,
     /// Why what was asked for was not done.
     pub(super) refusal: Option<String>,
+    /// Whether pages about the whole gateway are shown the way to.
+    pub(super) is_operator: bool,
 }
 
 impl Frame {
     pub(super) fn of(session: Option<&Session>, place: &'static str) -> Self {
         let form_token = session.map(|session| session.form_token.clone()).unwrap_or_default();
-        Frame { place, form_token, refusal: None }
+        let is_operator = session.is_some_and(Session::is_operator);
+        Frame { place, form_token, refusal: None, is_operator }
     }
 
     pub(super) fn refusing(self, refused: Option<Refused>) -> Self {
@@ -108,6 +113,10 @@ pub(super) async fn portal_style() -> Response {
 
 pub(super) async fn portal_script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/portal.js").to_owned())
+}
+
+pub(super) async fn copy_script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("../../assets/copy.js").to_owned())
 }
 
 pub(super) async fn tail_script() -> Response {

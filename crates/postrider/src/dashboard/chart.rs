@@ -1,9 +1,10 @@
-//! Bars over time, drawn on the server: a box of 600 by 100 with a bar for each point, and its value for whoever points
-//! at it. The figures stand in a table beside it.
+//! Bars over time, drawn on the server: a bar for each point in a box of a hundred, and its value for whoever points at it.
+//! The figures stand in a table beside it. What all bars share is in the style sheet, since a page has hundreds of them.
 
 use askama::Template;
 
-const WIDTH: usize = 600;
+/// From one bar to the next; the style sheet has the width of a bar.
+const STEP: usize = 10;
 pub(super) const HEIGHT: u64 = 100;
 
 /// Of one point: what goes well below, what does not on top of it.
@@ -34,7 +35,7 @@ pub(super) struct Chart {
     most: String,
     from: String,
     until: String,
-    bar_width: usize,
+    width: usize,
     bars: Vec<Bar>,
 }
 
@@ -42,18 +43,17 @@ impl Chart {
     /// `most` says in words how much the highest bar is.
     pub(super) fn new(label: &'static str, values: &[Value], most: impl Fn(u64) -> String) -> Self {
         let highest = values.iter().map(|value| value.good.saturating_add(value.bad)).max().unwrap_or(0);
-        let step = (WIDTH / values.len().max(1)).max(1);
         let at = |value: Option<&Value>| value.map(|value| value.at.clone()).unwrap_or_default();
         Chart {
             label,
             most: most(highest),
             from: at(values.first()),
             until: at(values.last()),
-            bar_width: (step * 4 / 5).max(1),
+            width: values.len().max(1) * STEP,
             bars: values
                 .iter()
                 .enumerate()
-                .map(|(place, value)| Bar::of(value, place * step, highest))
+                .map(|(place, value)| Bar::of(value, place * STEP, highest))
                 .collect(),
         }
     }
@@ -131,6 +131,15 @@ mod tests {
         let values: Vec<_> = values.iter().map(value).collect();
         let chart = Chart::new("", &values, |most| most.to_string());
         chart.bars.iter().map(|bar| (bar.good_height, bar.bad_height)).collect()
+    }
+
+    #[test]
+    fn an_hour_of_great_figures_is_no_great_page() {
+        let title = "11:11: 123\u{202f}456\u{202f}789 delivered, 123\u{202f}456\u{202f}789 failed".to_owned();
+        let value = |_| Value { at: "11:11".to_owned(), good: 50, bad: 50, title: title.clone() };
+        let values: Vec<_> = (0..60).map(value).collect();
+        let drawn = Chart::new("Attempts", &values, |most| most.to_string()).render().unwrap();
+        assert!(drawn.len() < 14_000, "{} bytes", drawn.len());
     }
 
     #[test]

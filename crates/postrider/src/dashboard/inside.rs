@@ -2,11 +2,11 @@
 
 use super::answer::Refused;
 use super::session::Session;
-use crate::api::SignedIn;
+use crate::api::{ACCOUNT_HEADER, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +33,8 @@ pub(super) struct Listed<T> {
 struct Refusal {
     #[serde(alias = "reason")]
     error: String,
+    #[serde(default)]
+    code: String,
     field: Option<String>,
 }
 
@@ -128,6 +130,11 @@ fn request(
     let request = Request::builder().method(method).uri(path).body(body);
     let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
     request.extensions_mut().insert(SignedIn(session.key_hash));
+    if let Some(account) = &session.account {
+        let account = HeaderValue::from_str(account)
+            .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;
+        request.headers_mut().insert(ACCOUNT_HEADER, account);
+    }
     Ok(request)
 }
 
@@ -136,7 +143,7 @@ async fn refusal(answer: Response) -> Refused {
     let status = answer.status();
     let bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     match serde_json::from_slice::<Refusal>(&bytes) {
-        Ok(Refusal { error, field }) => Refused { status, sentence: error, field },
+        Ok(Refusal { error, code, field }) => Refused { status, sentence: error, code, field },
         Err(_) => Refused::new(status, status.to_string()),
     }
 }

@@ -38,10 +38,10 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     Ok(seen)
 }
 
-/// `/readyz` refuses with the code of what is wrong.
+/// `/readyz` says with the code why no events are taken.
 fn not_ready(client: &Client) -> anyhow::Result<Option<(String, String)>> {
     let answer = client.get("/readyz")?;
-    Ok((!answer.status.is_success()).then(|| (answer.code().to_owned(), answer.refusal())))
+    Ok((!answer.status.is_success()).then(|| (answer.code().to_owned(), answer.reason())))
 }
 
 fn ahead(gateway: Timestamp) -> i64 {

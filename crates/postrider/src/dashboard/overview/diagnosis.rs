@@ -13,7 +13,7 @@ const LOOKED_AT: usize = 3;
 pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Timestamp) -> Vec<Finding> {
     let mut seen = Snapshot::of_queue(queue);
     let refused = api.refusal(session, "/readyz").await;
-    seen.not_ready = refused.map(|refused| (String::new(), refused.sentence));
+    seen.not_ready = refused.map(|refused| (refused.code, format!("{}.", refused.sentence)));
     if let Ok(listed) = api.get::<Value>(session, "/v1/api-keys").await {
         seen.see_keys(&listed, now);
     }

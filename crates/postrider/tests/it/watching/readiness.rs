@@ -8,10 +8,12 @@ use crate::scheduling::Stage;
 use serde_json::json;
 
 /// Waits until it is not ready for this reason, and sees that it is alive and the metrics say the same.
-fn not_ready_once(api: &Api, reason: &str) {
+fn not_ready_once(api: &Api, code: &str, reason: &str) {
     wait_until(reason, || {
         let answer = api.get("/readyz");
-        (answer.status == 503 && text(&answer.json()["reason"]).contains(reason)).then_some(())
+        (answer.status == 503 && text(&answer.json()["reason"]).contains(reason)).then(|| {
+            assert_eq!(answer.json()["code"], code);
+        })
     });
     assert_eq!(api.get("/healthz").status, 200);
     assert_eq!(Samples::scrape(api).sum("postrider_ready", &[]), 0.0);
@@ -28,7 +30,7 @@ fn a_flood_makes_it_not_ready_until_the_backlog_shrinks() {
     let id = stage.destination("in", 3, &json!({}));
     stage.pause(&id);
     stage.send_many("in", 10);
-    not_ready_once(&stage.api, "backlog_max_rows");
+    not_ready_once(&stage.api, "overloaded", "backlog_max_rows");
     (0..3).for_each(|_| assert_eq!(stage.offer("in", b"{}").status, 503));
     let found = Samples::scrape(&stage.api);
     assert_eq!(found.sum("postrider_shed_total", &["limit=\"backlog_max_rows\""]), 3.0);
@@ -48,7 +50,7 @@ fn a_full_disk_makes_it_not_ready_until_there_is_space() {
     ready_once(&api);
     let more = disk.path().join("more");
     std::fs::write(&more, vec![1; 16 * MB]).unwrap();
-    not_ready_once(&api, "the disk is full");
+    not_ready_once(&api, "disk_full", "the disk is full");
     let found = Samples::once(&api, "the figures of the disk are of now", |found| {
         found.sum("postrider_disk_free_bytes", &[]) < found.sum("postrider_disk_reserve_bytes", &[])
     });
