@@ -58,6 +58,8 @@ pub struct Outcome {
 
 /// G11: what the backlog of any run must have drained in when faults have stopped.
 const DRAIN: Duration = Duration::from_secs(180);
+/// What nodes say of their queues may be some seconds old, and a retry may be due in a second.
+const QUIET: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a change of a destination takes to be heard on a busy machine.
 const HEARD: Moment = 2 * SECOND;
@@ -136,15 +138,20 @@ impl Judged<'_> {
         }
     }
 
-    /// Waits until nothing is owed and nothing in flight; gives how long it took, and what is wrong if it did not.
+    /// Waits until nothing is owed or in flight, and nothing has come for a while; gives how long it took, and what is wrong
+    /// if it did not.
     fn drain(&self) -> (Duration, Vec<String>) {
-        let began = Instant::now();
+        let (began, mut quiet_since, mut arrived) = (Instant::now(), Instant::now(), 0);
         loop {
             let owed =
                 self.stage.apis[0].call("GET", "/v1/queue", &json!({})).map(|queue| queue["total"].clone());
-            let drained = matches!(&owed, Ok(total) if is_nothing(total)) && self.sink.in_flight() == 0;
-            if drained {
-                return (began.elapsed(), Vec::new());
+            let is_drained = matches!(&owed, Ok(total) if is_nothing(total)) && self.sink.in_flight() == 0;
+            let count = self.sink.count();
+            if !is_drained || count != arrived {
+                (quiet_since, arrived) = (Instant::now(), count);
+            }
+            if quiet_since.elapsed() > QUIET {
+                return (quiet_since - began, Vec::new());
             }
             if began.elapsed() > DRAIN {
                 return (
