@@ -84,6 +84,8 @@ id_type!(/// One HTTP exchange.
     AttemptId, "att_");
 id_type!(/// A job that sends dead letters again.
     ReplayId, "rpl_");
+id_type!(/// A change that somebody made.
+    AuditId, "aud_");
 
 /// Hands out ids that only ever grow, also when the clock goes back or more than 4,096 fall into one millisecond.
 #[derive(Debug)]

@@ -125,6 +125,8 @@ pub const REPLAY_STEP_MAX: usize = 500;
 pub const REPLAYS_OPEN_MAX: usize = 16;
 /// Replays of an account that are remembered once they are ended.
 pub const REPLAYS_ENDED_MAX: usize = 100;
+/// Records of an account's changes that are kept, however young the oldest of them is.
+pub const AUDIT_RECORDS_MAX: usize = 5_000;
 
 /// Events that a list with a filter looks through at once; past it the list says so, and its cursor goes on.
 pub const SCAN_EVENTS_MAX: usize = 20_000;

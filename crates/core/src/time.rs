@@ -36,6 +36,12 @@ impl Timestamp {
         Self::from_unix_ms(self.0.saturating_add(delay_ms))
     }
 
+    /// The moment that much earlier.
+    pub fn before(self, delay: Duration) -> Self {
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        Self::from_unix_ms(self.0.saturating_sub(delay_ms))
+    }
+
     /// How much later this is than `earlier`; zero when it is not.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

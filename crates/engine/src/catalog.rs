@@ -116,6 +116,8 @@ impl Catalog {
             }
             Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
             Change::DeleteEventType(id) => self.event_types.remove(id),
+            // It tells of the changes beside it, and is asked for in the store.
+            Change::Record(_) => {}
         }
     }
 
@@ -207,6 +209,12 @@ impl Catalog {
     /// Whether a key still counts.
     pub fn key_counts(&self, id: ApiKeyId, now: Timestamp) -> bool {
         self.keys_by_hash.values().any(|known| known.key.id == id && known.key.counts_at(now))
+    }
+
+    /// What a key is called.
+    pub fn key_name(&self, id: ApiKeyId) -> Option<String> {
+        let found = self.keys_by_hash.values().find(|known| known.key.id == id);
+        found.map(|known| known.key.name.clone())
     }
 
     /// All keys of an account, those that no longer count included, oldest first.

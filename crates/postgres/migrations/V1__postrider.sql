@@ -112,6 +112,23 @@ CREATE TABLE replays (
     ended_at        bigint
 );
 
+-- Who changed what. Bounded: the newest of each account, within the retention.
+CREATE TABLE audit (
+    account_id bigint NOT NULL, -- whose things were changed
+    id         bigint NOT NULL,
+    at         bigint NOT NULL,
+    way        text   NOT NULL, -- how the author came
+    key_id     bigint,          -- NULL: the gateway's own
+    key_name   text,
+    call       text   NOT NULL,
+    noun       text   NOT NULL,
+    object     text,            -- NULL: many
+    before     text,            -- JSON without secrets; NULL: it was made
+    after      text,            -- NULL: it was deleted
+    PRIMARY KEY (account_id, id)
+);
+CREATE INDEX audit_by_time ON audit (id);
+
 -- A move of everything from another store, and how far it is.
 CREATE TABLE migration (
     id       integer PRIMARY KEY CHECK (id = 1),

@@ -1,13 +1,14 @@
 //! Configuration: a document a row, and one number that grows with every change, by which nodes see that there was
 //! one.
 
+use crate::audit_log;
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
-use postrider_store::codec::{Document, Edit, Kind, edits};
+use postrider_store::codec::{Document, Edit, Kind, accounts_noted, edits};
 use postrider_store::{Change, Configuration, News, Shards, StoreError};
 
 /// What of the configuration is known here.
@@ -76,8 +77,15 @@ async fn write_all(database: &Database, client: &mut Object, changes: &[Change])
     // Whoever changes something holds this row until the end, so versions grow as changes become visible.
     let next = "UPDATE cluster SET configuration_version = configuration_version + 1 RETURNING configuration_version";
     let version: i64 = column(&change.query_one(next, &[]).await?, 0)?;
-    for edit in changes.iter().flat_map(|change| edits(change, &database.vault)) {
-        apply(&change, &edit, version).await?;
+    let edits: Vec<Edit> = changes.iter().flat_map(|change| edits(change, &database.vault)).collect();
+    for edit in &edits {
+        apply(&change, edit, version).await?;
+    }
+    let noted =
+        edits.iter().filter_map(|edit| if let Edit::Record(record) = edit { Some(&**record) } else { None });
+    audit_log::add(&change, &noted.collect::<Vec<_>>()).await?;
+    for account in accounts_noted(changes) {
+        audit_log::make_room(&change, account).await?;
     }
     change.commit().await?;
     // Its own change is no news to this node: with the lock held, it has heard of all before it.
@@ -103,6 +111,8 @@ async fn apply(change: &Transaction<'_>, edit: &Edit, version: i64) -> Result<()
                  WHERE kind = $1 AND document::json ->> $2 = $3";
             change.execute(delete, &[&Kind::Route.as_str(), field, text, &version]).await?;
         }
+        // All of them together, at the end.
+        Edit::Record(_) => {}
     }
     Ok(())
 }
@@ -173,6 +183,7 @@ fn deletion(kind: Kind, id: u64) -> Change {
 pub(crate) async fn id_floor(client: &impl GenericClient) -> Result<u64, QueryError> {
     let greatest = "SELECT greatest((SELECT max(id) FROM events), (SELECT max(id) FROM attempts),
             (SELECT max(id) FROM configuration), (SELECT max(id) FROM replays),
+            (SELECT max(id) FROM audit),
             (SELECT max(delivery_id) FROM queue), (SELECT max(delivery_id) FROM dead_letters), 0)";
     let row = client.query_one(greatest, &[]).await?;
     column(&row, 0).map(uint)

@@ -8,6 +8,7 @@
 
 mod activity;
 mod assignment;
+mod audit_log;
 mod cluster;
 mod commit;
 mod configuration;
@@ -50,10 +51,10 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, ClusterState, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded,
-    Durability, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News,
-    NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats,
-    Store, StoreError, TellOf, Vault,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterKey,
+    DeadLetterPage, DeadLetterQuery, Discarded, Durability, EventContent, EventDetail, EventPage, EventQuery,
+    LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring,
+    SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
@@ -253,6 +254,14 @@ impl Store for PostgresStore {
 
     async fn note_replay(&self, replay: Replay) -> Result<Option<Replay>, StoreError> {
         self.run(|database| async move { replays::note(&database, &replay).await }).await
+    }
+
+    async fn record(&self, record: AuditRecord) -> Result<(), StoreError> {
+        self.run(|database| async move { audit_log::put(&database, &record).await }).await
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        self.run(|database| async move { audit_log::list(&database.client().await?, &query).await }).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {

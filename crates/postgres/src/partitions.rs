@@ -1,5 +1,6 @@
 //! Partitions of a day: made ahead, dropped whole when they are past their retention and nothing of them is owed.
 
+use crate::audit_log;
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::stats;
@@ -41,6 +42,7 @@ async fn keep_house(client: &mut Object, retention: Duration, now: Timestamp) ->
     for day in days.into_iter().filter(|day| Timestamp::from_day(*day + 1).after(retention) < now) {
         drop_day(client, day, now).await?;
     }
+    audit_log::drop_before(client, now.before(retention)).await?;
     client
         .batch_execute("RESET lock_timeout; DELETE FROM departed WHERE left_at < now() - interval '1 day'")
         .await?;

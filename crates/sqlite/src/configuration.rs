@@ -1,12 +1,13 @@
 //! Configuration in `live.db`: a document a row, written whole, read whole at start.
 
+use crate::audit_log;
 use crate::circuits;
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, uint};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::DestinationId;
-use postrider_store::codec::{Document, Edit, Kind, edits};
+use postrider_store::codec::{Document, Edit, Kind, accounts_noted, edits};
 use postrider_store::{Change, Vault};
 use rusqlite::{Connection, Transaction, params};
 
@@ -14,6 +15,9 @@ pub(crate) fn write(live: &mut Connection, changes: &[Change], vault: &Vault) ->
     let transaction = live.transaction()?;
     for edit in changes.iter().flat_map(|change| edits(change, vault)) {
         apply(&transaction, &edit)?;
+    }
+    for account in accounts_noted(changes) {
+        audit_log::make_room(&transaction, account)?;
     }
     transaction.commit()
 }
@@ -34,6 +38,7 @@ fn apply(into: &Transaction<'_>, edit: &Edit) -> rusqlite::Result<()> {
             let delete = "DELETE FROM configuration WHERE kind = ?1 AND document ->> ?2 = ?3";
             into.execute(delete, params![Kind::Route.as_str(), field, text])?;
         }
+        Edit::Record(record) => audit_log::add(into, record)?,
     }
     Ok(())
 }

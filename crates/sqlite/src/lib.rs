@@ -5,6 +5,7 @@
 //! good, so a commit is one transaction of one file and nothing needs repair after a crash.
 
 mod audit;
+mod audit_log;
 mod backup;
 mod checkpoint;
 mod checksum;
@@ -42,9 +43,9 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring,
-    SeriesPoint, Space, Stats, Store, StoreError, Vault,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterKey, DeadLetterPage,
+    DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Moment,
+    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError, Vault,
 };
 use reader::Readers;
 use std::sync::{Arc, Mutex};
@@ -189,6 +190,14 @@ impl Store for SqliteStore {
 
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
         self.write(|writer| writer.put_replay(&replay))
+    }
+
+    async fn record(&self, record: AuditRecord) -> Result<(), StoreError> {
+        self.write(|writer| writer.record(&record))
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        self.readers.run(move |reader| audit_log::list(reader, &query)).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {

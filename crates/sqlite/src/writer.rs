@@ -4,14 +4,14 @@ use crate::checkpoint::Checkpointer;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
-use crate::{circuits, commit, configuration, dead_letters, replays, series};
+use crate::{audit_log, circuits, commit, configuration, dead_letters, replays, series};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, SeriesPoint, StoreError,
-    Vault,
+    AuditRecord, Batch, Change, DeadLetterKey, Discarded, OwedAgain, Receipt, Replay, Revival, SeriesPoint,
+    StoreError, Vault,
 };
 use rusqlite::Connection;
 
@@ -104,6 +104,10 @@ impl Writer {
         replays::put(&mut self.live, replay)
     }
 
+    pub(crate) fn record(&mut self, record: &AuditRecord) -> rusqlite::Result<()> {
+        audit_log::put(&mut self.live, record)
+    }
+
     /// Begins a new segment when it is time.
     pub(crate) fn rotate(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         self.segments.date(&self.live, now)?;
@@ -126,6 +130,7 @@ impl Writer {
                 numbers.push(number);
             }
         }
+        audit_log::drop_before(&self.live, now.before(self.options.retention))?;
         self.segments.forget(&mut self.live, &numbers, now)
     }
 

@@ -3,6 +3,7 @@
 
 mod activity;
 mod attempt;
+mod audit;
 mod batch;
 mod cluster;
 mod cluster_state;
@@ -29,6 +30,7 @@ mod vault;
 
 pub use activity::{InFlight, NodeActivity, Others, TellOf};
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
+pub use audit::{AuditPage, AuditQuery, AuditRecord, Author, Way};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
 pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use cluster_state::{ClusterState, Durability, NodeState, NodeSummary, ShardState};
@@ -180,6 +182,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// All replays, oldest first.
     async fn replays(&self) -> Result<Vec<Replay>, StoreError>;
+
+    /// Notes a change that is not one of the configuration. Those of the configuration are noted with
+    /// [`Change::Record`], in the transaction that makes them.
+    async fn record(&self, record: AuditRecord) -> Result<(), StoreError>;
+
+    /// Who changed what, newest first. Of an account the newest [`AUDIT_RECORDS_MAX`] are kept.
+    ///
+    /// [`AUDIT_RECORDS_MAX`]: postrider_core::limits::AUDIT_RECORDS_MAX
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError>;
 
     /// Drops history past its retention and does other housekeeping; called now and then.
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError>;

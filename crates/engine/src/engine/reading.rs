@@ -7,7 +7,9 @@ use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::{EventDetail, EventPage, EventQuery, EventStatus, StoreError, TellOf};
+use postrider_store::{
+    AuditPage, AuditQuery, AuditRecord, EventDetail, EventPage, EventQuery, EventStatus, StoreError, TellOf,
+};
 use std::sync::Arc;
 
 const MS_PER_DAY: u64 = 24 * 3600 * 1000;
@@ -21,6 +23,16 @@ impl Engine {
     /// The jobs that send it again.
     pub fn replays(&self) -> &Arc<Replays> {
         &self.replays
+    }
+
+    /// Who changed what.
+    pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        self.store.audit(query).await
+    }
+
+    /// Notes a change that is not one of the configuration.
+    pub async fn record(&self, record: AuditRecord) -> Result<(), StoreError> {
+        self.store.record(record).await.inspect_err(|error| self.fault.note(error))
     }
 
     /// Events of an account, newest first.

@@ -8,9 +8,10 @@ use postrider_core::outcome::Next;
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Batch, Change, Configuration, DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, EventContent,
-    EventDetail, EventPage, EventQuery, Finished, LineDepth, MemoryStore, Moment, OwedAgain, Page, Receipt,
-    Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterKey, DeadLetterPage,
+    DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished, LineDepth,
+    MemoryStore, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store,
+    StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -215,6 +216,14 @@ impl Store for SwitchedStore {
 
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
         self.inner.put_replay(replay).await
+    }
+
+    async fn record(&self, record: AuditRecord) -> Result<(), StoreError> {
+        self.inner.record(record).await
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        self.inner.audit(query).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {

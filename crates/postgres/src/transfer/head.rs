@@ -1,5 +1,6 @@
-//! What is not moved by tables: configuration, circuits, replays and figures.
+//! What is not moved by tables: configuration, circuits, replays, the audit log and figures.
 
+use crate::audit_log;
 use crate::configuration;
 use crate::error::QueryError;
 use crate::replays;
@@ -7,7 +8,7 @@ use crate::values::{column, int, uint};
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::id::AccountId;
 use postrider_store::codec::{Document, Edit, Kind, edits};
-use postrider_store::transfer::{CountedDay, Head};
+use postrider_store::transfer::{CHUNK_ROWS, CountedDay, Head};
 use postrider_store::{Change, Counts, StoreError, Vault};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(super) async fn read(
     let mut head = Head {
         circuits: configuration::circuits(client).await?,
         replays: replays::read_all(client).await?,
+        audit: audit_log::read_all(client).await?,
         stats: stats(client).await?,
         id_floor: configuration::id_floor(client).await?,
         ..Head::default()
@@ -63,7 +65,7 @@ async fn stats(client: &impl GenericClient) -> Result<Vec<CountedDay>, QueryErro
 
 pub(super) async fn write(client: &mut Object, vault: &Vault, head: &Head) -> Result<(), QueryError> {
     let change = client.transaction().await?;
-    let clear = "DELETE FROM configuration; DELETE FROM circuits; DELETE FROM replays; DELETE FROM stats;
+    let clear = "DELETE FROM configuration; DELETE FROM circuits; DELETE FROM replays; DELETE FROM audit; DELETE FROM stats;
          UPDATE cluster SET configuration_version = 1";
     change.batch_execute(clear).await?;
     for edit in head.configuration.iter().flat_map(|change| edits(change, vault)) {
@@ -77,6 +79,9 @@ pub(super) async fn write(client: &mut Object, vault: &Vault, head: &Head) -> Re
     }
     for replay in &head.replays {
         replays::write(&change, replay).await?;
+    }
+    for records in head.audit.chunks(CHUNK_ROWS) {
+        audit_log::add(&change, &records.iter().collect::<Vec<_>>()).await?;
     }
     write_stats(&change, &head.stats).await?;
     change.execute("UPDATE shards SET clean = $1", &[&!head.unclean_stop]).await?;

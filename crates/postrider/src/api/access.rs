@@ -76,6 +76,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Look, "POST", &["/v1/routes/test"]),
     (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
     (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys", "/v1/api-keys/{id}"]),
+    (Power::Read, "GET", &["/v1/audit", "/v1/sources/{id}/rejects"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),
     (Power::Tend, "POST", &["/v1/destinations", "/v1/routes"]),
     (Power::Tend, "PATCH", &["/v1/destinations/{id}", "/v1/routes/{id}"]),
@@ -96,14 +97,25 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),
     (Power::Operate, "GET", &["/v1/stats/series"]),
-    (Power::Operate, "GET", &["/v1/cluster"]),
+    (Power::Operate, "GET", &["/v1/cluster", "/v1/settings"]),
 ];
 
 /// What a call does; `None` when nobody has said.
-pub(crate) fn power_of(method: &Method, path: &str) -> Option<Power> {
+#[cfg(test)]
+fn power_of(method: &Method, path: &str) -> Option<Power> {
+    find(method, path).map(|(power, _)| power)
+}
+
+/// A call's method and path, as the table has them.
+pub(crate) type Call = (&'static str, &'static str);
+
+/// The same, with the call as the table has it.
+pub(crate) fn find(method: &Method, path: &str) -> Option<(Power, Call)> {
     let method = if method == Method::HEAD { Method::GET.as_str() } else { method.as_str() };
-    let said = |(_, known, paths): &&(Power, &str, &[&str])| *known == method && paths.contains(&path);
-    CALLS.iter().find(said).map(|(power, _, _)| *power)
+    let of_method = CALLS.iter().filter(|(_, known, _)| *known == method);
+    let mut calls =
+        of_method.flat_map(|(power, known, paths)| paths.iter().map(|path| (*power, (*known, *path))));
+    calls.find(|(_, (_, known))| *known == path)
 }
 
 #[cfg(test)]

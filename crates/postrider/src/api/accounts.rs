@@ -5,6 +5,7 @@ mod fields;
 pub(crate) use self::fields::email;
 use self::fields::{Reach, apply, operational_destination};
 use super::Shared;
+use super::audit::By;
 use super::auth::{Caller, Founder};
 use super::cursor::List as Listed;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
@@ -37,17 +38,17 @@ pub(crate) async fn create(
     founder: Founder,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let reach = match founder {
-        Founder::Operator => Reach::Operator(app.retention_days),
-        Founder::Newcomer => Reach::Tenant,
-    };
     let id = AccountId::from_u64(app.engine.next_id());
+    let (reach, by) = match founder {
+        Founder::Operator(caller) => (Reach::Operator(app.retention_days), By::from(caller)),
+        Founder::Newcomer => (Reach::Tenant, By::newcomer(id)),
+    };
     let name = required("name", fields.name("name")?)?;
     let account = apply(Account::new(id, name, app.engine.clock().now()), reach, &mut fields)?;
     fields.finish()?;
     let (key, text) = api_keys::make(&app, id, "first key".into());
     let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key)];
-    app.engine.change(|_| Ok::<_, ApiError>((changes, ()))).await?;
+    app.change(by, |_| Ok((changes, ()))).await?;
     let shown = view::AccountWithKey { account: view::Account::of(&account), api_key: text };
     Ok(EntityTag::of(&shown.account).on(view::data(StatusCode::CREATED, &shown)))
 }
@@ -116,7 +117,7 @@ pub(crate) async fn update(
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
-    let changed = app.engine.change(decide).await?;
+    let changed = app.change(caller, decide).await?;
     let shown = view::Account::of(&changed);
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
@@ -146,7 +147,7 @@ pub(crate) async fn delete(
         let changes: Vec<Change> = keys.chain(types).chain([Change::DeleteAccount(found)]).collect();
         Ok::<_, ApiError>((changes, ()))
     };
-    app.engine.change(decide).await?;
+    app.change(caller, decide).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

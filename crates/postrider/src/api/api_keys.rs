@@ -90,7 +90,7 @@ pub(crate) async fn create(
     let mut shown = view::ApiKey::of(&key);
     let tag = tag(&key);
     shown.key = Some(text);
-    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))).await?;
+    app.change(caller, |_| Ok((vec![Change::PutApiKey(key)], ()))).await?;
     Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn update(
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutApiKey(changed.clone())], changed))
     };
-    let changed = app.engine.change(decide).await?;
+    let changed = app.change(caller, decide).await?;
     Ok(tag(&changed).on(view::data(StatusCode::OK, &view::ApiKey::of(&changed))))
 }
 
@@ -158,7 +158,7 @@ pub(crate) async fn revoke(
         if_match.check(&tag(&found))?;
         Ok(Change::PutApiKey(ApiKey { revoked_at: found.revoked_at.or(Some(now)), ..found }))
     };
-    change(&app, decide).await
+    change(&app, caller, decide).await
 }
 
 /// Of its settings alone: its last use changes by itself.

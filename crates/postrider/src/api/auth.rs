@@ -1,7 +1,7 @@
 //! Who is calling, and whether they may make this call: an account by its key, or the operator by the admin key.
 
 use super::App;
-use super::access::{self, Power};
+use super::access::{self, Call, Power};
 use super::error::ApiError;
 use crate::serve::admin_key::hash;
 use axum::extract::{FromRequestParts, MatchedPath};
@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
 use postrider_core::id::{AccountId, ApiKeyId};
-use postrider_store::Scope;
+use postrider_store::{Scope, Way};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -21,9 +21,20 @@ pub(crate) struct Caller {
     pub(crate) scope: Scope,
     /// Which key it showed; `None` for the gateway's own.
     pub(crate) key: Option<ApiKeyId>,
+    /// The call that it makes.
+    pub(crate) call: Call,
+    /// How it came.
+    pub(crate) way: Way,
+    /// The account that the operator said it acts for.
+    pub(crate) asked_for: Option<AccountId>,
 }
 
 impl Caller {
+    /// Somebody who makes no call yet.
+    pub(crate) const fn new(account: AccountId, scope: Scope, key: Option<ApiKeyId>) -> Self {
+        Caller { account, scope, key, call: ("", ""), way: Way::Key, asked_for: None }
+    }
+
     /// Whether it is the operator.
     pub(crate) fn is_admin(self) -> bool {
         self.scope == Scope::Admin
@@ -36,7 +47,7 @@ impl Caller {
 }
 
 /// With an admin key, the account to act for; the key's own when absent, and the first one for the gateway's key.
-const ACCOUNT_HEADER: &str = "postrider-account";
+pub(crate) const ACCOUNT_HEADER: &str = "postrider-account";
 
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = ApiError;
@@ -48,7 +59,7 @@ impl FromRequestParts<Arc<App>> for Caller {
 
 /// Who may make an account.
 pub(crate) enum Founder {
-    Operator,
+    Operator(Caller),
     /// Somebody at this machine, while nobody else can reach the gateway.
     Newcomer,
 }
@@ -58,12 +69,14 @@ impl FromRequestParts<Arc<App>> for Founder {
 
     /// Before the body is read, so that a stranger costs nothing.
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        if !parts.headers.contains_key(AUTHORIZATION) {
+        let is_somebody =
+            parts.headers.contains_key(AUTHORIZATION) || parts.extensions.get::<SignedIn>().is_some();
+        if !is_somebody {
             let open = app.open_bootstrap && is_from_here(&parts.headers);
             return if open { Ok(Founder::Newcomer) } else { Err(ApiError::unauthorized()) };
         }
         match identify(parts, app)? {
-            caller if caller.is_admin() => Ok(Founder::Operator),
+            caller if caller.is_admin() => Ok(Founder::Operator(caller)),
             caller => Err(ApiError::scope_needed(Scope::Admin, caller.scope)),
         }
     }
@@ -120,13 +133,15 @@ fn names_loopback(host: &str) -> bool {
 pub(crate) struct SignedIn(pub(crate) [u8; 32]);
 
 fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-    let key_hash = match parts.extensions.get::<SignedIn>() {
-        Some(SignedIn(key_hash)) => *key_hash,
-        None => shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?,
+    let (key_hash, way) = match parts.extensions.get::<SignedIn>() {
+        Some(SignedIn(key_hash)) => (*key_hash, Way::Dashboard),
+        None => (shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?, Way::Key),
     };
     let caller = by_key(&key_hash, app)?;
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let power = access::power_of(&parts.method, path).unwrap_or(Power::Operate);
+    let (power, call) = access::find(&parts.method, path).unwrap_or((Power::Operate, ("", "")));
+    let way = if caller.scope == Scope::Portal { Way::Portal } else { way };
+    let caller = Caller { call, way, ..caller };
     if !caller.has(power) {
         return Err(ApiError::scope_needed(power.scope_needed(), caller.scope));
     }
@@ -147,21 +162,22 @@ fn bearer(header: &str) -> Option<&str> {
 /// A key that is unknown, revoked or expired is told the same.
 fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
     if bool::from(hash.ct_eq(&app.admin_hash)) {
-        return Ok(Caller { account: app.first.account, scope: Scope::Admin, key: None });
+        return Ok(Caller::new(app.first.account, Scope::Admin, None));
     }
     let now = app.engine.clock().now();
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
     let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
     known.note_use(now);
     app.rates.pass(known.key.id.as_u64(), known.key.rate_limit, now)?;
-    Ok(Caller { account: known.key.account, scope: known.key.scope, key: Some(known.key.id) })
+    Ok(Caller::new(known.key.account, known.key.scope, Some(known.key.id)))
 }
 
 fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     let Some(asked) = parts.headers.get(ACCOUNT_HEADER) else { return Ok(caller) };
     let account = asked.to_str().ok().and_then(|text| AccountId::parse(text).ok());
     let account = account.filter(|id| app.engine.catalog().account(*id).is_some());
-    account.map(|account| Caller { account, ..caller }).ok_or_else(|| ApiError::not_found("account"))
+    let acting = |account| Caller { account, asked_for: Some(account), ..caller };
+    account.map(acting).ok_or_else(|| ApiError::not_found("account"))
 }
 
 #[cfg(test)]

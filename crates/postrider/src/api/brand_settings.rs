@@ -53,7 +53,7 @@ pub(crate) async fn update(
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutAccount(Account { brand: brand.clone(), ..account })], brand))
     };
-    let brand = app.engine.change(decide).await?;
+    let brand = app.change(caller, decide).await?;
     let shown = view::Brand::of(&brand);
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }

@@ -19,6 +19,7 @@ pub(crate) enum List {
     Deliveries,
     Queue,
     EventTypes,
+    Audit,
 }
 
 impl List {

@@ -98,7 +98,10 @@ pub(crate) async fn discard(
     let filter = DeadLetterFilter { deliveries: Some(vec![parse(&id)?]), ..DeadLetterFilter::default() };
     match app.engine.dead_letters().discard(caller.account, filter).await? {
         0 => Err(not_found()),
-        _ => Ok(StatusCode::NO_CONTENT),
+        _ => {
+            app.note(caller, "dead_letter", Some(id)).await;
+            Ok(StatusCode::NO_CONTENT)
+        }
     }
 }
 
@@ -117,6 +120,7 @@ pub(crate) async fn discard_matching(
     let object: Map<String, Value> = object.collect();
     fields.finish()?;
     let discarded = app.engine.dead_letters().discard(caller.account, filter("", &object.into())?).await?;
+    app.note(caller, "dead_letter", None).await;
     Ok(view::data(StatusCode::OK, &view::Discarded { discarded }))
 }
 
@@ -139,6 +143,7 @@ pub(crate) async fn replay(
     fields.finish()?;
     match app.engine.dead_letters().revive(caller.account, id).await? {
         Revived::Owed => {
+            app.note(caller, "dead_letter", Some(id.to_string())).await;
             let answer = view::Requeued { delivery_id: id.to_string(), status: "queued" };
             Ok(view::data(StatusCode::ACCEPTED, &answer))
         }

@@ -54,7 +54,7 @@ pub(crate) fn source(object: Map<String, Value>) -> Shown {
 pub(crate) fn route(object: Map<String, Value>) -> Shown {
     shown(object, |fields| {
         let blank = Route::new(RouteId::from_u64(0), NOBODY, DestinationId::from_u64(0), NEVER);
-        let caller = Caller { account: NOBODY, scope: Scope::Account, key: None };
+        let caller = Caller::new(NOBODY, Scope::Account, None);
         Ok(view::Route::of(&routes::apply(blank, &Catalog::default(), caller, fields)?))
     })
 }

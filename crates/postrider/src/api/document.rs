@@ -34,6 +34,7 @@ use utoipa::{Modify, OpenApi};
         (name = "stats", description = "What was counted."),
         (name = "dead letters", description = "What was given up on."),
         (name = "replays", description = "Jobs that send dead letters again."),
+        (name = "audit", description = "Who changed what."),
         (name = "gateway", description = "The gateway itself."),
     )
 )]

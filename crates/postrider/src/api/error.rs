@@ -22,6 +22,8 @@ pub(crate) struct ApiError {
     retry_after_seconds: Option<u32>,
     /// The limit that was reached.
     limit: Option<Limit>,
+    /// More than the caller is told, for who looks after what refused it.
+    detail: Option<&'static str>,
 }
 
 /// What every refusal answers.
@@ -61,7 +63,19 @@ impl ApiError {
             sentence: sentence.into(),
             retry_after_seconds: None,
             limit: None,
+            detail: None,
         }
+    }
+
+    /// With what the caller is not told.
+    pub(crate) fn because(self, detail: &'static str) -> Self {
+        ApiError { detail: Some(detail), ..self }
+    }
+
+    /// What was answered, and why in as many words as are known.
+    pub(crate) fn told(&self) -> (StatusCode, &'static str, String) {
+        let reason = self.detail.map_or_else(|| self.sentence.clone(), str::to_owned);
+        (self.status, self.code, reason)
     }
 
     fn retry_after(mut self, seconds: u32) -> Self {

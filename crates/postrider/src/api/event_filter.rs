@@ -17,6 +17,7 @@ const TIME: &str = "must be a time in RFC 3339, such as 2026-01-31T12:00:00Z";
 /// The filter that the parameters say. What a list does not take it has refused before.
 pub(crate) fn of_query(parameters: &HashMap<String, String>) -> Result<EventFilter, ApiError> {
     let read = Reading(parameters);
+    let (since, until) = between(parameters)?;
     let filter = EventFilter {
         event_type: read.event_type()?,
         // Events outlive their source and their destinations, so one that is deleted may still be asked for.
@@ -26,15 +27,25 @@ pub(crate) fn of_query(parameters: &HashMap<String, String>) -> Result<EventFilt
             DestinationId::parse(text).ok()
         })?,
         direction: read.field("direction", "must be inbound or outbound", Direction::from_word)?,
-        since: read.field("since", TIME, Timestamp::parse_rfc3339)?,
-        until: read.field("until", TIME, Timestamp::parse_rfc3339)?,
+        since,
+        until,
         external_id: parameters.get("external_event_id").cloned(),
         text: read.text()?,
         ..EventFilter::default()
     };
-    match (filter.since, filter.until) {
+    Ok(filter)
+}
+
+/// The times that a list begins and ends at.
+pub(crate) fn between(
+    parameters: &HashMap<String, String>,
+) -> Result<(Option<Timestamp>, Option<Timestamp>), ApiError> {
+    let read = Reading(parameters);
+    let since = read.field("since", TIME, Timestamp::parse_rfc3339)?;
+    let until = read.field("until", TIME, Timestamp::parse_rfc3339)?;
+    match (since, until) {
         (Some(since), Some(until)) if since >= until => Err(ApiError::field("since", "must be before until")),
-        _ => Ok(filter),
+        times => Ok(times),
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn create(
         check_free(catalog, &made)?;
         Ok((vec![Change::PutEventType(Box::new(made.clone()))], made))
     };
-    let made = app.engine.change(decide).await?;
+    let made = app.change(caller, decide).await?;
     Ok(tag(&made).on(view::data(StatusCode::CREATED, &view::EventType::of(&made))))
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn update(
         check_free(catalog, &changed)?;
         Ok::<_, ApiError>((vec![Change::PutEventType(Box::new(changed.clone()))], changed))
     };
-    let changed = app.engine.change(decide).await?;
+    let changed = app.change(caller, decide).await?;
     Ok(tag(&changed).on(view::data(StatusCode::OK, &view::EventType::of(&changed))))
 }
 
@@ -141,7 +141,7 @@ pub(crate) async fn delete(
         if_match.check(&tag(found))?;
         Ok(Change::DeleteEventType(id))
     };
-    change(&app, decide).await
+    change(&app, caller, decide).await
 }
 
 fn tag(found: &DescribedType) -> EntityTag {

@@ -150,6 +150,7 @@ pub(crate) async fn answer_replay(
             return Err(ApiError::field("destination_id", allowed));
         }
     };
+    app.note(caller, "event", Some(id.to_string())).await;
     let status = if accepted.deliveries == 0 { "accepted" } else { "queued" };
     let answer = view::EventReplay {
         original_event_id: id.to_string(),

@@ -4,8 +4,10 @@ use super::error::ApiError;
 use super::event_fields::Came;
 use super::fields::Segment;
 use super::refusal::Ingest;
+use super::rejects::Reject;
 use super::view::Data;
 use super::{App, Shared, body, cloud_event, send_window, view};
+use crate::serve::client;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -13,7 +15,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::send::{HOPS_HEADER, HOPS_MAX, hops};
-use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Verifier};
+use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
 use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
@@ -44,7 +46,8 @@ pub(crate) async fn by_token(
     request: Request,
 ) -> Result<Response, ApiError> {
     let source = app.engine.catalog().source_by_token(&token).cloned();
-    take(&app, &source.ok_or_else(|| ApiError::not_found("source"))?, request).await
+    let source = source.ok_or_else(|| ApiError::not_found("source"))?;
+    take(&app, &source, request).await.inspect_err(|refused| note(&app, &source, refused))
 }
 
 /// Post an event to the listed destinations
@@ -89,7 +92,14 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     Ok(answer(accepted))
 }
 
-/// The sender is told that it failed and nothing more; the log has why.
+/// For whoever sets the sender up.
+fn note(app: &App, source: &Source, refused: &ApiError) {
+    let (status, code, reason) = refused.told();
+    let (at, client) = (app.engine.clock().now(), client::address());
+    app.rejects.note(source.id, Reject { at, status, code, reason, client, count: 1 });
+}
+
+/// The sender is told that it failed and nothing more; the log has why, and what the source has refused lately.
 fn verify(
     app: &App,
     source: &Source,
@@ -103,8 +113,17 @@ fn verify(
     let request = Incoming { method: head.method.as_str(), url: &url, headers: &head.headers, body };
     verifier.verify(&request, app.engine.clock().wall()).map_err(|refusal| {
         tracing::debug!(source = %source.id, ?refusal, "a request was not signed as its source wants it");
-        ApiError::bad_signature()
+        ApiError::bad_signature().because(words(refusal))
     })
+}
+
+fn words(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoSignature => "The header with the signature is missing, or nothing in it is a signature.",
+        Refusal::Incomplete => "Something else that is signed is missing, such as the time or the id.",
+        Refusal::Untimely => "The time of the signature is too far from now; see that both clocks are right.",
+        Refusal::Mismatch => "The signature is not one of this request by the secret that is set here.",
+    }
 }
 
 fn arrival(

@@ -3,6 +3,7 @@
 mod access;
 mod accounts;
 mod api_keys;
+mod audit;
 mod auth;
 mod body;
 mod brand_settings;
@@ -34,12 +35,14 @@ mod provider_presets;
 mod queue;
 mod rates;
 mod refusal;
+mod rejects;
 mod replays;
 mod request;
 mod route_test;
 mod routes;
 mod send_window;
 mod series;
+mod settings;
 mod sources;
 mod stats;
 mod stream;
@@ -47,7 +50,7 @@ mod verification;
 mod view;
 mod webhooks;
 
-pub(crate) use auth::SignedIn;
+pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use events::newest_cursor;
 
 use crate::config::Config;
@@ -78,8 +81,10 @@ pub(crate) struct App {
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
+    rejects: rejects::Rejects,
     /// How long events are kept at all.
     retention_days: u32,
+    settings: settings::Configured,
     /// What ingest URLs begin with.
     public_url: String,
     /// How the gateway calls itself to receivers that must agree first.
@@ -111,7 +116,9 @@ impl App {
             first,
             webhooks,
             rates: rates::Rates::default(),
+            rejects: rejects::Rejects::default(),
             retention_days: config.retention_days,
+            settings: settings::Configured::of(config),
             public_url,
             handshake_origin,
             // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
@@ -135,9 +142,10 @@ fn host_of(public_url: &str) -> HeaderValue {
 /// Makes the one change that `decide` finds on the configuration as it is; there is nothing to answer but that.
 async fn change(
     app: &App,
+    caller: auth::Caller,
     decide: impl FnOnce(&Catalog) -> Result<Change, ApiError>,
 ) -> Result<StatusCode, ApiError> {
-    app.engine.change(|catalog| Ok::<_, ApiError>((vec![decide(catalog)?], ()))).await?;
+    app.change(caller, |catalog| Ok((vec![decide(catalog)?], ()))).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -155,6 +163,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(brand_settings::get, brand_settings::update))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::update, sources::delete))
+        .routes(routes!(rejects::list))
         .routes(routes!(provider_presets::list))
         .routes(routes!(destinations::list, destinations::create))
         .routes(routes!(destinations::get, destinations::update, destinations::delete))
@@ -193,7 +202,9 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(dead_letters::replay))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::get, replays::update))
+        .routes(routes!(audit::list))
         .routes(routes!(cluster::get))
+        .routes(routes!(settings::get))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::get))

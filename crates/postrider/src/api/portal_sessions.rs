@@ -52,7 +52,7 @@ pub(crate) async fn create(
         token,
         expires_at: expires_at.to_string(),
     };
-    app.engine.change(|catalog| Ok::<_, ApiError>((decide(catalog, session, now)?, ()))).await?;
+    app.change(caller, |catalog| Ok((decide(catalog, session, now)?, ()))).await?;
     Ok(view::data(StatusCode::CREATED, &shown))
 }
 

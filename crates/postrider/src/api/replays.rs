@@ -74,6 +74,7 @@ pub(crate) async fn create(
         return Ok(view::data(StatusCode::OK, &view::DryRun { dry_run: true, total }));
     }
     let made = app.engine.replays().create(caller.account, filter, rate).await?;
+    app.note(caller, "replay", Some(made.id.to_string())).await;
     Ok(view::data(StatusCode::ACCEPTED, &view::Replay::of(&made)))
 }
 
@@ -102,6 +103,7 @@ pub(crate) async fn update(
     let change = ReplayChange { state: state.transpose()?, rate_per_second: mentioned.then_some(rate) };
     fields.finish()?;
     let changed = app.engine.replays().change(caller.account, id, change).await?;
+    app.note(caller, "replay", Some(changed.id.to_string())).await;
     Ok(view::data(StatusCode::OK, &view::Replay::of(&changed)))
 }
 

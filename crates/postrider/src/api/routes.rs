@@ -78,7 +78,7 @@ pub(crate) async fn create(
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
-    let made = app.engine.change(decide).await?;
+    let made = app.change(caller, decide).await?;
     let shown = view::Route::seen(&made, &app.engine.catalog());
     Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
 }
@@ -108,7 +108,7 @@ pub(crate) async fn update(
         fields.finish()?;
         Ok::<_, ApiError>((vec![Change::PutRoute(changed.clone())], changed))
     };
-    let changed = app.engine.change(decide).await?;
+    let changed = app.change(caller, decide).await?;
     let shown = view::Route::seen(&changed, &app.engine.catalog());
     Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
@@ -192,7 +192,7 @@ pub(crate) async fn delete(
         if_match.check(&tag(found))?;
         Ok(Change::DeleteRoute(id))
     };
-    change(&app, decide).await
+    change(&app, caller, decide).await
 }
 
 pub(super) fn known_destination(

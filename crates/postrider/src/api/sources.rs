@@ -20,6 +20,7 @@ use http::StatusCode;
 use postrider_core::id::SourceId;
 use postrider_engine::Catalog;
 use postrider_store::{Change, Source};
+use std::sync::Arc;
 
 /// List sources
 #[utoipa::path(
@@ -71,7 +72,7 @@ pub(crate) async fn create(
     fields.finish()?;
     let source = Source { rate_limit, ..source };
     let shown = view::Source::of(&source, &app.public_url);
-    app.engine.change(|_| Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))).await?;
+    app.change(caller, |_| Ok((vec![Change::PutSource(source)], ()))).await?;
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
 }
 
@@ -106,7 +107,7 @@ pub(crate) async fn update(
         let shown = view::Source::of(&source, &app.public_url);
         Ok::<_, ApiError>((vec![Change::PutSource(source)], shown))
     };
-    let shown = app.engine.change(decide).await?;
+    let shown = app.change(caller, decide).await?;
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
@@ -130,7 +131,7 @@ pub(crate) async fn delete(
         if_match.check(&tag(&app, found))?;
         Ok(Change::DeleteSource(id))
     };
-    change(&app, decide).await
+    change(&app, caller, decide).await
 }
 
 /// Whether it is to be active.
@@ -155,6 +156,11 @@ fn tag(app: &App, source: &Source) -> EntityTag {
 fn shown_to(caller: Caller, app: &App, source: &Source) -> view::Source {
     let shown = view::Source::of(source, &app.public_url);
     if caller.has(Power::Manage) { shown } else { shown.without_token() }
+}
+
+/// A source of the caller's account.
+pub(crate) fn known(catalog: &Catalog, caller: Caller, id: &str) -> Result<Arc<Source>, ApiError> {
+    catalog.source(caller.account, parse(id)?).cloned().ok_or_else(not_found)
 }
 
 fn parse(id: &str) -> Result<SourceId, ApiError> {

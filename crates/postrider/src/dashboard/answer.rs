@@ -55,12 +55,15 @@ pub(super) struct Frame {
     pub(super) form_token: String,
     /// Why what was asked for was not done.
     pub(super) refusal: Option<String>,
+    /// Whether pages about the whole gateway are shown the way to.
+    pub(super) is_operator: bool,
 }
 
 impl Frame {
     pub(super) fn of(session: Option<&Session>, place: &'static str) -> Self {
         let form_token = session.map(|session| session.form_token.clone()).unwrap_or_default();
-        Frame { place, form_token, refusal: None }
+        let is_operator = session.is_some_and(Session::is_operator);
+        Frame { place, form_token, refusal: None, is_operator }
     }
 
     pub(super) fn refusing(self, refused: Option<Refused>) -> Self {
@@ -110,6 +113,10 @@ pub(super) async fn portal_style() -> Response {
 
 pub(super) async fn portal_script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/portal.js").to_owned())
+}
+
+pub(super) async fn copy_script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("../../assets/copy.js").to_owned())
 }
 
 pub(super) async fn tail_script() -> Response {

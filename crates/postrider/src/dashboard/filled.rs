@@ -16,6 +16,17 @@ impl Filled {
         Filled { values, problem: None }
     }
 
+    /// As it was filled in.
+    pub(super) fn of(form: Form) -> Self {
+        Filled { values: form.pairs(), problem: None }
+    }
+
+    /// Without fields that must not come back to the browser.
+    pub(super) fn without(mut self, fields: &[&str]) -> Self {
+        self.values.retain(|(name, _)| !fields.contains(&name.as_str()));
+        self
+    }
+
     /// A form that was refused, as it was filled in. A refusal that names none of its fields is handed back: it belongs
     /// to the whole page.
     pub(super) fn refused(form: Form, fields: &[&str], refused: Refused) -> (Self, Option<Refused>) {
@@ -32,6 +43,10 @@ impl Filled {
 
     pub(super) fn text(&self, name: &str) -> &str {
         self.values.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+    }
+
+    pub(super) fn is(&self, name: &str, value: &str) -> bool {
+        self.text(name) == value
     }
 
     pub(super) fn problem(&self, name: &str) -> Option<&str> {

@@ -9,6 +9,7 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -77,6 +78,23 @@ impl Form {
         found.filter(|value| !value.is_empty())
     }
 
+    /// A field that is there, empty or not.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.trim())
+    }
+
+    /// Those of these fields that are there, for the API: what is left empty is taken away, and what is no number is for
+    /// the API to refuse.
+    pub(super) fn wanted(&self, texts: &[&str], numbers: &[&str]) -> Value {
+        let text = |name: &&str| Some(((*name).to_owned(), text_value(name, self.given(name)?)));
+        let number = |name: &&str| {
+            let given = self.given(name)?;
+            let number = given.parse::<u64>().map(|number| json!(number));
+            Some(((*name).to_owned(), number.unwrap_or_else(|_| text_value(name, given))))
+        };
+        Value::Object(texts.iter().filter_map(text).chain(numbers.iter().filter_map(number)).collect())
+    }
+
     /// All of them, to be shown again.
     pub(super) fn pairs(self) -> Vec<(String, String)> {
         self.0
@@ -118,6 +136,11 @@ impl Form {
         }
         Ok(form)
     }
+}
+
+/// A name cannot be taken away, so an empty one is for the API to refuse.
+fn text_value(name: &str, given: &str) -> Value {
+    if given.is_empty() && name != "name" { Value::Null } else { json!(given) }
 }
 
 /// Somebody who is signed in and makes a change with one of our forms.

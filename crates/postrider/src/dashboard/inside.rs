@@ -2,11 +2,11 @@
 
 use super::answer::Refused;
 use super::session::Session;
-use crate::api::SignedIn;
+use crate::api::{ACCOUNT_HEADER, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -130,6 +130,11 @@ fn request(
     let request = Request::builder().method(method).uri(path).body(body);
     let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
     request.extensions_mut().insert(SignedIn(session.key_hash));
+    if let Some(account) = &session.account {
+        let account = HeaderValue::from_str(account)
+            .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;
+        request.headers_mut().insert(ACCOUNT_HEADER, account);
+    }
     Ok(request)
 }
 

@@ -1,13 +1,13 @@
-//! Keys of the account: made, shown once, revoked.
+//! Keys of the account: made, shown once, changed, revoked.
 
-use super::Shared;
-use super::answer::{Frame, Refused, done, shown};
+use super::answer::{Frame, Refused, done, see_other, shown};
 use super::asked::Asked;
 use super::event::segment;
+use super::filled::Filled;
 use super::guard::{Change, Visitor};
 use super::inside::{Inside, Listed};
 use super::session::Session;
-use super::show;
+use super::{Shared, show};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -33,34 +33,75 @@ struct Keys {
     frame: Frame,
     asked: Asked,
     page: Listed<ApiKey>,
+    filled: Filled,
     /// Just made, and shown this once.
     new: Option<String>,
 }
 
+#[derive(Template)]
+#[template(path = "key.html")]
+struct KeyPage {
+    frame: Frame,
+    found: ApiKey,
+    filled: Filled,
+}
+
 const SCOPES: [&str; 3] = ["account", "read", "ingest"];
 
-pub(super) async fn page(
+const FIELDS: [&str; 3] = ["name", "scope", "expires_at"];
+
+pub(super) async fn list(
     State(desk): Shared,
     Visitor(session): Visitor,
     Query(asked): Query<Asked>,
 ) -> Response {
-    shown(&session, look(&desk.api, &session, asked).await)
+    shown(&session, look_at_all(&desk.api, &session, asked).await)
 }
 
-async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Keys, Refused> {
+async fn look_at_all(api: &Inside, session: &Session, asked: Asked) -> Result<Keys, Refused> {
     let page = api.list(session, &asked.page("/v1/api-keys")).await?;
-    Ok(Keys { frame: Frame::of(Some(session), "keys"), asked, page, new: None })
+    let frame = Frame::of(Some(session), "keys");
+    Ok(Keys { frame, asked, page, filled: Filled::default(), new: None })
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
-    let wanted = json!({ "name": form.text("name").unwrap_or_default(), "scope": form.text("scope") });
-    let made = desk.api.post(&session, "/v1/api-keys", &wanted).await;
-    let page = look(&desk.api, &session, Asked::default()).await;
+    let made = desk.api.post(&session, "/v1/api-keys", &form.wanted(&FIELDS, &[])).await;
+    let page = look_at_all(&desk.api, &session, Asked::default()).await;
     let page = page.map(|page| match made {
         Ok(made) => Keys { new: made["key"].as_str().map(str::to_owned), ..page },
-        Err(refused) => Keys { frame: page.frame.refusing(Some(refused)), ..page },
+        Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &FIELDS, refused);
+            Keys { frame: page.frame.refusing(refused), filled, ..page }
+        }
     });
     shown(&session, page)
+}
+
+pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
+    shown(&session, look(&desk.api, &session, &id).await)
+}
+
+async fn look(api: &Inside, session: &Session, id: &str) -> Result<KeyPage, Refused> {
+    let found: ApiKey = api.get(session, &at(id)).await?;
+    let expires_at = found.expires_at.clone().unwrap_or_default();
+    let filled = Filled::with([("name", found.name.clone()), ("expires_at", expires_at)]);
+    Ok(KeyPage { frame: Frame::of(Some(session), "keys"), found, filled })
+}
+
+pub(super) async fn change(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let wanted = form.wanted(&["name", "expires_at"], &[]);
+    match desk.api.change(&session, Method::PATCH, &at(&id), &wanted).await {
+        Ok(_) => see_other("/keys"),
+        Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &FIELDS, refused);
+            let page = look(&desk.api, &session, &id).await;
+            shown(&session, page.map(|page| KeyPage { frame: page.frame.refusing(refused), filled, ..page }))
+        }
+    }
 }
 
 pub(super) async fn revoke(
@@ -68,7 +109,10 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
     Change(session, _): Change,
 ) -> Response {
-    let at = format!("/v1/api-keys/{}", segment(&id));
-    let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
+    let made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await;
     done(&session, made, "/keys")
+}
+
+fn at(id: &str) -> String {
+    format!("/v1/api-keys/{}", segment(id))
 }

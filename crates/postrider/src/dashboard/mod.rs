@@ -3,9 +3,13 @@
 //! It is a client of the API inside the process: each page asks the API as the key that signed in, so what a page can
 //! show and do is what that key can. Pages are rendered here and read without scripts; `page.js` only keeps them fresh.
 
+mod account;
+mod accounts;
 mod answer;
 mod asked;
+mod audit;
 mod chart;
+mod cluster;
 mod dead_letters;
 mod destinations;
 mod event;
@@ -16,10 +20,15 @@ mod inside;
 mod keys;
 mod overview;
 mod portal;
+mod provider_hint;
 mod replays;
+mod route_test;
+mod routes;
 mod session;
+mod settings;
 mod show;
 mod sign_in;
+mod source;
 mod sources;
 mod tail;
 
@@ -68,11 +77,26 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/replays", get(replays::list).post(dead_letters::replay))
         .route("/replays/{id}", get(replays::page).post(replays::change))
         .route("/sources", get(sources::page).post(sources::create))
-        .route("/routes", post(sources::create_route))
-        .route("/keys", get(keys::page).post(keys::create))
+        .route("/sources/{id}", get(source::page).post(source::change))
+        .route("/sources/{id}/delete", post(source::delete))
+        .route("/routes", get(routes::list).post(routes::create))
+        .route("/routes/test", get(route_test::page).post(route_test::submit))
+        .route("/routes/{id}", get(routes::page).post(routes::change))
+        .route("/routes/{id}/delete", post(routes::delete))
+        .route("/accounts", get(accounts::page).post(accounts::create))
+        .route("/accounts/{id}", get(account::page).post(account::change))
+        .route("/accounts/{id}/brand", post(account::change_brand))
+        .route("/accounts/{id}/portal", post(account::make_link))
+        .route("/accounts/{id}/delete", post(account::delete))
+        .route("/cluster", get(cluster::page))
+        .route("/settings", get(settings::page))
+        .route("/audit", get(audit::page))
+        .route("/keys", get(keys::list).post(keys::create))
+        .route("/keys/{id}", get(keys::page).post(keys::change))
         .route("/keys/{id}/revoke", post(keys::revoke))
         .route("/assets/page.css", get(answer::style))
         .route("/assets/page.js", get(answer::script))
+        .route("/assets/copy.js", get(answer::copy_script))
         .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
         .merge(portal::pages())

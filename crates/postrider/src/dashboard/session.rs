@@ -15,6 +15,9 @@ const HASH_BYTES: usize = 32;
 const HEAD_BYTES: usize = HASH_BYTES + 8;
 const TAG_BYTES: usize = 32;
 
+/// Noted of who signed in by an admin key.
+pub(super) const OPERATOR: &str = "operator";
+
 /// What a session is for. Each kind has a cookie of its own, so that opening the portal signs nobody out, and neither
 /// cookie is one of the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,7 @@ pub(super) struct Sessions {
 }
 
 /// Somebody who is signed in.
+#[derive(Clone)]
 pub(super) struct Session {
     /// Of the key that signed in.
     pub(super) key_hash: [u8; HASH_BYTES],
@@ -55,12 +59,23 @@ pub(super) struct Session {
     pub(super) form_token: String,
     /// What was noted when the session began.
     pub(super) note: String,
+    /// The account that the operator acts for on this page; its own when `None`.
+    pub(super) account: Option<String>,
 }
 
 impl Session {
     /// Of somebody who is not signed in yet.
     pub(super) fn of_key(key_hash: [u8; HASH_BYTES]) -> Self {
-        Session { key_hash, form_token: String::new(), note: String::new() }
+        Session { key_hash, form_token: String::new(), note: String::new(), account: None }
+    }
+
+    /// The same for things of this account. The API refuses it unless it may.
+    pub(super) fn acting_for(&self, account: &str) -> Self {
+        Session { account: Some(account.to_owned()), ..self.clone() }
+    }
+
+    pub(super) fn is_operator(&self) -> bool {
+        self.note == OPERATOR
     }
 }
 
@@ -101,7 +116,12 @@ impl Sessions {
         let until = u64::from_be_bytes(until.try_into().ok()?);
         let form_token = URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, &self.purpose("form", signed)));
         let note = String::from_utf8(note.to_vec()).ok()?;
-        (unix_seconds(now) < until).then_some(Session { key_hash: *key_hash, form_token, note })
+        (unix_seconds(now) < until).then_some(Session {
+            key_hash: *key_hash,
+            form_token,
+            note,
+            account: None,
+        })
     }
 
     /// A tag for one purpose is none for another.

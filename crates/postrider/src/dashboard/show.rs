@@ -27,6 +27,22 @@ pub(super) fn seconds(seconds: &f64) -> String {
     }
 }
 
+/// A size as people say it.
+pub(super) fn bytes(bytes: &u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut size = *bytes as f64;
+    let mut unit = 0;
+    while size >= 1000.0 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || size >= 100.0 {
+        format!("{size:.0} {}", UNITS[unit])
+    } else {
+        format!("{size:.1} {}", UNITS[unit])
+    }
+}
+
 /// A length of time that somebody has set: no part of it is left out, and none that is nothing is said.
 pub(super) fn span(length: &f64) -> String {
     let text = seconds(length);
@@ -58,6 +74,11 @@ pub(super) fn rate(per_second: &f64) -> String {
 
 pub(super) fn milliseconds(milliseconds: &f64) -> String {
     if *milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
+}
+
+/// A stretch of time that is counted in milliseconds, as long as matters.
+pub(super) fn whole_milliseconds(milliseconds: &u64) -> String {
+    seconds(&(*milliseconds as f64 / 1000.0))
 }
 
 /// A moment by UTC, to the second.
@@ -155,6 +176,10 @@ mod tests {
         assert_eq!(count(&999), "999");
         assert_eq!(count(&1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(count(&-1000), "-1\u{202f}000");
+        assert_eq!(bytes(&999), "999 B");
+        assert_eq!(bytes(&1_500), "1.5 kB");
+        assert_eq!(bytes(&64_000_000_000), "64.0 GB");
+        assert_eq!(bytes(&u64::MAX), "18446744 TB");
         assert_eq!(times(&1, "dead letter"), "1 dead letter");
         assert_eq!(times(&0, "attempt"), "0 attempts");
         assert_eq!(times(&2, "delivery"), "2 deliveries");

@@ -3,7 +3,7 @@
 use super::answer::{Frame, Refused, html, see_other};
 use super::guard::{Change, Form};
 use super::inside::path;
-use super::session::Session;
+use super::session::{OPERATOR, Session};
 use super::{Desk, Shared};
 use crate::serve::admin_key::hash;
 use askama::Template;
@@ -11,6 +11,7 @@ use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::{HeaderValue, StatusCode, Uri};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::time::SystemTime;
 
@@ -42,7 +43,10 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
     let next = next_of(query.as_deref());
     let key_hash = hash(form.text("key").unwrap_or_default());
     match try_key(&desk, key_hash).await {
-        Ok(()) => with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, "", SystemTime::now())),
+        Ok(()) => {
+            let note = note(&desk, key_hash).await;
+            with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, note, SystemTime::now()))
+        }
         Err(refused) => {
             let status = refused.status;
             let frame = Frame::of(None, "").refusing(Some(refused));
@@ -64,6 +68,14 @@ async fn try_key(desk: &Desk, key_hash: [u8; 32]) -> Result<(), Refused> {
         ),
         _ => refused,
     })
+}
+
+/// Whose key it is decides which pages are shown the way to; what they may do the API decides each time.
+async fn note(desk: &Desk, key_hash: [u8; 32]) -> &'static str {
+    match desk.api.get::<IgnoredAny>(&Session::of_key(key_hash), "/v1/settings").await {
+        Ok(_) => OPERATOR,
+        Err(_) => "",
+    }
 }
 
 pub(super) async fn out(State(desk): Shared, Change(..): Change) -> Response {

@@ -1,14 +1,15 @@
-//! Sources with the URL to send to, and routes from them to destinations.
+//! Sources with the URL to send to, and making one.
 
 use super::Shared;
-use super::answer::{Frame, Refused, done, shown};
+use super::answer::{Frame, Refused, see_other, shown};
 use super::asked::Asked;
-use super::guard::{Change, Visitor};
+use super::filled::Filled;
+use super::guard::{Change, Form, Visitor};
 use super::inside::{Inside, Listed};
 use super::session::Session;
 use super::show;
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -23,89 +24,70 @@ struct Source {
     provider: Option<String>,
 }
 
+/// How a provider signs, and how it is set up.
 #[derive(Deserialize)]
-struct Route {
-    source_id: Option<String>,
-    destination_id: String,
-    event_type_pattern: String,
-    filter: Option<String>,
-    priority: u64,
-    active: bool,
-}
-
-#[derive(Deserialize)]
-struct Destination {
-    id: String,
-    name: String,
+pub(super) struct Provider {
+    pub(super) name: String,
+    pub(super) header: String,
+    pub(super) setup: String,
 }
 
 #[derive(Template)]
 #[template(path = "sources.html")]
 struct Sources {
     frame: Frame,
-    sources: Listed<Source>,
-    routes: Listed<Route>,
-    destinations: Listed<Destination>,
+    asked: Asked,
+    page: Listed<Source>,
+    providers: Vec<Provider>,
+    filled: Filled,
 }
 
-pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Response {
-    shown(&session, look(&desk.api, &session, None).await)
+/// Fields of the form, by the names that refusals have; what is wrong with a secret is said of `verification_config`.
+pub(super) const FIELDS: [&str; 3] = ["name", "provider", "verification_config"];
+
+pub(super) async fn page(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    shown(&session, look(&desk.api, &session, asked).await)
 }
 
-async fn look(api: &Inside, session: &Session, refused: Option<Refused>) -> Result<Sources, Refused> {
-    Ok(Sources {
-        frame: Frame::of(Some(session), "sources").refusing(refused),
-        sources: api.list(session, &first("/v1/sources")).await?,
-        routes: api.list(session, &first("/v1/routes")).await?,
-        destinations: api.list(session, &first("/v1/destinations")).await?,
-    })
+async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Sources, Refused> {
+    let page = api.list(session, &asked.page("/v1/sources")).await?;
+    let providers = providers(api, session).await?;
+    let frame = Frame::of(Some(session), "sources");
+    Ok(Sources { frame, asked, page, providers, filled: Filled::default() })
 }
 
-/// The page is for those who begin; whoever has more has them in a file, or in a terminal.
-fn first(list: &str) -> String {
-    Asked::default().page(list)
-}
-
-impl Sources {
-    fn is_cut(&self) -> bool {
-        let more = [&self.sources.next_cursor, &self.routes.next_cursor, &self.destinations.next_cursor];
-        more.iter().any(|next| next.is_some())
-    }
-
-    fn source_name<'a>(&'a self, id: &'a Option<String>) -> &'a str {
-        let Some(id) = id else { return "every source" };
-        self.sources.items.iter().find(|source| source.id == *id).map_or(id, |source| &source.name)
-    }
-
-    fn destination_name<'a>(&'a self, id: &'a str) -> &'a str {
-        self.destinations.items.iter().find(|known| known.id == id).map_or(id, |known| &known.name)
-    }
+pub(super) async fn providers(api: &Inside, session: &Session) -> Result<Vec<Provider>, Refused> {
+    api.get(session, "/v1/provider-presets").await
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
-    let wanted = json!({ "name": form.text("name").unwrap_or_default() });
-    match desk.api.post(&session, "/v1/sources", &wanted).await {
-        Ok(_) => done(&session, Ok(()), "/sources"),
-        Err(refused) => shown(&session, look(&desk.api, &session, Some(refused)).await),
+    match desk.api.post(&session, "/v1/sources", &Value::Object(wanted(&form))).await {
+        Ok(made) => see_other(&format!("/sources/{}", made["id"].as_str().unwrap_or_default())),
+        Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &FIELDS, refused);
+            let page = look(&desk.api, &session, Asked::default()).await;
+            let filled = filled.without(&["secret"]);
+            shown(&session, page.map(|page| Sources { frame: page.frame.refusing(refused), filled, ..page }))
+        }
     }
 }
 
-pub(super) async fn create_route(State(desk): Shared, Change(session, form): Change) -> Response {
-    let mut wanted = Map::new();
-    for name in ["source_id", "destination_id", "event_type_pattern", "filter"] {
-        if let Some(text) = form.text(name) {
-            wanted.insert(name.to_owned(), json!(text));
+/// What making and changing a source share. Without a secret nothing is said of how senders sign.
+pub(super) fn wanted(form: &Form) -> Map<String, Value> {
+    let mut wanted = Map::from_iter([("name".to_owned(), json!(form.text("name").unwrap_or_default()))]);
+    if let Some(provider) = form.text("provider") {
+        wanted.insert("provider".to_owned(), json!(provider));
+    }
+    if let Some(secret) = form.text("secret") {
+        let mut config = Map::from_iter([("secret".to_owned(), json!(secret))]);
+        if let Some(header) = form.text("header") {
+            config.insert("header".to_owned(), json!(header));
         }
+        wanted.insert("verification_config".to_owned(), Value::Object(config));
     }
-    // What is no number is for the API to refuse.
-    if let Some(text) = form.text("priority") {
-        wanted.insert(
-            "priority".to_owned(),
-            text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number)),
-        );
-    }
-    match desk.api.post(&session, "/v1/routes", &Value::Object(wanted)).await {
-        Ok(_) => done(&session, Ok(()), "/sources"),
-        Err(refused) => shown(&session, look(&desk.api, &session, Some(refused)).await),
-    }
+    wanted
 }

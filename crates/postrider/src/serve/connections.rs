@@ -1,5 +1,6 @@
 //! Takes connections and serves them, each on one of the worker threads, with deadlines and a cap.
 
+use super::client;
 use super::guarded_stream::GuardedStream;
 use super::room::{ConnectionLimits, Place, Room};
 use axum::Router;
@@ -63,10 +64,11 @@ pub(crate) async fn serve(
     let (alive, mut ended) = mpsc::channel::<()>(1);
     while let Some((stream, place)) = incoming.recv().await {
         let Ok(stream) = TcpStream::from_std(stream) else { continue };
+        let Ok(peer) = stream.peer_addr() else { continue };
         let _ = stream.set_nodelay(true);
         let (router, stop, alive) = (router.clone(), stop.clone(), alive.clone());
         tokio::spawn(async move {
-            serve_one(stream, router, stop).await;
+            client::serving(peer.ip().to_canonical(), serve_one(stream, router, stop)).await;
             drop((place, alive));
         });
     }

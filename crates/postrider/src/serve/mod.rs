@@ -3,6 +3,7 @@
 pub(crate) mod admin_key;
 mod banner;
 pub(crate) mod bootstrap;
+pub(crate) mod client;
 mod connections;
 mod framing;
 mod guarded_stream;

@@ -73,3 +73,19 @@ CREATE TABLE series (
     moment BLOB    NOT NULL,
     PRIMARY KEY (ring, place)
 ) STRICT, WITHOUT ROWID;
+
+-- Who changed what. Bounded: the newest of each account, within the retention.
+CREATE TABLE audit (
+    id         INTEGER PRIMARY KEY,
+    account_id INTEGER NOT NULL, -- whose things were changed
+    at         INTEGER NOT NULL,
+    way        TEXT    NOT NULL, -- how the author came
+    key_id     INTEGER,          -- NULL: the gateway's own
+    key_name   TEXT,
+    call       TEXT    NOT NULL,
+    noun       TEXT    NOT NULL,
+    object     TEXT,             -- NULL: many
+    before     TEXT,             -- JSON without secrets; NULL: it was made
+    after      TEXT              -- NULL: it was deleted
+) STRICT;
+CREATE INDEX audit_of_account ON audit (account_id, id);

@@ -1,8 +1,8 @@
-//! What is not moved by tables: configuration, circuits, replays and figures.
+//! What is not moved by tables: configuration, circuits, replays, the audit log and figures.
 
 use super::{SqliteTransfer, told};
 use crate::rows::{int, uint};
-use crate::{circuits, configuration, replays, stats};
+use crate::{audit_log, circuits, configuration, replays, stats};
 use postrider_core::id::{AccountId, time_of};
 use postrider_store::transfer::{CountedDay, Head};
 use postrider_store::{Change, Counts, StatsChange, StoreError};
@@ -18,6 +18,7 @@ impl SqliteTransfer {
             configuration: configuration.map_err(|bad| StoreError::Broken(bad.to_string()))?,
             circuits: told(circuits::read(&self.live))?,
             replays: told(replays::read_all(&self.live))?,
+            audit: told(audit_log::read_all(&self.live))?,
             stats: told(self.read_stats())?,
             unclean_stop: running == 1,
             id_floor: told(self.id_floor())?,
@@ -48,13 +49,16 @@ impl SqliteTransfer {
     }
 
     pub(super) fn write_head(&mut self, head: &Head) -> rusqlite::Result<()> {
-        let clear = "DELETE FROM configuration; DELETE FROM circuits; DELETE FROM replays; DELETE FROM stats";
+        let clear = "DELETE FROM configuration; DELETE FROM circuits; DELETE FROM replays; DELETE FROM audit; DELETE FROM stats";
         self.live.execute_batch(clear)?;
         configuration::write(&mut self.live, &head.configuration, &self.vault)?;
         circuits::write(&mut self.live, &head.circuits)?;
         for replay in &head.replays {
             replays::put(&mut self.live, replay)?;
         }
+        let change = self.live.transaction()?;
+        head.audit.iter().try_for_each(|record| audit_log::add(&change, record))?;
+        change.commit()?;
         self.write_stats(&head.stats)?;
         self.live.execute(
             "UPDATE meta SET last_id = max(last_id, ?1), running = ?2",

@@ -7,7 +7,7 @@ mod limits;
 mod policy;
 mod rules;
 
-pub use document::{BadDocument, Document, Edit, Kind, edits, fingerprint};
+pub use document::{BadDocument, Document, Edit, Kind, accounts_noted, edits, fingerprint};
 pub use field_place::{FIELD_PLACE_FORMS, field_place_from_json, field_place_to_json};
 pub use limits::{
     CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, circuit_to_json, rate_from_json, rate_to_json,

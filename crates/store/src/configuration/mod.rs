@@ -24,6 +24,7 @@ pub use scope::Scope;
 pub use signing::{PreviousKeys, PrivateKeyText, SignatureVersions, Signing};
 pub use source::{Source, Verification};
 
+use crate::audit::AuditRecord;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, RouteId, SourceId};
 
@@ -54,6 +55,8 @@ pub enum Change {
     DeleteRoute(RouteId),
     /// Deletes it.
     DeleteEventType(EventTypeId),
+    /// Notes who made the changes beside it.
+    Record(Box<AuditRecord>),
 }
 
 /// All of it, and what a starting engine must know.

@@ -11,6 +11,7 @@
 )]
 
 pub mod accept;
+pub mod audit;
 pub mod bury;
 pub mod configuration;
 pub mod dead_letters;
@@ -105,6 +106,11 @@ macro_rules! conformance_suite {
                 a_replay_comes_back_with_every_field
                 putting_a_replay_again_replaces_it
                 ended_replays_are_forgotten_in_the_end
+            }
+            audit {
+                a_record_comes_back_with_every_field
+                records_are_found_by_what_they_tell
+                the_oldest_records_of_an_account_make_room
             }
             idempotency {
                 a_repeated_key_gives_the_first_event

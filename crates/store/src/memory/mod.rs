@@ -11,6 +11,7 @@ mod settings;
 mod tests;
 
 use crate::Store;
+use crate::audit::{AuditPage, AuditQuery, AuditRecord};
 use crate::batch::{Batch, Receipt};
 use crate::configuration::{Change, Configuration};
 use crate::dead_letter::{DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, OwedAgain, Revival};
@@ -177,6 +178,15 @@ impl Store for MemoryStore {
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {
         self.state().settings.put_replay(replay);
         Ok(())
+    }
+
+    async fn record(&self, record: AuditRecord) -> Result<(), StoreError> {
+        self.state().settings.record(record);
+        Ok(())
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        Ok(self.state().settings.audit(&query))
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {

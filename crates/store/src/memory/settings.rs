@@ -1,12 +1,15 @@
 //! The configuration as the store in memory keeps it: one map for each noun.
 
+use crate::audit::{AuditPage, AuditQuery, AuditRecord};
 use crate::configuration::{
     Account, ApiKey, Change, Configuration, DescribedType, Destination, Route, Source,
 };
 use crate::replay::Replay;
 use postrider_core::breaker::{Circuit, CircuitRecord};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventTypeId, ReplayId, RouteId, SourceId};
-use postrider_core::limits::REPLAYS_ENDED_MAX;
+use postrider_core::id::{
+    AccountId, ApiKeyId, AuditId, DestinationId, EventTypeId, ReplayId, RouteId, SourceId,
+};
+use postrider_core::limits::{AUDIT_RECORDS_MAX, REPLAYS_ENDED_MAX};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Default)]
@@ -19,6 +22,7 @@ pub(super) struct Settings {
     event_types: BTreeMap<EventTypeId, DescribedType>,
     circuits: BTreeMap<DestinationId, CircuitRecord>,
     replays: BTreeMap<ReplayId, Replay>,
+    audit: BTreeMap<AccountId, BTreeMap<AuditId, AuditRecord>>,
     greatest_id: u64,
 }
 
@@ -70,6 +74,7 @@ impl Settings {
             Change::DeleteRoute(id) => {
                 self.routes.remove(&id);
             }
+            Change::Record(record) => self.record(*record),
         }
     }
 
@@ -103,6 +108,22 @@ impl Settings {
         let past: Vec<ReplayId> =
             self.replays.values().rev().filter(ended).skip(REPLAYS_ENDED_MAX).map(|found| found.id).collect();
         self.replays.retain(|id, _| !past.contains(id));
+    }
+
+    pub(super) fn record(&mut self, record: AuditRecord) {
+        self.note_id(record.id.as_u64());
+        let own = self.audit.entry(record.account).or_default();
+        own.insert(record.id, record);
+        while own.len() > AUDIT_RECORDS_MAX {
+            own.pop_first();
+        }
+    }
+
+    pub(super) fn audit(&self, query: &AuditQuery) -> AuditPage {
+        let all = self.audit.values().flat_map(BTreeMap::values);
+        let mut found: Vec<_> = all.filter(|record| query.matches(record)).cloned().collect();
+        found.sort_unstable_by_key(|record| std::cmp::Reverse(record.id));
+        AuditPage::cut(found, query.limit)
     }
 
     pub(super) fn replays(&self) -> Vec<Replay> {

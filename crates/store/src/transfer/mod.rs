@@ -10,6 +10,7 @@ mod table;
 pub use checksum::Checksum;
 pub use table::{Cell, Column, Row, Table};
 
+use crate::audit::AuditRecord;
 use crate::codec::fingerprint;
 use crate::configuration::Change;
 use crate::error::StoreError;
@@ -89,6 +90,8 @@ pub struct Head {
     pub circuits: Vec<(DestinationId, CircuitRecord)>,
     /// Jobs.
     pub replays: Vec<Replay>,
+    /// Who changed what.
+    pub audit: Vec<AuditRecord>,
     /// What was counted.
     pub stats: Vec<CountedDay>,
     /// The last run did not stop in order.
@@ -125,6 +128,9 @@ impl Head {
         }
         for replay in &self.replays {
             facts.insert(format!("replay {}", replay.id), format!("{replay:?}"));
+        }
+        for record in &self.audit {
+            facts.insert(format!("audit {}", record.id), format!("{record:?}"));
         }
         let mut days: BTreeMap<(AccountId, u64), Counts> = BTreeMap::new();
         for one in &self.stats {

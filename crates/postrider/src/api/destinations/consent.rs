@@ -30,6 +30,7 @@ pub(crate) async fn handshake(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let changed = ask(&app, caller.account, id).await?;
+    app.note(caller, "destination", Some(id.to_string())).await;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.seen(id))))
 }

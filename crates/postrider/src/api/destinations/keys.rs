@@ -48,7 +48,7 @@ pub(crate) async fn rotate_secret(
         let rotated = rotated((**found).clone(), Duration::from_secs(grace), now);
         Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(rotated.clone()))], rotated))
     };
-    let rotated = app.engine.change(decide).await?;
+    let rotated = app.change(caller, decide).await?;
     Ok(view::data(StatusCode::OK, &view::NewSecret::of(&rotated)))
 }
 

@@ -95,7 +95,7 @@ pub(crate) async fn create(
     check_reach(caller, MaxConcurrency::default(), &made)?;
     fields.finish()?;
     let put = Change::PutDestination(Box::new(made.clone()));
-    app.engine.change(|_| Ok::<_, ApiError>((vec![put], ()))).await?;
+    app.change(caller, |_| Ok((vec![put], ()))).await?;
     if made.handshake.is_missing() {
         made = consent::ask_first(&app, made).await?;
     }
@@ -158,7 +158,7 @@ pub(crate) async fn delete(
         if_match.check(&tag(found))?;
         Ok(Change::DeleteDestination(id))
     };
-    change(&app, decide).await
+    change(&app, caller, decide).await
 }
 
 /// Pause a destination
@@ -212,7 +212,7 @@ async fn change_one(
         let asks = changed.handshake.is_missing() && moved;
         Ok::<_, ApiError>((vec![Change::PutDestination(Box::new(changed.clone()))], (changed, asks)))
     };
-    let (mut changed, asks) = app.engine.change(decide).await?;
+    let (mut changed, asks) = app.change(caller, decide).await?;
     if asks {
         changed = consent::ask_first(app, changed).await?;
     }
@@ -243,6 +243,7 @@ pub(crate) async fn circuit(
     let order = CircuitOrder::from_word(&state).ok_or_else(allowed)?;
     fields.finish()?;
     app.engine.order_circuit(id, order).await?;
+    app.note(caller, "destination", Some(id.to_string())).await;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
     Ok(tag(&found).on(view::data(StatusCode::OK, &shown)))

@@ -60,6 +60,10 @@ words! {
     Jitter = ["full", "none"];
     RetryPreset = ["standard", "waford", "standard-webhooks"];
     Backoff = ["exponential"];
+    AuditWay = ["key", "dashboard", "portal", "machine"];
+    Noun = [
+        "account", "api_key", "source", "destination", "route", "event_type", "event", "dead_letter", "replay",
+    ];
     ExportFormat = ["waford", "full"];
 }
 

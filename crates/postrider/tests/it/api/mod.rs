@@ -1,6 +1,7 @@
 //! The API by the wire that GetHook's users know: envelope, statuses, fields, and who may see what.
 
 mod accounts;
+mod audit;
 mod dead_letters;
 mod described_fields;
 mod destination_health;
@@ -19,6 +20,7 @@ mod outbound;
 mod paging;
 mod portal;
 mod priorities;
+mod rejects;
 mod replays;
 mod routes;
 mod scopes;

@@ -65,6 +65,8 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/accounts/{id}",
             "GET /v1/api-keys",
             "GET /v1/api-keys/{id}",
+            "GET /v1/audit",
+            "GET /v1/sources/{id}/rejects",
             "GET /v1/dead-letters/export",
             "GET /v1/replays",
             "GET /v1/replays/{id}",
@@ -111,7 +113,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/replays/{id}",
         ],
     ),
-    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster", "GET /v1/stats/series"]),
+    ("operate", &["DELETE /v1/accounts/{id}", "GET /v1/cluster", "GET /v1/settings", "GET /v1/stats/series"]),
 ];
 
 /// Which scopes may, and the one that a refusal names.

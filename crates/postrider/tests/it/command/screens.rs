@@ -81,14 +81,6 @@ fn a_demonstration_is_drawn_while_it_runs_and_ends_by_a_key() {
     let mut command = desk.command(&["demo", "--rate", "20"]);
     command.env("TMPDIR", desk.site.path());
     let mut demo = PseudoTerminal::start(command, COLUMNS);
-    let alone = "\
-Postrider on http://#:#, # s: the healthy one alone
-# events accepted, # refused
-DESTINATION  STATUS     CIRCUIT
-healthy      active     ~
-q quit
-";
-    shows(&demo, masked, alone);
     let together = "\
 Postrider on http://#:#, # s: one healthy, four misbehaving
 # events accepted, # refused

@@ -5,8 +5,22 @@ use crate::rig::{Api, Site};
 use serde_json::json;
 
 /// Every page that shows something.
-pub(super) const PAGES: [&str; 8] =
-    ["/", "/events", "/tail", "/destinations", "/dead-letters", "/replays", "/sources", "/keys"];
+pub(super) const PAGES: [&str; 14] = [
+    "/",
+    "/events",
+    "/tail",
+    "/destinations",
+    "/dead-letters",
+    "/replays",
+    "/sources",
+    "/routes",
+    "/routes/test",
+    "/keys",
+    "/accounts",
+    "/cluster",
+    "/settings",
+    "/audit",
+];
 
 #[test]
 fn strangers_are_asked_to_sign_in_and_come_back_to_where_they_were() {

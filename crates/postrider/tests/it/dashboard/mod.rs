@@ -1,7 +1,10 @@
 //! The dashboard: as a browser without scripts has it, pages, forms and a cookie; and in a real one.
 
+mod audit;
 mod browser;
 mod guard;
 mod in_chromium;
+mod operator;
 mod pages;
 mod portal;
+mod sources;

@@ -12,9 +12,11 @@ mod source;
 mod tls;
 
 use crate::vault::{NotOpened, Vault};
-use crate::{Change, Configuration};
+use crate::{AuditRecord, Change, Configuration};
 use fields::{Reading, Writing};
+use postrider_core::id::AccountId;
 use ring::digest::{Context, SHA256};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What kind of object a document is of.
@@ -77,6 +79,8 @@ pub enum Edit {
     Delete(Kind, u64),
     /// Deletes the routes whose document has this text in this field.
     DeleteRoutes(&'static str, String),
+    /// Adds a line to the audit log.
+    Record(Box<AuditRecord>),
 }
 
 /// The edits that make up a change, in order.
@@ -110,7 +114,17 @@ pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
             Edit::Delete(Kind::Destination, id.as_u64()),
         ],
         Change::DeleteRoute(id) => vec![Edit::Delete(Kind::Route, id.as_u64())],
+        Change::Record(record) => vec![Edit::Record(record.clone())],
     }
+}
+
+/// The accounts in whose audit logs changes are noted, each once.
+pub fn accounts_noted(changes: &[Change]) -> BTreeSet<AccountId> {
+    let noted = |change: &Change| match change {
+        Change::Record(record) => Some(record.account),
+        _ => None,
+    };
+    changes.iter().filter_map(noted).collect()
 }
 
 fn document(kind: Kind, id: u64, vault: &Vault, write: &dyn Fn(&mut Writing<'_>)) -> Document {

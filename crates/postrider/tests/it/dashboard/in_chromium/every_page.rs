@@ -81,14 +81,18 @@ pub(super) fn look_at(tab: &mut Tab, name: &str, path: &str) -> Vec<String> {
 /// A gateway with some of everything; gives every page with a name for its picture.
 fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
     let (_, path) = api.source();
-    api.make("/v1/sources", &json!({ "name": HOSTILE_LINE }));
-    api.post("/v1/api-keys", &json!({ "name": HOSTILE_LINE, "scope": "read" })).data(201);
+    let source = api.make("/v1/sources", &json!({ "name": HOSTILE_LINE, "provider": "github" }));
+    let key = api.make("/v1/api-keys", &json!({ "name": HOSTILE_LINE, "scope": "read" }));
     let hostile = Reply::status(500).header("x-answer", HOSTILE_LINE).body(HOSTILE.as_bytes());
     sink.always("/bad", hostile);
     sink.always("/good", Reply::status(200));
     let policy = json!({ "name": HOSTILE_LINE, "retry_policy": { "max_attempts": 1 } });
     let bad = api.destination(&sink.url("/bad"), &policy);
     api.destination(&sink.url("/good"), &json!({ "name": "ledger" }));
+    let route = json!({ "destination_id": bad, "filter": "payload.html == \"<script>\"" });
+    let route = api.make("/v1/routes", &route);
+    let made = api.post("/v1/accounts", &json!({ "name": HOSTILE_LINE })).data(201);
+    let account = made["account"]["id"].as_str().unwrap_or_default().to_owned();
     let headers = [("x-event-type", "order.created"), ("x-hostile", HOSTILE_LINE)];
     let event = api.send(&path, &headers, json!({ "html": HOSTILE, "n": 1 }).to_string().as_bytes());
     let raw = api.send(&path, &[], HOSTILE.as_bytes());
@@ -113,7 +117,17 @@ fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
         ("replays", "/replays".to_owned()),
         ("replay", format!("/replays/{job}")),
         ("sources", "/sources".to_owned()),
+        ("source", format!("/sources/{source}")),
+        ("routes", "/routes".to_owned()),
+        ("route", format!("/routes/{route}")),
+        ("route-test", "/routes/test".to_owned()),
         ("keys", "/keys".to_owned()),
+        ("key", format!("/keys/{key}")),
+        ("accounts", "/accounts".to_owned()),
+        ("account", format!("/accounts/{account}")),
+        ("cluster", "/cluster".to_owned()),
+        ("settings", "/settings".to_owned()),
+        ("audit", "/audit".to_owned()),
         ("nothing", "/events/evt_0".to_owned()),
         ("sign-in", "/sign-in".to_owned()),
     ]

@@ -19,7 +19,7 @@ fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
     tab.arrive("/destinations/dst_");
     tab.press("Send a test event");
     tab.read("The test event: answered 200");
-    tab.press("Sources and routes");
+    tab.press("Sources");
     tab.arrive("/sources");
     let url = tab.value(
         "[...document.querySelectorAll('code')].find(code => code.innerText.includes('/ingest/')).innerText",

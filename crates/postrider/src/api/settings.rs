@@ -1,0 +1,67 @@
+//! `/v1/settings`: how the gateway is set up, and how much room its store has.
+
+use super::Shared;
+use super::auth::Caller;
+use super::error::ApiError;
+use super::refusal::Keyed;
+use super::view::{self, Data};
+use crate::config::Config;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use postrider_engine::BacklogLimits;
+
+/// What of the settings an operator may want to see again. No secret is among them.
+pub(crate) struct Configured {
+    pub(crate) store: &'static str,
+    pub(crate) https_only: bool,
+    pub(crate) egress_allow: Vec<String>,
+    pub(crate) retention_days: u32,
+    pub(crate) retention_bytes: Option<u64>,
+    pub(crate) slots: u32,
+    pub(crate) workers: usize,
+    pub(crate) backlog: BacklogLimits,
+    pub(crate) connections: usize,
+    pub(crate) connections_per_address: usize,
+    pub(crate) promotion_age_seconds: Option<u64>,
+    pub(crate) grace_seconds: u64,
+    pub(crate) lease_seconds: Option<u64>,
+    pub(crate) has_dead_letter_file: bool,
+    pub(crate) sends_traces: bool,
+}
+
+impl Configured {
+    pub(crate) fn of(config: &Config) -> Self {
+        let is_shared = config.database_url.is_some();
+        Configured {
+            store: if is_shared { "postgresql" } else { "sqlite" },
+            https_only: config.https_only,
+            egress_allow: config.egress_allow.iter().map(ToString::to_string).collect(),
+            retention_days: config.retention_days,
+            // Only segments are dropped for their size.
+            retention_bytes: config.retention_bytes.filter(|_| !is_shared),
+            slots: config.slots,
+            workers: config.workers,
+            backlog: config.backlog,
+            connections: config.connections.total,
+            connections_per_address: config.connections.per_address,
+            promotion_age_seconds: config.promotion_age.map(|age| age.as_secs()),
+            grace_seconds: config.grace.as_secs(),
+            lease_seconds: is_shared.then_some(config.lease.as_secs()),
+            has_dead_letter_file: config.dead_letter_file.is_some(),
+            sends_traces: config.traces.is_some(),
+        }
+    }
+}
+
+/// Get the settings
+///
+/// How the node that answers was started, without secrets, and how much room its store takes and has.
+#[utoipa::path(
+    get, path = "/v1/settings", operation_id = "get_settings", tag = "gateway",
+    responses((status = 200, description = "The settings.", body = Data<view::Settings>), Keyed)
+)]
+pub(crate) async fn get(State(app): Shared, _operator: Caller) -> Result<Response, ApiError> {
+    let space = app.engine.store_health().space();
+    Ok(view::data(StatusCode::OK, &view::Settings::of(&app.settings, &app.public_url, space)))
+}

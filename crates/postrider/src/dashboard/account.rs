@@ -1,0 +1,211 @@
+//! One account: its share and limits, how its portal looks, a link to it, and deleting it.
+
+use super::answer::{Frame, Refused, done, see_other, shown};
+use super::event::segment;
+use super::filled::Filled;
+use super::guard::{Change, Form, Visitor};
+use super::inside::{Inside, Listed};
+use super::session::Session;
+use super::{Desk, Shared, show};
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::Method;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+#[derive(Deserialize)]
+struct Account {
+    id: String,
+    name: String,
+    plan: String,
+    email: Option<String>,
+    retention_days: Option<u32>,
+    weight: u32,
+    max_in_flight: Option<u32>,
+    max_pending: Option<u64>,
+    max_pending_bytes: Option<u64>,
+    created_at: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Brand {
+    company_name: Option<String>,
+    docs_title: Option<String>,
+    logo_url: Option<String>,
+    primary_color: Option<String>,
+    support_email: Option<String>,
+}
+
+/// A link to the portal, this once.
+#[derive(Deserialize)]
+struct Link {
+    url: String,
+    expires_at: String,
+}
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    frame: Frame,
+    found: Account,
+    filled: Filled,
+    brand: Filled,
+    portal: Filled,
+    link: Option<Link>,
+}
+
+#[derive(Template)]
+#[template(path = "account_delete.html")]
+struct DeletePage {
+    frame: Frame,
+    found: Account,
+    destinations: usize,
+    sources: usize,
+}
+
+const TEXTS: [&str; 3] = ["name", "email", "plan"];
+const NUMBERS: [&str; 5] = ["retention_days", "weight", "max_in_flight", "max_pending", "max_pending_bytes"];
+const BRAND: [&str; 5] = ["company_name", "docs_title", "logo_url", "primary_color", "support_email"];
+const PORTAL: [&str; 2] = ["return_url", "expires_in_seconds"];
+
+pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
+    shown(&session, look(&desk.api, &session, &id).await)
+}
+
+async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, Refused> {
+    let found: Account = api.get(session, &at(id)).await?;
+    let brand: Brand = api.get(&acting(session, id), "/v1/brand-settings").await?;
+    let (filled, brand) = (filled(&found), brand.filled());
+    let frame = Frame::of(Some(session), "accounts");
+    Ok(AccountPage { frame, found, filled, brand, portal: Filled::default(), link: None })
+}
+
+/// The operator says for whom; anybody else can only mean their own.
+fn acting(session: &Session, id: &str) -> Session {
+    if session.is_operator() { session.acting_for(id) } else { session.clone() }
+}
+
+fn at(id: &str) -> String {
+    format!("/v1/accounts/{}", segment(id))
+}
+
+fn filled(found: &Account) -> Filled {
+    let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+    Filled::with([
+        ("name", found.name.clone()),
+        ("email", found.email.clone().unwrap_or_default()),
+        ("plan", found.plan.clone()),
+        ("retention_days", text(found.retention_days.map(u64::from))),
+        ("weight", found.weight.to_string()),
+        ("max_in_flight", text(found.max_in_flight.map(u64::from))),
+        ("max_pending", text(found.max_pending)),
+        ("max_pending_bytes", text(found.max_pending_bytes)),
+    ])
+}
+
+impl Brand {
+    fn filled(self) -> Filled {
+        Filled::with([
+            ("company_name", self.company_name.unwrap_or_default()),
+            ("docs_title", self.docs_title.unwrap_or_default()),
+            ("logo_url", self.logo_url.unwrap_or_default()),
+            ("primary_color", self.primary_color.unwrap_or_default()),
+            ("support_email", self.support_email.unwrap_or_default()),
+        ])
+    }
+}
+
+pub(super) async fn change(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let wanted = form.wanted(&TEXTS, &NUMBERS);
+    match desk.api.change(&session, Method::PATCH, &at(&id), &wanted).await {
+        Ok(_) => see_other(&format!("/accounts/{}", segment(&id))),
+        Err(refused) => {
+            let fields = [&TEXTS[..], &NUMBERS[..]].concat();
+            again(&desk, &session, &id, refusal(form, &fields, refused, |page, filled| page.filled = filled))
+                .await
+        }
+    }
+}
+
+pub(super) async fn change_brand(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let wanted = form.wanted(&BRAND, &[]);
+    match desk.api.post(&acting(&session, &id), "/v1/brand-settings", &wanted).await {
+        Ok(_) => see_other(&format!("/accounts/{}", segment(&id))),
+        Err(refused) => {
+            again(&desk, &session, &id, refusal(form, &BRAND, refused, |page, filled| page.brand = filled))
+                .await
+        }
+    }
+}
+
+/// The link is shown this once and cannot be asked for again, so there is no page to go on to.
+pub(super) async fn make_link(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let mut wanted = form.wanted(&["return_url"], &["expires_in_seconds"]);
+    wanted.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
+    match desk.api.post(&acting(&session, &id), "/v1/portal-sessions", &wanted).await {
+        Ok(made) => again(&desk, &session, &id, |page| page.link = Link::deserialize(made).ok()).await,
+        Err(refused) => {
+            again(&desk, &session, &id, refusal(form, &PORTAL, refused, |page, filled| page.portal = filled))
+                .await
+        }
+    }
+}
+
+/// Puts a refusal beside the field that it names, in the form that it is of.
+fn refusal(
+    form: Form,
+    fields: &[&str],
+    refused: Refused,
+    put: impl FnOnce(&mut AccountPage, Filled),
+) -> impl FnOnce(&mut AccountPage) {
+    let (filled, refused) = Filled::refused(form, fields, refused);
+    move |page| {
+        put(page, filled);
+        page.frame.refusal = refused.map(|refused| refused.sentence);
+    }
+}
+
+/// The page again, with something put on it.
+async fn again(desk: &Desk, session: &Session, id: &str, put: impl FnOnce(&mut AccountPage)) -> Response {
+    let page = look(&desk.api, session, id).await.map(|mut page| {
+        put(&mut page);
+        page
+    });
+    shown(session, page)
+}
+
+/// Asks once and says what happens; then it is done.
+pub(super) async fn delete(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    if form.text("confirmed").is_none() {
+        return shown(&session, ask(&desk.api, &session, &id).await);
+    }
+    let made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await;
+    done(&session, made, "/accounts")
+}
+
+async fn ask(api: &Inside, session: &Session, id: &str) -> Result<DeletePage, Refused> {
+    let found: Account = api.get(session, &at(id)).await?;
+    let owner = acting(session, id);
+    let destinations: Listed<IgnoredAny> = api.list(&owner, "/v1/destinations").await?;
+    let sources: Listed<IgnoredAny> = api.list(&owner, "/v1/sources").await?;
+    let (destinations, sources) = (destinations.items.len(), sources.items.len());
+    Ok(DeletePage { frame: Frame::of(Some(session), "accounts"), found, destinations, sources })
+}

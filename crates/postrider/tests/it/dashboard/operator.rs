@@ -1,0 +1,127 @@
+//! Pages about the whole gateway: accounts, the cluster, settings.
+
+use super::browser::{Browser, next};
+use crate::rig::api::text;
+use crate::rig::{Answer, Site};
+use serde_json::json;
+
+/// Would run if it were not shown as text.
+const HOSTILE: &str = "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\"'&";
+
+fn body(answer: &Answer) -> String {
+    String::from_utf8_lossy(&answer.body).into_owned()
+}
+
+#[test]
+fn an_account_is_made_changed_linked_to_and_deleted() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let bad = body(&browser.change("/accounts", &[("name", "shop"), ("email", "nobody")]));
+    assert!(
+        bad.contains("id=\"email-problem\" role=\"alert\">email "),
+        "the sentence is beside its field: {bad}"
+    );
+    assert!(bad.contains("value=\"shop\""), "{bad}");
+    let made = body(&browser.change("/accounts", &[("name", HOSTILE), ("email", "")]));
+    let (_, rest) = made.split_once("this once: <code>").expect("its key");
+    let key = rest.split('<').next().unwrap().to_owned();
+    assert!(!made.contains("<svg onload") && made.contains("&#60;script&#62;"), "{made}");
+    assert!(!browser.page("/accounts").contains(&key), "it is shown once");
+    let tenant = api.with_key(&key);
+    let account = text(&tenant.get("/v1/accounts").data(200)[0]["id"]);
+    let page = format!("/accounts/{account}");
+
+    let bad = body(&browser.change(&page, &[("name", "shop"), ("weight", "many")]));
+    assert!(bad.contains("id=\"weight-problem\"") && bad.contains("value=\"many\""), "{bad}");
+    let wanted = [("name", "shop"), ("weight", "7"), ("max_pending", "1000"), ("max_in_flight", "")];
+    next(&browser.change(&page, &wanted));
+    let known = api.get(&format!("/v1/accounts/{account}")).data(200);
+    assert_eq!(
+        (&known["name"], &known["weight"], &known["max_pending"]),
+        (&json!("shop"), &json!(7), &json!(1000))
+    );
+    next(&browser.change(&page, &[("name", "shop"), ("max_pending", "")]));
+    assert!(api.get(&format!("/v1/accounts/{account}")).data(200).get("max_pending").is_none());
+
+    let bad = body(&browser.change(&format!("{page}/brand"), &[("primary_color", "red;x")]));
+    assert!(bad.contains("id=\"primary_color-problem\""), "{bad}");
+    next(
+        &browser.change(&format!("{page}/brand"), &[("company_name", "Shop"), ("primary_color", "#0a7f3c")]),
+    );
+    assert_eq!(tenant.get("/v1/brand-settings").data(200)["company_name"], "Shop");
+    assert!(
+        api.get("/v1/brand-settings").data(200).get("company_name").is_none(),
+        "it is that account's own"
+    );
+    let bad = body(&browser.change(&format!("{page}/portal"), &[("expires_in_seconds", "0")]));
+    assert!(bad.contains("id=\"expires_in_seconds-problem\""), "{bad}");
+    let linked =
+        body(&browser.change(&format!("{page}/portal"), &[("expires_in_seconds", ""), ("return_url", "")]));
+    let (_, rest) = linked.split_once("/portal#token=").expect("a link");
+    let token = rest.split(['<', '&']).next().unwrap();
+    assert_eq!(api.with_key(token).get("/v1/brand-settings").data(200)["company_name"], "Shop");
+    assert!(!browser.page(&page).contains(token), "it is shown once");
+
+    let source = tenant.source().0;
+    let asked = body(&browser.change(&format!("{page}/delete"), &[]));
+    assert!(asked.contains("0 destinations and 1 sources; delete them first"), "{asked}");
+    tenant.delete(&format!("/v1/sources/{source}")).nothing();
+    let asked = body(&browser.change(&format!("{page}/delete"), &[]));
+    assert!(asked.contains("stop working at once"), "{asked}");
+    tenant.get("/v1/accounts").data(200);
+    assert_eq!(next(&browser.change(&format!("{page}/delete"), &[("confirmed", "yes")])), "/accounts");
+    tenant.get("/v1/accounts").refusal(401);
+}
+
+#[test]
+fn a_tenant_sees_its_own_account_and_no_page_of_the_gateway() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = |name: &str| api.post("/v1/accounts", &json!({ "name": name })).data(201);
+    let (ours, theirs) = (made("ours"), made("theirs"));
+    let browser = Browser::signed_in(&api.with_key(&text(&ours["api_key"])));
+    let list = browser.page("/accounts");
+    assert!(list.contains("ours") && !list.contains("theirs") && !list.contains("Make an account"), "{list}");
+    assert!(!list.contains("href=\"/cluster\"") && !list.contains("href=\"/settings\""), "{list}");
+    let own = format!("/accounts/{}", text(&ours["account"]["id"]));
+    assert!(!browser.page(&own).contains("name=\"weight\""), "the operator sets it");
+    next(&browser.change(&own, &[("name", "renamed"), ("email", "")]));
+    next(&browser.change(&format!("{own}/brand"), &[("company_name", "Renamed")]));
+    assert_eq!(browser.change(&own, &[("weight", "1000")]).status, 200, "refused on the page");
+    let known = api.get(&format!("/v1{own}")).data(200);
+    assert_eq!((&known["name"], &known["weight"]), (&json!("renamed"), &json!(1)));
+    let other = format!("/accounts/{}", text(&theirs["account"]["id"]));
+    for page in ["/cluster", "/settings"] {
+        assert_eq!(browser.send("GET", page, &[], "").status, 403, "{page}");
+    }
+    assert_eq!(browser.send("GET", &other, &[], "").status, 404);
+    browser.change(&format!("{other}/delete"), &[("confirmed", "yes")]);
+    browser.change(&format!("{other}/brand"), &[("company_name", "Stolen")]);
+    let theirs = api.with_key(&text(&theirs["api_key"]));
+    assert_eq!(theirs.get("/v1/brand-settings").data(200), json!({}), "nothing of theirs has changed");
+    assert_eq!(browser.submit("/accounts", &[("name", "x")], &[]).status, 403, "no form without its token");
+}
+
+#[test]
+fn the_operator_sees_the_node_and_how_it_is_set_up() {
+    let site = Site::new().with(&["--retention-days", "13", "--slots", "77"]);
+    let gateway = site.start();
+    let browser = Browser::signed_in(&gateway.api());
+    let cluster = browser.page("/cluster");
+    for part in ["embedded store", "answers you", "All 64 shards", env!("CARGO_PKG_VERSION")] {
+        assert!(cluster.contains(part), "{part} is not in {cluster}");
+    }
+    let settings = browser.page("/settings");
+    for part in ["13 days", ">77<", "embedded", "127.0.0.0/8", "Free on its disk"] {
+        assert!(settings.contains(part), "{part} is not in {settings}");
+    }
+    let told = gateway.api().get("/v1/settings").data(200);
+    assert_eq!(
+        (&told["retention_days"], &told["slots"], &told["store"]),
+        (&json!(13), &json!(77), &json!("sqlite"))
+    );
+    assert!(!told.to_string().contains(&gateway.api().key), "no secret is a setting to look at");
+}

@@ -1,0 +1,140 @@
+//! Sources, routes and keys as people make, change and try them.
+
+use super::browser::{Browser, next};
+use crate::rig::api::text;
+use crate::rig::{Answer, Site};
+use serde_json::json;
+
+/// Would run if it were not shown as text.
+const HOSTILE: &str = "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\"'&";
+
+fn body(answer: &Answer) -> String {
+    String::from_utf8_lossy(&answer.body).into_owned()
+}
+
+#[test]
+fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let bad = body(&browser.change("/sources", &[("name", HOSTILE), ("secret", "planted-secret")]));
+    assert!(bad.contains("id=\"verification_config-problem\" role=\"alert\">"), "{bad}");
+    assert!(!bad.contains("planted-secret"), "a secret does not come back: {bad}");
+    assert!(!bad.contains("<svg onload") && bad.contains("&#60;script&#62;"), "{bad}");
+    let fields = [("name", "Code"), ("provider", "github"), ("secret", "planted-secret")];
+    let place = next(&browser.change("/sources", &fields));
+    let page = browser.page(&place);
+    for part in
+        ["X-Hub-Signature-256", "Settings, Webhooks", "pull_request", "data-copy", "Nothing since this node"]
+    {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let known = api.get(&format!("/v1{place}")).data(200);
+    assert_eq!((&known["provider"], &known["auth_mode"]), (&json!("github"), &json!("shared_secret")));
+    let ingest = format!("/ingest/{}", text(&known["path_token"]));
+    api.call("POST", &ingest, &[], b"{}").refusal(401);
+    let page = browser.page(&place);
+    assert!(page.contains("header with the signature is missing") && page.contains("127."), "{page}");
+
+    next(&browser.change(&place, &[("name", "Renamed"), ("provider", "github"), ("status", "inactive")]));
+    let known = api.get(&format!("/v1{place}")).data(200);
+    assert_eq!(
+        (&known["name"], &known["status"], &known["auth_mode"]),
+        (&json!("Renamed"), &json!("inactive"), &json!("shared_secret")),
+        "a secret that is not given stays"
+    );
+    next(&browser.change(&place, &[("name", "Renamed"), ("unsigned", "yes")]));
+    assert_eq!(api.get(&format!("/v1{place}")).data(200)["auth_mode"], "none");
+    let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
+    assert_eq!(stranger.send("GET", &place, &[], "").status, 404);
+    assert_eq!(stranger.change(&format!("{place}/delete"), &[]).status, 404);
+    assert_eq!(next(&browser.change(&format!("{place}/delete"), &[])), "/sources");
+    assert_eq!(browser.send("GET", &place, &[], "").status, 404);
+}
+
+#[test]
+fn a_route_is_made_tried_changed_and_deleted() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let (source, _) = api.source();
+    let url = "http://127.0.0.1:9/in";
+    let destination = api.make("/v1/destinations", &json!({ "name": "Orders", "url": url }));
+    let to = ("destination_id", destination.as_str());
+    let bad = body(&browser.change("/routes", &[to, ("filter", "payload.amount >"), ("priority", "2")]));
+    assert!(bad.contains("id=\"filter-problem\" role=\"alert\">filter "), "{bad}");
+    assert!(bad.contains("value=\"payload.amount &#62;\"") && bad.contains("value=\"2\" selected"), "{bad}");
+    let filter = ("filter", "payload.amount > 100");
+    let fields = [to, filter, ("source_id", ""), ("event_type_pattern", "order.*"), ("priority", "2")];
+    assert_eq!(next(&browser.change("/routes", &fields)), "/routes");
+    let route = text(&api.get("/v1/routes").data(200)[0]["id"]);
+    assert!(browser.page("/routes").contains("order.*"));
+
+    let event = |payload: &str| {
+        let fields = [
+            ("event_type", "order.paid"),
+            ("payload", payload),
+            ("headers", "X-Shop: one"),
+            ("source_id", &source),
+        ];
+        body(&browser.change("/routes/test", &fields))
+    };
+    let taken = event("{\"amount\": 200}");
+    for part in ["1 of 1 routes take it", "takes it", url, "&#34;amount&#34;: 200", &route] {
+        assert!(taken.contains(part), "{part} is not in {taken}");
+    }
+    let left = event("{\"amount\": 1}");
+    assert!(left.contains("0 of 1 routes take it") && left.contains("its filter is false"), "{left}");
+    let hostile = event(HOSTILE);
+    assert!(!hostile.contains("<svg onload") && hostile.contains("its filter fails"), "{hostile}");
+    let bad = body(&browser.change("/routes/test", &[("headers", "no colon")]));
+    assert!(bad.contains("id=\"headers-problem\""), "{bad}");
+    assert_eq!(api.get("/v1/events").data(200)["items"], json!([]), "nothing was taken in");
+
+    let at = format!("/routes/{route}");
+    assert!(browser.page(&at).contains("value=\"payload.amount &#62; 100\""));
+    let changed = [
+        to,
+        ("source_id", source.as_str()),
+        ("event_type_pattern", ""),
+        ("filter", ""),
+        ("priority", "4"),
+        ("active", "no"),
+    ];
+    assert_eq!(next(&browser.change(&at, &changed)), "/routes");
+    let known = api.get(&format!("/v1{at}")).data(200);
+    assert_eq!((&known["event_type_pattern"], &known["active"]), (&json!("*"), &json!(false)));
+    assert_eq!(
+        (&known["source_id"], known.get("filter"), &known["priority"]),
+        (&json!(source), None, &json!(4))
+    );
+    let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
+    assert_eq!(stranger.send("GET", &at, &[], "").status, 404);
+    assert!(!body(&stranger.change("/routes/test", &[("event_type", "order.paid")])).contains(&route));
+    assert_eq!(next(&browser.change(&format!("{at}/delete"), &[])), "/routes");
+    assert_eq!(api.get("/v1/routes").data(200), json!([]));
+}
+
+#[test]
+fn a_key_is_changed_with_its_mistakes_beside_the_field() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let bad = body(&browser.change("/keys", &[("name", "ci"), ("scope", "read"), ("expires_at", "soon")]));
+    assert!(bad.contains("id=\"expires_at-problem\"") && bad.contains("value=\"soon\""), "{bad}");
+    let key = api.make("/v1/api-keys", &json!({ "name": "ci" }));
+    let page = format!("/keys/{key}");
+    assert!(browser.page(&page).contains("value=\"ci\""));
+    let bad = body(&browser.change(&page, &[("name", "")]));
+    assert!(bad.contains("role=\"alert\""), "{bad}");
+    next(&browser.change(&page, &[("name", "renamed"), ("expires_at", "2096-01-31T12:00:00Z")]));
+    let known = api.get(&format!("/v1/api-keys/{key}")).data(200);
+    assert_eq!((&known["name"], &text(&known["expires_at"])[..10]), (&json!("renamed"), "2096-01-31"));
+    next(&browser.change(&page, &[("name", "renamed"), ("expires_at", "")]));
+    assert!(api.get(&format!("/v1/api-keys/{key}")).data(200).get("expires_at").is_none());
+}
