@@ -19,6 +19,8 @@ pub struct History {
     pub faults: Vec<Fault>,
     /// What the gateway says became of deliveries: of all dead letters, and of some others.
     pub records: Vec<Record>,
+    /// How far the clocks of nodes may be apart: what different nodes accepted is ordered as far as these agree.
+    pub clocks_apart: Moment,
     /// How long a change of a destination may take to be heard by whoever sends.
     pub heard_within: Moment,
 }
@@ -69,6 +71,8 @@ pub struct Posted {
     pub kind: u8,
     /// Who posted it: one after the other, so the events of a key have an order.
     pub key: u16,
+    /// Which node answered.
+    pub node: u8,
     /// Before the first byte was sent, the first time.
     pub began: Moment,
     /// After the last answer was read.
@@ -144,6 +148,8 @@ pub struct Record {
     pub end: End,
     /// The numbers of its attempts, in the order in which they are shown.
     pub attempts: Vec<u32>,
+    /// The numbers of those that were given up on at their deadline.
+    pub timed_out: Vec<u32>,
     /// How many of them the receiver answered.
     pub answered: usize,
     /// How many of them succeeded.

@@ -64,22 +64,38 @@ fn judge_right(sorted: &Sorted, arrivals: &[&Arrival], tallies: &mut [Tally], fi
     }
 }
 
-/// Whether each time that it came again after it was taken is explained.
-fn judge_again(sorted: &Sorted, arrivals: &[&Arrival], tallies: &mut [Tally], findings: &mut Vec<String>) {
-    for (index, again) in arrivals.iter().enumerate().skip(1) {
+/// One that came although an earlier one had been taken, or was in flight.
+pub(super) struct Again<'h> {
+    pub(super) arrival: &'h Arrival,
+    before: &'h Arrival,
+    pub(super) is_explained: bool,
+}
+
+/// Of one delivery, each time that it came again.
+pub(super) fn again<'h>(sorted: &Sorted<'h>, arrivals: &[&'h Arrival]) -> Vec<Again<'h>> {
+    let mut found = Vec::new();
+    for (index, arrival) in arrivals.iter().enumerate().skip(1) {
         let earlier = &arrivals[..index];
-        let taken = earlier.iter().rev().find(|arrival| arrival.answer == Answer::Taken);
-        let in_flight = earlier.iter().rev().find(|arrival| arrival.ended > again.began);
+        let taken = earlier.iter().rev().find(|earlier| earlier.answer == Answer::Taken);
+        let in_flight = earlier.iter().rev().find(|earlier| earlier.ended > arrival.began);
         let Some(before) = taken.or(in_flight) else { continue };
-        if sorted.is_cut_off(before) {
-            tallies[again.destination].duplicate += 1;
+        let is_explained = sorted.is_cut_off(before) || sorted.timed_out(before);
+        found.push(Again { arrival, before, is_explained });
+    }
+    found
+}
+
+fn judge_again(sorted: &Sorted, arrivals: &[&Arrival], tallies: &mut [Tally], findings: &mut Vec<String>) {
+    for Again { arrival, before, is_explained } in again(sorted, arrivals) {
+        if is_explained {
+            tallies[arrival.destination].duplicate += 1;
         } else {
-            tallies[again.destination].unexplained += 1;
-            let name = sorted.name(again.destination);
-            let (ended, began) = (seconds(before.ended), seconds(again.began));
+            tallies[arrival.destination].unexplained += 1;
+            let name = sorted.name(arrival.destination);
+            let (ended, began) = (seconds(before.ended), seconds(arrival.began));
             findings.push(format!(
                 "unexplained: {name} had taken it at {ended}, and it came again at {began} as attempt {}",
-                again.attempt
+                arrival.attempt
             ));
         }
     }

@@ -14,7 +14,6 @@ mod tally;
 mod tests;
 
 use crate::history::History;
-pub use sorted::LATE;
 use sorted::Sorted;
 pub use tally::Tally;
 
@@ -37,6 +36,13 @@ impl Verdict {
     pub fn total(&self) -> Tally {
         self.tallies.iter().fold(Tally::default(), |sum, (_, tally)| sum.plus(tally))
     }
+}
+
+/// The events that came again and that nothing known so far explains: what their records say may.
+pub fn unexplained(history: &History) -> Vec<u64> {
+    let sorted = Sorted::of(history);
+    let again = sorted.deliveries.values().flat_map(|arrivals| fates::again(&sorted, arrivals));
+    again.filter(|again| !again.is_explained).map(|again| again.arrival.event).collect()
 }
 
 /// Judges a run whose backlog has drained.

@@ -4,7 +4,7 @@ use crate::history::{Answer, Arrival, End, History, Moment, Posted, SECOND};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// After its answer was written, an attempt may take this long to be recorded on a busy machine.
-pub const LATE: Moment = SECOND;
+const LATE: Moment = 2 * SECOND;
 
 /// A delivery is named by its destination and the body that only one event has.
 pub(super) type Delivery = (usize, u64);
@@ -17,6 +17,8 @@ pub(super) struct Sorted<'h> {
     pub(super) deliveries: BTreeMap<Delivery, Vec<&'h Arrival>>,
     /// By destination and event.
     pub(super) dead: HashSet<(usize, u64)>,
+    /// By destination, event and number.
+    timed_out: HashSet<(usize, u64, u32)>,
 }
 
 impl<'h> Sorted<'h> {
@@ -32,13 +34,21 @@ impl<'h> Sorted<'h> {
         deliveries.values_mut().for_each(|arrivals| arrivals.sort_by_key(|arrival| arrival.began));
         let dead = history.records.iter().filter(|record| record.end == End::DeadLetter);
         let dead = dead.map(|record| (record.destination, record.event)).collect();
-        Sorted { history, by_body, by_event, deliveries, dead }
+        let timed_out = history.records.iter().flat_map(|record| {
+            record.timed_out.iter().map(|number| (record.destination, record.event, *number))
+        });
+        Sorted { history, by_body, by_event, deliveries, dead, timed_out: timed_out.collect() }
     }
 
     /// Whether an attempt was in flight, or not recorded yet, while a fault was.
     pub(super) fn is_cut_off(&self, attempt: &Arrival) -> bool {
         let touches = |from: Moment, until: Moment| from <= attempt.ended + LATE && attempt.began <= until;
         self.history.faults.iter().any(|fault| touches(fault.from, fault.until))
+    }
+
+    /// Whether its sender had given it up when it was answered.
+    pub(super) fn timed_out(&self, attempt: &Arrival) -> bool {
+        self.timed_out.contains(&(attempt.destination, attempt.event, attempt.attempt))
     }
 
     pub(super) fn arrivals_of(&self, destination: usize, posted: &Posted) -> &[&'h Arrival] {

@@ -11,7 +11,7 @@ pub struct Tally {
     pub lost: usize,
     /// Never answered, and arrived all the same.
     pub unknown: usize,
-    /// Arrived again after it was taken, because a fault had cut that attempt off.
+    /// Arrived again after it was taken, because a fault had cut that attempt off, or it came too late for its sender.
     pub duplicate: usize,
     /// Arrived again after it was taken, and no fault explains it.
     pub unexplained: usize,

@@ -22,5 +22,6 @@ mod secrets;
 mod start;
 mod storage;
 mod tidy;
+mod time;
 mod traces;
 mod watching;

@@ -1,6 +1,8 @@
 //! Several nodes on one PostgreSQL database, as processes of their own.
 
 mod away;
+mod claimed;
+mod clocks;
 mod commits;
 mod concurrency;
 mod database;

@@ -1,7 +1,9 @@
 //! `verify`, `backup` and `restore`, on a gateway that runs and on one that was killed.
 
+use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::{Desk, Gateway, Ran, Reply, Sink, Site, wait_until};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Without a gateway to speak to: these commands read the directory.
@@ -109,4 +111,49 @@ fn a_backup_of_a_running_gateway_goes_on_elsewhere() {
     let owed = listed.as_array().unwrap().iter().find(|one| one["name"] == "owed").unwrap().clone();
     api.post(&format!("/v1/destinations/{}/resume", owed["id"].as_str().unwrap()), &json!({})).data(200);
     sink.wait_for("/owed", 20);
+}
+
+/// The bodies of a ledger with one of these fates.
+fn bodies(ledger: &[Entry], fates: &[Fate]) -> BTreeSet<Vec<u8>> {
+    ledger.iter().filter(|entry| fates.contains(&entry.fate)).map(|entry| entry.body.clone()).collect()
+}
+
+#[test]
+fn a_backup_under_load_has_all_that_was_answered_before_it_began() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let id = api.destination(&sink.url("/in"), &json!({}));
+    api.post(&format!("/v1/destinations/{id}/pause"), &json!({})).data(200);
+    let load = Load::start_as(site.address(), &path, 0..2);
+    let pending = |least: u64| {
+        let shown = api.get(&format!("/v1/destinations/{id}")).data(200);
+        (shown["pending"].as_u64() >= Some(least)).then_some(())
+    };
+    wait_until("something is owed", || pending(50));
+    let before = load.stop();
+    let load = Load::start_as(site.address(), &path, 2..4);
+    wait_until("more is coming in", || pending(before.len() as u64 + 10));
+    let data = site.data_dir().to_str().unwrap().to_owned();
+    run(&site, &["backup", "copy", "--data-dir", &data]).out(0);
+    let meanwhile = load.stop();
+    gateway.kill();
+
+    let other = Site::new();
+    let (copy, restored) = (site.path().join("copy"), other.data_dir().to_str().unwrap());
+    run(&site, &["restore", copy.to_str().unwrap(), "--data-dir", restored]).out(0);
+    let gateway = other.start();
+    let api = gateway.api();
+    api.post(&format!("/v1/destinations/{id}/resume"), &json!({})).data(200);
+    wait_until("all that was owed is sent", || {
+        let shown = api.get(&format!("/v1/destinations/{id}")).data(200);
+        (shown["pending"] == 0 && shown["in_flight"] == 0).then_some(())
+    });
+    let arrived: BTreeSet<Vec<u8>> = sink.arrivals().into_iter().map(|arrival| arrival.body).collect();
+    assert_eq!(arrived.len(), sink.count(), "none of them twice");
+    let answered = bodies(&before, &[Fate::Accepted]);
+    assert!(arrived.is_superset(&answered), "{} of {} are in it", arrived.len(), answered.len());
+    let posted = [&before[..], &meanwhile[..]].concat();
+    assert!(arrived.is_subset(&bodies(&posted, &[Fate::Accepted, Fate::Unknown])), "and nothing made up");
 }

@@ -1,5 +1,6 @@
 //! Nothing accepted is lost, whatever happens to the process, the receivers and the disk.
 
+mod abort;
 mod disk_full;
 mod hold;
 mod kill;
@@ -7,3 +8,4 @@ mod receivers;
 mod replay;
 mod retries;
 mod stop;
+mod torture;

@@ -1,4 +1,6 @@
 //! What the tests stand on: a gateway process, a client that can also speak badly, a sink that remembers, and a ledger.
+//!
+//! What the fault suite stands on too is there (`postrider_torture::rig`).
 
 pub(crate) mod answer;
 pub(crate) mod api;
@@ -9,22 +11,20 @@ pub(crate) mod contract;
 pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
-pub(crate) mod loopback;
 pub(crate) mod otlp;
-pub(crate) mod proxy;
-pub(crate) mod random;
+pub(crate) mod preload;
 pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;
 pub(crate) mod small_disk;
 pub(crate) mod stream;
-pub(crate) mod wait;
-pub(crate) mod wire;
+pub(crate) mod wall_clock;
 
 pub(crate) use answer::Answer;
 pub(crate) use api::Api;
 pub(crate) use desk::{Desk, Ran};
 pub(crate) use gateway::Gateway;
+pub(crate) use postrider_torture::rig::{loopback, proxy, random, wait, wire};
 pub(crate) use reply::Reply;
 pub(crate) use sink::Sink;
 pub(crate) use site::Site;

@@ -1,14 +1,13 @@
 //! A receiver that remembers everything: when a request came and went, its bytes, and how many there were at once.
 
-use super::loopback;
 use super::reply::Reply;
 use super::wait::PATIENCE;
-use super::wire::{self, Headers, Message};
+use super::wire::{Headers, Message};
+use postrider_torture::rig::listener::{Receiver, listen};
 use std::collections::{HashMap, VecDeque};
-use std::io::{BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A request that arrived whole.
@@ -53,11 +52,8 @@ struct PathState {
 impl Sink {
     /// Answers 200 at once until it is told otherwise.
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind(loopback::fresh()).expect("the address is ours alone");
-        let sink = Sink { address: listener.local_addr().unwrap(), shared: Arc::default() };
-        let shared = Arc::clone(&sink.shared);
-        thread::spawn(move || accept(&listener, &shared));
-        sink
+        let shared = Arc::default();
+        Sink { address: listen(&shared), shared }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -133,37 +129,23 @@ impl Drop for Sink {
     }
 }
 
-/// A thread a connection; a fan-out to 1,000 destinations makes as many, so their stacks are small.
-const STACK_BYTES: usize = 128 * 1024;
-
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    for stream in listener.incoming() {
-        let mut state = shared.state.lock().unwrap();
-        if state.closed {
-            return;
-        }
-        state.connections += 1;
-        drop(state);
-        let (Ok(stream), shared) = (stream, Arc::clone(shared)) else { continue };
-        let connection = move || drop(serve(&stream, &shared));
-        thread::Builder::new().stack_size(STACK_BYTES).spawn(connection).expect("there is room for a thread");
+impl Receiver for Shared {
+    fn connected(&self) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.connections += usize::from(!state.closed);
+        !state.closed
     }
-}
 
-fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream);
-    while let Some(message) = wire::read(&mut reader)? {
+    fn request(&self, message: Message, mut stream: &TcpStream) -> std::io::Result<bool> {
         let path = message.first_line.split(' ').nth(1).unwrap_or_default().to_owned();
-        let reply = shared.arrived(&path, message);
-        let go_on = shared.hold(&reply);
-        shared.leaves(&path);
-        if !go_on {
-            return Ok(());
+        let reply = self.arrived(&path, message);
+        let go_on = self.hold(&reply);
+        self.leaves(&path);
+        if go_on {
+            stream.write_all(&reply.bytes())?;
         }
-        (&*stream).write_all(&reply.bytes())?;
+        Ok(go_on)
     }
-    Ok(())
 }
 
 impl Shared {

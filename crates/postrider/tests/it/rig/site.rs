@@ -1,7 +1,8 @@
 //! A data directory and an address of its own, where a gateway is started, stopped, killed and started again.
 
-use super::gateway::{Ended, Gateway};
+use super::gateway::Gateway;
 use super::loopback;
+use postrider_torture::rig::process::Ended;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

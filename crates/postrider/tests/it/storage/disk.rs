@@ -1,12 +1,10 @@
 //! A disk that fails on demand: `disk.c`, between the gateway and the kernel.
 
 use super::undo::{Taken, take_back};
-use crate::rig::Site;
 use crate::rig::random::Random;
+use crate::rig::{Site, preload};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::OnceLock;
 
 /// What the disk can be made to do.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +52,8 @@ impl Disk {
         let site = Site::new();
         let notes = site.path().join("notes");
         fs::create_dir(&notes).expect("the directory is ours");
-        let site = site.variable("LD_PRELOAD", library()).variable("DISK_NOTES", &notes);
+        let site =
+            site.variable("LD_PRELOAD", preload::library("storage/disk.c")).variable("DISK_NOTES", &notes);
         let under = site.data_dir().to_owned();
         Disk { site: site.variable("DISK_UNDER", under), notes }
     }
@@ -80,18 +79,4 @@ impl Disk {
         fs::write(&undo, "").expect("the directory is ours");
         taken
     }
-}
-
-/// Compiled once for all tests.
-fn library() -> &'static PathBuf {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/storage/disk.c");
-        let library =
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("disk-{}.so", std::process::id()));
-        let arguments = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", source, "-o"];
-        let status = Command::new("cc").args(arguments).arg(&library).args(["-ldl", "-lpthread"]).status();
-        assert!(status.expect("cc is there: SQLite was compiled by it").success(), "{source} compiles");
-        library
-    })
 }

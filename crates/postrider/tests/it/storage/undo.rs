@@ -83,7 +83,7 @@ fn restore(path: &Path, part: &Part<'_>, left: Left, random: &mut Random) -> usi
     let Ok(file) = OpenOptions::new().write(true).open(path) else { return 0 };
     let mut sectors = 0;
     for (n, sector) in part.old.chunks(SECTOR).enumerate() {
-        if matches!(left, Left::Some) && random.one_of(2) == 0 {
+        if matches!(left, Left::Some) && random.below(2) == 0 {
             continue;
         }
         file.write_all_at(sector, part.offset + (n * SECTOR) as u64).expect("the file is ours");
@@ -91,7 +91,7 @@ fn restore(path: &Path, part: &Part<'_>, left: Left, random: &mut Random) -> usi
     }
     let size = file.metadata().expect("it is open").len();
     // What was appended is gone, or is there in part.
-    let is_cut = size > part.old_size && (matches!(left, Left::Nothing) || random.one_of(2) == 0);
+    let is_cut = size > part.old_size && (matches!(left, Left::Nothing) || random.below(2) == 0);
     if is_cut {
         file.set_len(part.old_size).expect("the file is ours");
         sectors += (size - part.old_size).div_ceil(SECTOR as u64) as usize;

@@ -11,8 +11,6 @@ const MAY_SLEEP: &[&str] = &[
     "crates/engine/tests/it/hanging.rs",
     // Between two looks at a state that others wait for.
     "crates/engine/tests/it/wait.rs",
-    // The same from outside the process; and moments that chance chose, at which something is killed.
-    "crates/postrider/tests/it/rig/wait.rs",
 ];
 
 const SLEEPS: &[&str] = &["sleep", "sleep_until", "sleep_ms"];

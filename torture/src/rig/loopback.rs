@@ -12,7 +12,7 @@ const PORTS: std::ops::Range<u16> = 7070..7170;
 /// A fresh address out of 127.0.0.0/8 with a port that is free.
 ///
 /// A gateway that is killed comes back at the same address. On 127.0.0.1 another test could have taken the port.
-pub(crate) fn fresh() -> SocketAddr {
+pub fn fresh() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     assert!(number < PER_PROCESS, "out of addresses");

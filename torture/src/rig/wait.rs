@@ -4,16 +4,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Far more than anything here takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Looks until there is something to see, and fails the test when nothing comes.
-pub(crate) fn wait_until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     wait_within(PATIENCE, what, look)
 }
 
 /// The same with a deadline that is part of the promise.
-pub(crate) fn wait_within<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_within<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         // Judged by when the look began: one that is late to come back has not seen it late.
@@ -27,6 +27,6 @@ pub(crate) fn wait_within<T>(deadline: Duration, what: &str, mut look: impl FnMu
 }
 
 /// Lets time pass where the moment itself is what is tested: when a process is killed, how long nothing happens.
-pub(crate) fn let_pass(duration: Duration) {
+pub fn let_pass(duration: Duration) {
     thread::sleep(duration);
 }

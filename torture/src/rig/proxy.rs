@@ -14,14 +14,16 @@ use std::time::Duration;
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const LISTEN: &[u8] = b"LISTEN ";
 
-pub(crate) struct Proxy {
+/// The way itself; threads of its own carry the bytes.
+pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
 }
 
 /// What becomes of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Commits {
+pub enum Commits {
+    /// Nothing.
     Pass,
     /// The connection breaks before the server hears of it.
     LostBefore,
@@ -51,7 +53,7 @@ struct State {
 
 impl Proxy {
     /// To the server at a socket.
-    pub(crate) fn start(server: &Path) -> Self {
+    pub fn start(server: &Path) -> Self {
         let listener = TcpListener::bind(loopback::fresh()).expect("the address is ours alone");
         let state = State {
             cut: false,
@@ -69,38 +71,43 @@ impl Proxy {
     }
 
     /// A database's URL by this way.
-    pub(crate) fn url(&self, direct: &str) -> String {
+    pub fn url(&self, direct: &str) -> String {
         let name = direct.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
         format!("postgres://postrider@{}/{name}?sslmode=disable", self.address)
     }
 
-    pub(crate) fn cut(&self) {
+    /// Nobody gets through, and who was through is cut off.
+    pub fn cut(&self) {
         self.change(|state| state.cut = true);
     }
 
-    pub(crate) fn stall(&self) {
+    /// Bytes wait, and connections stay open.
+    pub fn stall(&self) {
         self.change(|state| state.stalled = true);
     }
 
     /// All goes through again, at once.
-    pub(crate) fn restore(&self) {
+    pub fn restore(&self) {
         self.change(|state| (state.cut, state.stalled, state.delay) = (false, false, Duration::ZERO));
     }
 
-    pub(crate) fn delay(&self, delay: Duration) {
+    /// Each piece of an answer waits for so long.
+    pub fn delay(&self, delay: Duration) {
         self.change(|state| state.delay = delay);
     }
 
-    pub(crate) fn commits(&self, commits: Commits) {
+    /// What becomes of commits from now on.
+    pub fn commits(&self, commits: Commits) {
         self.change(|state| state.commits = commits);
     }
 
-    pub(crate) fn lose_notifications(&self) {
+    /// What is said on connections that listen is not heard.
+    pub fn lose_notifications(&self) {
         self.change(|state| state.deaf = true);
     }
 
     /// Connections that broke at a commit.
-    pub(crate) fn broken(&self) -> usize {
+    pub fn broken(&self) -> usize {
         self.shared.state().broken
     }
 

@@ -4,18 +4,22 @@ use std::io::{self, BufRead, ErrorKind, Read};
 
 /// A request or an answer.
 #[derive(Debug)]
-pub(crate) struct Message {
-    pub(crate) first_line: String,
-    pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
+pub struct Message {
+    /// Of a request or of an answer.
+    pub first_line: String,
+    /// All that came.
+    pub headers: Headers,
+    /// Without its framing.
+    pub body: Vec<u8>,
 }
 
 /// Names in lower case, in the order they came.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Headers(pub(crate) Vec<(String, String)>);
+pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+    /// The first of a name, which is given in lower case.
+    pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
@@ -23,7 +27,7 @@ impl Headers {
 /// Reads one message; `None` when the other side has closed before the first byte of it.
 ///
 /// A body is as long as Content-Length says or comes in chunks, and is empty without either.
-pub(crate) fn read(from: &mut impl BufRead) -> io::Result<Option<Message>> {
+pub fn read(from: &mut impl BufRead) -> io::Result<Option<Message>> {
     let first_line = line(from)?;
     if first_line.is_empty() {
         return Ok(None);

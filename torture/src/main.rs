@@ -1,0 +1,117 @@
+//! The program behind `scripts/torture`.
+
+mod args;
+mod page;
+
+use args::Args;
+use clap::Parser;
+use postrider_torture::fleet::Store;
+use postrider_torture::history::SECOND;
+use postrider_torture::rig::random::fresh_seed;
+use postrider_torture::run::{Faults, Options, Outcome, run};
+use postrider_torture::{soak, table};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Of what is wrong with a run, so much is shown.
+const SHOWN: usize = 30;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    if args.keep_results {
+        page::keep_results(&args)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let (mut red, mut results) = (false, Vec::new());
+    for store in args.store.all() {
+        println!("{}: {} s, seed {seed}", store.name(), args.seconds());
+        let outcome = one_run(&args, store, seed)?;
+        show(&outcome);
+        results.push(page::result(&args, store, seed, &outcome));
+        if !outcome.verdict.is_green() {
+            red = true;
+            show_deeds(&outcome);
+            println!("{}: RED. Logs are in {}", store.name(), logs(&args, store, seed).display());
+            println!("To see it again: {}", again(&args, store, seed));
+        }
+    }
+    if !red {
+        page::write(&args, &results)?;
+    }
+    Ok(if red { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn one_run(args: &Args, store: Store, seed: u64) -> anyhow::Result<Outcome> {
+    let mut samples = Vec::new();
+    let outcome = run(&options(args, store, seed), |watch, fleet, sink| {
+        if args.soak {
+            samples.push(soak::sample(watch, fleet, sink));
+        }
+    })?;
+    if args.soak {
+        let path = args.reports.join(format!("soak-{}.html", store.name()));
+        let title = format!("Soak: {}, {} s, seed {seed}", store.name(), args.seconds());
+        soak::write(&path, &title, &outcome, &samples)?;
+        let slope = soak::mebibytes_per_hour(&samples);
+        let slope =
+            slope.map_or("no process lived long enough".to_owned(), |slope| format!("{slope:+.2} MiB/h"));
+        println!("resident memory within lives: {slope}; charts in {}", path.display());
+    }
+    Ok(outcome)
+}
+
+fn options(args: &Args, store: Store, seed: u64) -> Options {
+    Options {
+        binary: args.binary.clone(),
+        store,
+        duration: Duration::from_secs(args.seconds()),
+        seed,
+        rate: args.rate,
+        faults: if args.calm { Faults::None } else { Faults::All },
+        logs: Some(logs(args, store, seed)),
+    }
+}
+
+fn show(outcome: &Outcome) {
+    let Outcome { verdict, log, history, drained_in } = outcome;
+    print!("{}", table::render(verdict));
+    let arrivals = history.arrivals.len();
+    let (posted, deeds, faults) = (history.posted.len(), log.deeds.len(), log.faults.len());
+    println!(
+        "{posted} posted, {arrivals} arrived, {deeds} deeds of which {faults} may cut off, drained in {:.1} s",
+        drained_in.as_secs_f64()
+    );
+    let findings = &verdict.findings;
+    findings.iter().take(SHOWN).for_each(|finding| println!("  {finding}"));
+    if findings.len() > SHOWN {
+        println!("  and {} more", findings.len() - SHOWN);
+    }
+}
+
+/// What was done, with its moments: what is wrong is looked for there.
+fn show_deeds(outcome: &Outcome) {
+    let seconds = |moment: u64| moment as f64 / SECOND as f64;
+    for (at, deed) in &outcome.log.deeds {
+        println!("  {:9.3} s  {deed}", seconds(*at));
+    }
+    for fault in &outcome.log.faults {
+        println!(
+            "  {:9.3} s to {:.3} s  {} may cut off",
+            seconds(fault.from),
+            seconds(fault.until),
+            fault.what
+        );
+    }
+}
+
+fn logs(args: &Args, store: Store, seed: u64) -> PathBuf {
+    args.reports.join(format!("{}-{seed}", store.name()))
+}
+
+fn again(args: &Args, store: Store, seed: u64) -> String {
+    let calm = if args.calm { " --calm" } else { "" };
+    let (seconds, rate) = (args.seconds(), args.rate);
+    format!("scripts/torture --store {} --seconds {seconds} --rate {rate} --seed {seed}{calm}", store.name())
+}

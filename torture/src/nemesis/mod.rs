@@ -1,0 +1,120 @@
+//! What is done to a gateway, its database and its receivers: chosen by a seed, written down with its moments.
+//!
+//! Three lanes strike at the same time: the machine, the operator and the receivers. Each does one thing after the
+//! other, and puts it right again before the next. A fourth looks whether the machine itself stands still.
+
+mod machine;
+mod operator;
+mod plan;
+mod receivers;
+mod stalls;
+
+use crate::fleet::Fleet;
+use crate::history::{Fault, Moment};
+use crate::rig::random::Random;
+use crate::sink::Sink;
+use crate::stage::Stage;
+use crate::watch::Watch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// A run's nemesis at work.
+pub struct Nemesis {
+    shared: Arc<Shared>,
+    lanes: Vec<JoinHandle<anyhow::Result<()>>>,
+}
+
+/// Strikes until the run is over.
+type Lane = fn(&Shared, Random) -> anyhow::Result<()>;
+
+/// The names of all that a run may do to a process, a database or a receiver.
+pub fn deeds() -> Vec<String> {
+    let moods = crate::sink::Mood::ALL.iter().map(|mood| format!("{mood:?}"));
+    machine::names().chain(moods).collect()
+}
+
+/// What all lanes know.
+struct Shared {
+    watch: Watch,
+    fleet: Arc<Fleet>,
+    stage: Arc<Stage>,
+    sink: Arc<Sink>,
+    log: Mutex<Log>,
+    over: AtomicBool,
+    changed: Condvar,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What may have cut attempts off.
+    pub faults: Vec<Fault>,
+    /// All that was done, with the moment it began.
+    pub deeds: Vec<(Moment, String)>,
+}
+
+impl Nemesis {
+    /// Begins to strike.
+    pub fn start(watch: Watch, fleet: &Arc<Fleet>, stage: &Arc<Stage>, sink: &Arc<Sink>, seed: u64) -> Self {
+        let shared = Arc::new(Shared {
+            watch,
+            fleet: Arc::clone(fleet),
+            stage: Arc::clone(stage),
+            sink: Arc::clone(sink),
+            log: Mutex::default(),
+            over: AtomicBool::new(false),
+            changed: Condvar::new(),
+        });
+        let lanes: [Lane; 4] = [machine::strike, operator::strike, receivers::strike, stalls::watch];
+        let lane = |(number, strike): (u64, Lane)| {
+            let (shared, random) = (Arc::clone(&shared), Random::seeded(seed.wrapping_add(number << 32)));
+            thread::spawn(move || strike(&shared, random))
+        };
+        let lanes = (1..).zip(lanes).map(lane).collect();
+        Nemesis { shared, lanes }
+    }
+
+    /// Lets every lane put right what it did; gives what was done.
+    pub fn stop(self) -> anyhow::Result<Log> {
+        self.shared.over.store(true, Ordering::Relaxed);
+        drop(self.shared.log());
+        self.shared.changed.notify_all();
+        for lane in self.lanes {
+            lane.join().map_err(|_| anyhow::anyhow!("a lane of the nemesis panicked"))??;
+        }
+        let log = self.shared.log().clone();
+        Ok(log)
+    }
+}
+
+impl Shared {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Lets time pass, less when the run is over.
+    fn pass(&self, duration: Duration) {
+        let waits = |_: &mut Log| !self.is_over();
+        drop(self.changed.wait_timeout_while(self.log(), duration, waits));
+    }
+
+    /// Writes down what is about to be done; gives the moment.
+    fn does(&self, what: &str) -> Moment {
+        let mut log = self.log();
+        let now = self.watch.now();
+        log.deeds.push((now, what.to_owned()));
+        now
+    }
+
+    /// Writes down that since a moment something may have been cut off, until now or a little later.
+    fn fault(&self, what: &str, from: Moment, later: Duration) {
+        let until = self.watch.now() + later.as_micros() as Moment;
+        self.log().faults.push(Fault { what: what.to_owned(), from, until });
+    }
+}

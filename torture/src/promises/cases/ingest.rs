@@ -1,0 +1,133 @@
+//! Ingest and API.
+
+use super::super::Case;
+use super::super::Proof::{Bench, Test};
+use super::case;
+
+const BODIES: &str = "crates/postrider/tests/it/bad_input/bodies.rs";
+const IDEMPOTENCY: &str = "crates/postrider/tests/it/ingest/idempotency.rs";
+
+pub(super) const CASES: &[Case] = &[
+    case(
+        "",
+        "B",
+        "slow-loris",
+        &[
+            Test(
+                "crates/postrider/tests/it/bad_input/framing.rs",
+                "a_connection_that_says_nothing_harms_nobody",
+            ),
+            Test(
+                "crates/postrider/tests/it/bad_input/crowds.rs",
+                "one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "a body of the limit, one byte less and one more: with Content-Length, in chunks, and lying",
+        &[
+            Test(BODIES, "a_body_up_to_the_limit_is_delivered_whole"),
+            Test(BODIES, "a_body_beyond_the_limit_is_refused_and_never_truncated"),
+            Test(BODIES, "a_body_shorter_than_it_says_is_not_an_event"),
+            Test(BODIES, "a_body_longer_than_it_says_is_an_event_of_what_it_said"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "shapes that smuggle a second request",
+        &[
+            Test(
+                "crates/postrider/tests/it/bad_input/smuggling.rs",
+                "what_can_be_read_in_two_ways_is_refused_and_nothing_behind_it_is_served",
+            ),
+            Test(
+                "crates/postrider/tests/it/bad_input/framing.rs",
+                "a_request_of_two_lengths_makes_no_second_event",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "JSON of great depth, lone surrogates, NUL",
+        &[Test(
+            "crates/postrider/tests/it/bad_input/json.rs",
+            "what_is_not_a_json_object_is_refused_everywhere",
+        )],
+    ),
+    case(
+        "",
+        "B",
+        "100 identical idempotency keys at once are one event, and another body under the same key is a 409",
+        &[
+            Test(IDEMPOTENCY, "a_hundred_at_once_under_one_key_are_one_event"),
+            Test(IDEMPOTENCY, "a_hundred_bodies_at_once_under_one_key_are_one_event_and_conflicts"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "ten times the load for minutes: the excess gets 429 or 503 with `Retry-After`, memory stays flat, delivery goes on",
+        &[
+            Bench("overload"),
+            Test(
+                "crates/postrider/tests/it/scheduling/admission.rs",
+                "the_backlog_is_bounded_by_how_long_it_waits",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "one tenant at twenty times its share: the others' p99 within twice",
+        &[
+            Bench("flood"),
+            Test(
+                "crates/postrider/tests/it/scheduling/shares.rs",
+                "an_account_at_its_limit_does_not_slow_another",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "a backlog of bulk with a trickle of critical: the critical are not slowed, and bulk never starves",
+        &[
+            Bench("critical"),
+            Test(
+                "crates/postrider/tests/it/scheduling/priorities.rs",
+                "bulk_moves_under_a_flood_of_critical_by_its_floor",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "a fan-out to 1,000",
+        &[Test("crates/postrider/tests/it/ingest/fan_out.rs", "an_event_reaches_a_thousand_destinations")],
+    ),
+    case(
+        "",
+        "B",
+        "every call without a key, with a revoked one, with another tenant's, with one that may only read",
+        &[
+            Test("crates/postrider/tests/it/api/keys.rs", "no_call_is_answered_without_a_key_that_counts"),
+            Test(
+                "crates/postrider/tests/it/api/scopes.rs",
+                "every_call_is_for_its_scopes_and_names_the_one_it_needs",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "ids of one tenant with the key of another: 404",
+        &[Test(
+            "crates/postrider/tests/it/api/scopes.rs",
+            "ids_of_another_tenant_are_as_those_of_nobody_in_every_call",
+        )],
+    ),
+];

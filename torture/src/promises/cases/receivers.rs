@@ -1,0 +1,175 @@
+//! Hostile receivers.
+
+use super::super::Case;
+use super::super::Proof::{Bench, Suite, Test};
+use super::case;
+
+const HANGING: &str = "crates/engine/tests/it/hanging.rs";
+const FLOODS: &str = "crates/engine/tests/it/floods.rs";
+const ANSWERS: &str = "crates/engine/tests/it/answers.rs";
+const RETRY_AFTER: &str = "crates/postrider/tests/it/scheduling/retry_after.rs";
+
+pub(super) const CASES: &[Case] = &[
+    case(
+        "",
+        "B",
+        "accepts and never reads",
+        &[
+            Test(HANGING, "a_receiver_that_never_reads_is_given_up_on"),
+            Test(HANGING, "a_receiver_that_never_reads_a_large_body_is_given_up_on"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "hangs",
+        &[Test(HANGING, "a_receiver_that_reads_and_never_answers_is_given_up_on"), Suite("Hangs")],
+    ),
+    case(
+        "",
+        "B",
+        "drips its headers",
+        &[Test(HANGING, "a_receiver_that_drips_headers_is_given_up_on"), Suite("DripsHeaders")],
+    ),
+    case(
+        "",
+        "B",
+        "answers 200 and drips the body: the slot is free by the deadline",
+        &[
+            Test(HANGING, "a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept"),
+            Suite("DripsBody"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "a body of a gigabyte, or without end",
+        &[
+            Test(FLOODS, "of_an_endless_body_a_part_is_kept_and_the_status_counts"),
+            Test(
+                "crates/postrider/tests/it/faults/receivers.rs",
+                "of_a_large_answer_only_the_beginning_is_kept",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "a gzip bomb: nothing is inflated",
+        &[Test(ANSWERS, "a_compressed_answer_is_kept_as_it_is")],
+    ),
+    case(
+        "",
+        "B",
+        "100 MB of headers",
+        &[Test(FLOODS, "endless_headers_are_no_answer"), Test(FLOODS, "of_many_headers_a_part_is_kept")],
+    ),
+    case(
+        "",
+        "B",
+        "garbage, two Content-Lengths: the connection is not used again",
+        &[
+            Test(ANSWERS, "garbage_is_no_answer"),
+            Test(ANSWERS, "two_different_content_lengths_are_no_answer"),
+            Test(
+                "crates/engine/tests/it/connections.rs",
+                "an_answer_nobody_asked_for_is_not_taken_for_the_next_one",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "resets before and after the body",
+        &[
+            Test(ANSWERS, "a_connection_that_ends_before_the_answer_s_head_is_told"),
+            Test(ANSWERS, "a_connection_that_ends_inside_the_answer_s_body_is_told_and_the_status_kept"),
+            Suite("Resets"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "redirects to a canary: no connection to it",
+        &[
+            Test("crates/postrider/tests/it/faults/receivers.rs", "a_redirect_is_not_followed"),
+            Test(
+                "crates/engine/tests/it/redirects.rs",
+                "a_redirect_is_a_failure_and_nobody_is_asked_where_it_points",
+            ),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "429 with a `Retry-After` that is near, far, past, garbage or `inf`",
+        &[
+            Test("crates/postrider/tests/it/faults/receivers.rs", "a_receiver_that_asks_for_time_gets_it"),
+            Test(RETRY_AFTER, "a_retry_after_of_years_is_cut_to_an_hour_for_all_and_a_day_for_the_one"),
+            Test(RETRY_AFTER, "a_retry_after_that_is_no_time_holds_nothing"),
+            Suite("Throttles"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "410",
+        &[Test(
+            "crates/postrider/tests/it/scheduling/gone.rs",
+            "a_410_disables_the_destination_and_costs_no_other_delivery",
+        )],
+    ),
+    case(
+        "",
+        "B",
+        "TLS that is expired, of another host, self-signed or of an unknown authority: no byte of the request is sent",
+        &[Test(
+            "crates/engine/tests/it/tls.rs",
+            "a_certificate_that_proves_nothing_gets_no_byte_of_a_request",
+        )],
+    ),
+    case(
+        "",
+        "B",
+        "DNS that fails, delays, or answers with 1,000 records",
+        &[
+            Test(
+                "crates/postrider/tests/it/faults/receivers.rs",
+                "a_receiver_that_is_not_there_is_a_network_error",
+            ),
+            Test(
+                "crates/engine/src/send/resolve.rs",
+                "what_is_not_found_in_time_is_told_as_a_problem_of_the_name",
+            ),
+            Test("crates/engine/src/send/resolve.rs", "a_name_is_asked_for_once_and_used_up_to_a_bound"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "half of its answers are errors, and the circuit flaps",
+        &[
+            Test(
+                "crates/postrider/tests/it/scheduling/circuit.rs",
+                "a_circuit_opens_after_failures_in_a_row_and_doubles_its_rest",
+            ),
+            Test(
+                "crates/postrider/tests/it/scheduling/circuit.rs",
+                "one_probe_closes_the_circuit_and_then_it_goes_up_step_by_step",
+            ),
+            Suite("Fails"),
+        ],
+    ),
+    case(
+        "",
+        "B",
+        "one destination at its timeout with 1,000 queued: the others' p99 within twice the baseline",
+        &[
+            Bench("hanging"),
+            Test(
+                "crates/postrider/tests/it/scheduling/isolation.rs",
+                "nineteen_are_served_at_once_while_one_hangs_with_most_of_the_events",
+            ),
+        ],
+    ),
+];

@@ -1,0 +1,151 @@
+//! The promises.
+
+use super::Guarantee;
+use super::Proof::{Bench, Test};
+
+pub(super) const GUARANTEES: &[Guarantee] = &[
+    Guarantee {
+        code: "G1",
+        name: "Durability",
+        promise: "An event answered with 2xx is never lost: for every matching destination it ends delivered, dead-lettered, \
+                  or pending with a due time. On the embedded store it survives kill -9, and a loss of power if the disk \
+                  honours fsync. On PostgreSQL it survives the loss of nodes and a crash of the database; a failover only \
+                  with synchronous replication, and `/readyz` says which of the two it is.",
+        columns: &["lost"],
+        by: &[Test("crates/store/src/cluster_state.rs", "settings_of_the_server_say_what_an_event_survives")],
+    },
+    Guarantee {
+        code: "G2",
+        name: "At least once, duplicates explained",
+        promise: "A duplicate is possible only for an attempt in flight during a fault, or one that its receiver answered too \
+                  late. There is none in a clean run.",
+        columns: &["unexplained"],
+        by: &[Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice")],
+    },
+    Guarantee {
+        code: "G3",
+        name: "Integrity",
+        promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination.",
+        columns: &["phantom", "changed"],
+        by: &[Test(
+            "crates/postrider/tests/it/ingest/bytes.rs",
+            "bytes_and_content_type_are_passed_on_as_they_came",
+        )],
+    },
+    Guarantee {
+        code: "G4",
+        name: "Concurrency",
+        promise: "At the receiver, requests in flight to a destination never exceed `max_concurrency`, across nodes and \
+                  restarts. The exception: after an unclean end, destinations without an order and with more than one at a \
+                  time go on at once, beside what the dead process had in flight.",
+        columns: &["over-concurrency"],
+        by: &[],
+    },
+    Guarantee {
+        code: "G5",
+        name: "Order",
+        promise: "On an ordered destination, or for an ordering key, an event is first sent only after the one before it was \
+                  delivered or given up on, across kills and takeovers.",
+        columns: &["misordered"],
+        by: &[],
+    },
+    Guarantee {
+        code: "G6",
+        name: "Retry discipline",
+        promise: "Attempts follow the schedule and its jitter, `Retry-After` is obeyed within its caps, attempts are bounded, an \
+                  exhausted delivery is exactly one dead letter, and a retry keeps its priority.",
+        columns: &["undisciplined"],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/faults/retries.rs",
+                "an_exhausted_delivery_is_one_dead_letter_and_stays_one",
+            ),
+            Test("crates/postrider/tests/it/scheduling/retries.rs", "a_retry_keeps_its_priority"),
+            Test("crates/engine/tests/it/retries.rs", "a_failure_is_due_again_within_the_policy_s_spread"),
+        ],
+    },
+    Guarantee {
+        code: "G7",
+        name: "Fencing",
+        promise: "A node whose work was taken over writes nothing. The exception to G4 and G5: a process frozen longer than its \
+                  lease between its last look at the lease and the first byte on the wire.",
+        columns: &["forged"],
+        by: &[Test(
+            "crates/postrider/tests/it/cluster/frozen.rs",
+            "a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops",
+        )],
+    },
+    Guarantee {
+        code: "G8",
+        name: "Isolation",
+        promise: "One bad destination, one flooding tenant, one storm of retries or one burst of bulk does not slow the others \
+                  beyond a stated bound.",
+        columns: &[],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/scheduling/isolation.rs",
+                "nineteen_are_served_at_once_while_one_hangs_with_most_of_the_events",
+            ),
+            Bench("hanging"),
+            Bench("flood"),
+            Bench("storm"),
+            Bench("critical"),
+        ],
+    },
+    Guarantee {
+        code: "G9",
+        name: "Bounded resources",
+        promise: "Memory, descriptors, connections and disk stay under configured caps under any input and any backlog.",
+        columns: &[],
+        by: &[
+            Test("crates/postrider/tests/it/scheduling/admission.rs", "the_backlog_is_bounded_by_rows"),
+            Test("crates/postrider/tests/it/scheduling/admission.rs", "the_backlog_is_bounded_by_bytes"),
+            Test(
+                "crates/postrider/tests/it/bad_input/crowds.rs",
+                "one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left",
+            ),
+            Test("crates/sqlite/tests/it/files.rs", "a_write_ahead_log_does_not_grow_without_end"),
+        ],
+    },
+    Guarantee {
+        code: "G10",
+        name: "Security",
+        promise: "No connection to a forbidden address, no read or write across tenants, no secret in logs, lists, metrics or \
+                  exports.",
+        columns: &[],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/egress/closed.rs",
+                "a_closed_address_is_refused_in_every_spelling_and_never_dialled",
+            ),
+            Test(
+                "crates/engine/tests/it/rebinding.rs",
+                "a_name_that_changes_its_mind_a_thousand_times_reaches_no_closed_address",
+            ),
+            Test(
+                "crates/postrider/tests/it/api/scopes.rs",
+                "ids_of_another_tenant_are_as_those_of_nobody_in_every_call",
+            ),
+            Test(
+                "crates/postrider/tests/it/secrets/planted.rs",
+                "no_secret_is_found_anywhere_after_everything_was_done",
+            ),
+        ],
+    },
+    Guarantee {
+        code: "G11",
+        name: "Liveness",
+        promise: "When faults stop, the backlog drains; readiness tells the truth.",
+        columns: &[],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/watching/readiness.rs",
+                "a_flood_makes_it_not_ready_until_the_backlog_shrinks",
+            ),
+            Test(
+                "crates/postrider/tests/it/cluster/readiness.rs",
+                "without_its_database_a_node_lives_and_is_not_ready",
+            ),
+        ],
+    },
+];

@@ -1,0 +1,62 @@
+//! The page is what is generated, and what it names exists.
+
+use super::cases::CHAPTERS;
+use super::guarantees::GUARANTEES;
+use super::{Proof, render, results_of};
+use crate::nemesis;
+use std::path::PathBuf;
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn proofs() -> impl Iterator<Item = &'static Proof> {
+    let of_cases = CHAPTERS.iter().flat_map(|chapter| chapter.cases).flat_map(|case| case.by);
+    GUARANTEES.iter().flat_map(|guarantee| guarantee.by).chain(of_cases)
+}
+
+/// What is wrong with a proof, if anything.
+fn missing(proof: &Proof) -> Option<String> {
+    match proof {
+        Proof::Test(file, name) => {
+            let text = std::fs::read_to_string(repository().join(file)).unwrap_or_default();
+            let is_there = text.contains(&format!("fn {name}("));
+            (!is_there).then(|| format!("{file} has no test {name}"))
+        }
+        Proof::Suite(deed) => {
+            (!nemesis::deeds().contains(&(*deed).to_owned())).then(|| format!("nothing does {deed}"))
+        }
+        Proof::Bench(name) => {
+            let file = repository().join(format!("bench/src/scenario/isolation/{name}.rs"));
+            (!file.exists()).then(|| format!("there is no scenario {name}"))
+        }
+    }
+}
+
+#[test]
+fn every_test_deed_and_scenario_that_is_named_exists() {
+    let missing: Vec<String> = proofs().filter_map(missing).collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_found() {
+    for proof in [
+        Proof::Test("crates/core/src/lib.rs", "no_such_test"),
+        Proof::Test("crates/core/src/no_such_file.rs", "main"),
+        Proof::Suite("NoSuchDeed"),
+        Proof::Bench("no-such-scenario"),
+    ] {
+        assert!(missing(&proof).is_some());
+    }
+}
+
+#[test]
+fn the_page_is_what_is_generated() {
+    let page = std::fs::read_to_string(repository().join("docs/guarantees.md")).unwrap();
+    let results = results_of(&page).expect("the page has results");
+    assert!(
+        render(results) == page,
+        "docs/guarantees.md is not what is generated; write it with scripts/torture --guarantees docs/guarantees.md --keep-results"
+    );
+}

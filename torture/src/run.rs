@@ -1,0 +1,162 @@
+//! One run: set up, load and faults for a while, then the backlog drains and all is judged.
+
+use crate::check::{Verdict, check, unexplained};
+use crate::fleet::{Fleet, LEASE, Store};
+use crate::history::{History, Moment, Record, SECOND};
+use crate::nemesis::{Log, Nemesis};
+use crate::producer::{Ledger, Producers};
+use crate::records::records;
+use crate::sink::Sink;
+use crate::stage::{self, Stage};
+use crate::watch::Watch;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The gateway.
+    pub binary: PathBuf,
+    /// Where it keeps events.
+    pub store: Store,
+    /// How long there are load and faults.
+    pub duration: Duration,
+    /// Of all chance.
+    pub seed: u64,
+    /// Events a second.
+    pub rate: u32,
+    /// Whether anything is done to it.
+    pub faults: Faults,
+    /// Where the logs of a red run are kept, if anywhere.
+    pub logs: Option<PathBuf>,
+}
+
+/// Whether there is a nemesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// All there are.
+    All,
+    /// A clean run.
+    None,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// By the judge, with what else was wrong.
+    pub verdict: Verdict,
+    /// What was done.
+    pub log: Log,
+    /// The run as it was judged.
+    pub history: History,
+    /// From the end of all faults until nothing was owed.
+    pub drained_in: Duration,
+}
+
+/// G11: what the backlog of any run must have drained in when faults have stopped.
+const DRAIN: Duration = Duration::from_secs(180);
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a change of a destination takes to be heard on a busy machine.
+const HEARD: Moment = 2 * SECOND;
+
+/// A node sets its clock by the database's when it starts; on a busy machine it may take so long to hear the answer.
+const CLOCKS_APART: Moment = SECOND;
+
+/// Runs once. `each_second` is called while there is load.
+pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink)) -> anyhow::Result<Outcome> {
+    let watch = Watch::start();
+    let sink = Arc::new(Sink::start(watch, &stage::paths()));
+    let fleet = Arc::new(Fleet::start(&options.binary, options.store));
+    let stage = Arc::new(Stage::set_up(&fleet.api(), &sink)?);
+    // Every node has heard of everything.
+    sleep(Duration::from_micros(HEARD));
+    let began = Instant::now();
+    let producers = Producers::start(watch, stage.orders(fleet.addresses(), options.seed, options.rate));
+    let strikes = options.faults == Faults::All;
+    let nemesis = strikes.then(|| Nemesis::start(watch, &fleet, &stage, &sink, options.seed));
+    while began.elapsed() < options.duration {
+        sleep(Duration::from_secs(1).min(options.duration.saturating_sub(began.elapsed())));
+        each_second(watch, &fleet, &sink);
+    }
+    let log = nemesis.map(Nemesis::stop).transpose()?.unwrap_or_default();
+    let ledger = producers.stop();
+    let outcome = judged(&Judged { fleet: &fleet, stage: &stage, sink: &sink, ledger, log })?;
+    if let (false, Some(directory)) = (outcome.verdict.is_green(), &options.logs) {
+        fleet.keep_logs(directory)?;
+    }
+    Ok(outcome)
+}
+
+/// A run after its faults.
+struct Judged<'r> {
+    fleet: &'r Fleet,
+    stage: &'r Stage,
+    sink: &'r Sink,
+    ledger: Ledger,
+    log: Log,
+}
+
+fn judged(run: &Judged) -> anyhow::Result<Outcome> {
+    let (drained_in, mut wrong) = run.drain();
+    let records = match wrong.is_empty() {
+        true => records(run.stage, &run.ledger.entries, &unexplained(&run.history(Vec::new())))?,
+        false => Vec::new(),
+    };
+    wrong.extend(run.fleet.stop());
+    wrong.extend(run.fleet.ended_by_themselves());
+    wrong.extend(run.fleet.panics());
+    wrong.extend(run.ledger.oddities.iter().cloned());
+    let strays = run.sink.strays();
+    wrong.extend((strays > 0).then(|| format!("{strays} requests came to paths that nobody has")));
+    let history = run.history(records);
+    let mut verdict = check(&history);
+    verdict.findings.splice(0..0, wrong);
+    Ok(Outcome { verdict, log: run.log.clone(), history, drained_in })
+}
+
+/// A node that is cut off hears nothing, and sends until its lease ends.
+fn heard_within(fleet: &Fleet) -> Moment {
+    let lease = if fleet.database().is_some() { LEASE } else { Duration::ZERO };
+    HEARD + lease.as_micros() as Moment
+}
+
+impl Judged<'_> {
+    fn history(&self, records: Vec<Record>) -> History {
+        History {
+            destinations: self.stage.destinations(),
+            posted: self.ledger.entries.iter().map(|entry| entry.posted.clone()).collect(),
+            arrivals: self.sink.arrivals(),
+            faults: self.log.faults.clone(),
+            records,
+            clocks_apart: CLOCKS_APART,
+            heard_within: heard_within(self.fleet),
+        }
+    }
+
+    /// Waits until nothing is owed and nothing in flight; gives how long it took, and what is wrong if it did not.
+    fn drain(&self) -> (Duration, Vec<String>) {
+        let began = Instant::now();
+        loop {
+            let owed =
+                self.stage.apis[0].call("GET", "/v1/queue", &json!({})).map(|queue| queue["total"].clone());
+            let drained = matches!(&owed, Ok(total) if is_nothing(total)) && self.sink.in_flight() == 0;
+            if drained {
+                return (began.elapsed(), Vec::new());
+            }
+            if began.elapsed() > DRAIN {
+                return (
+                    began.elapsed(),
+                    vec![format!("{DRAIN:?} after all faults there are still owed: {owed:?}")],
+                );
+            }
+            sleep(LOOK);
+        }
+    }
+}
+
+fn is_nothing(total: &serde_json::Value) -> bool {
+    total.as_u64() == Some(0) || total["pending"].as_u64() == Some(0)
+}
