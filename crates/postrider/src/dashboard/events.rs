@@ -50,7 +50,20 @@ struct Event {
     attempts_count: u64,
     received_at: String,
     deliveries: Vec<serde::de::IgnoredAny>,
+    body: String,
+    body_encoding: String,
+    /// Of a body that the list has cut.
     body_bytes: Option<u64>,
+}
+
+impl Event {
+    fn bytes(&self) -> u64 {
+        let shown = match self.body_encoding.as_str() {
+            "base64" => self.body.trim_end_matches('=').len() * 3 / 4,
+            _ => self.body.len(),
+        };
+        self.body_bytes.unwrap_or(shown as u64)
+    }
 }
 
 #[derive(Deserialize)]
@@ -124,6 +137,20 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_as_long_as_it_came() {
+        let bytes = |body: &str, encoding: &str, whole: Option<u64>| {
+            let event = serde_json::json!({
+                "id": "", "status": "", "attempts_count": 0, "received_at": "", "deliveries": [],
+                "body": body, "body_encoding": encoding, "body_bytes": whole,
+            });
+            serde_json::from_value::<Event>(event).unwrap().bytes()
+        };
+        assert_eq!(bytes("é", "utf8", None), 2);
+        assert_eq!((bytes("AA==", "base64", None), bytes("AAA=", "base64", None)), (1, 2));
+        assert_eq!(bytes("begin", "utf8", Some(90)), 90);
+    }
 
     #[test]
     fn the_choice_of_a_time_becomes_a_moment() {

@@ -113,6 +113,7 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Resp
 async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     let seen: Value = api.get(session, "/v1/queue?limit=200").await?;
     let mut queue: Queue = part(&seen)?;
+    queue.items.retain(|waiting| waiting.pending > 0 || waiting.circuit_state != "closed");
     queue.items.truncate(WORST_MAX);
     let now = Timestamp::parse_rfc3339(&queue.taken_at).unwrap_or_default();
     let stats: Stats = api.get(session, "/v1/stats").await?;
