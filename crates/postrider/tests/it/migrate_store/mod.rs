@@ -65,7 +65,10 @@ fn assert_same(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>
 fn fill(api: &Api, sink: &Sink) -> String {
     let (_, path) = api.source();
     sink.always("/bad", Reply::status(500));
-    let once = json!({ "retry_policy": { "delays_seconds": [1], "max_attempts": 1 } });
+    // All six are to fail now: a circuit that opened after five would keep the last waiting.
+    let once = json!({
+        "retry_policy": { "delays_seconds": [1], "max_attempts": 1 }, "circuit": { "threshold": 100 },
+    });
     api.destination(&sink.url("/ok"), &json!({ "custom_headers": { "X-Secret": "s3cret" } }));
     api.destination(&sink.url("/bad"), &once);
     let waits = api.destination(&sink.url("/waits"), &json!({ "ordering": "strict" }));
