@@ -51,15 +51,18 @@ fn without_adaption_the_limit_stays_as_configured() {
 fn there_are_never_more_at_once_than_allowed_also_when_that_changes() {
     let stage = Stage::new(&[]);
     stage.sink.always("/in", Reply::held());
-    let id = stage.destination("in", 3, &json!({ "max_concurrency": 3 }));
+    let fixed = json!({ "max_concurrency": 3, "adaptive": false });
+    let id = stage.destination("in", 3, &fixed);
     let events = stage.send_many("in", 30);
     stage.sink.wait_for("/in", 3);
-    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(200)));
+    stage.sink.always("/in", Reply::status(200).after(Duration::from_millis(50)));
     stage.sink.release();
     stage.all_delivered(&events);
     assert_eq!(stage.sink.in_flight_max("/in"), 3);
     stage.change(&id, &json!({ "max_concurrency": 6 }));
-    let events = stage.send_many("in", 60);
+    // Longer than it takes to send more than are allowed.
+    stage.sink.always("/in", Reply::status(200).after(Duration::from_secs(3)));
+    let events = stage.send_many("in", 9);
     stage.all_delivered(&events);
     assert_eq!(stage.sink.in_flight_max("/in"), 6);
 }
