@@ -1,6 +1,7 @@
 //! Errors of PostgreSQL, sorted by what the caller does about them.
 
-use deadpool_postgres::PoolError;
+use crate::passing;
+use deadpool_postgres::{HookError, PoolError};
 use postrider_store::StoreError;
 use std::error::Error;
 use std::time::Duration;
@@ -12,9 +13,12 @@ pub enum OpenError {
     /// The URL is none.
     #[error("the database URL cannot be used: {0}; it should look like postgres://user@host/database")]
     Url(String),
-    /// No connection.
-    #[error("cannot connect to the database: {0}; check its host, port, user and password, and that it runs")]
+    /// No connection, and there will be none.
+    #[error("cannot connect to the database: {0}; check its user, password, database name and TLS settings")]
     Connect(String),
+    /// Nobody there, or a server that takes nobody yet. It may pass by itself.
+    #[error("cannot connect to the database: {0}; check its host and port, and that it runs")]
+    Away(String),
     /// Below 14.
     #[error("the database server is PostgreSQL {0}; Postrider needs 14 or later")]
     TooOld(String),
@@ -42,9 +46,26 @@ pub enum OpenError {
     Database(String),
 }
 
+impl OpenError {
+    /// Whether trying again later may work, with nothing changed by a person.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, OpenError::Away(_))
+    }
+}
+
 impl From<QueryError> for OpenError {
     fn from(error: QueryError) -> Self {
-        OpenError::Database(error.to_string())
+        if error.may_pass() {
+            OpenError::Away(error.to_string())
+        } else {
+            OpenError::Database(error.to_string())
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for OpenError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        QueryError::from(error).into()
     }
 }
 
@@ -75,6 +96,18 @@ fn whole(error: &tokio_postgres::Error) -> String {
 }
 
 impl QueryError {
+    /// Whether it is nothing but the moment: the server is not there, starts, stops, recovers, or is too busy.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            QueryError::Database(error)
+            | QueryError::Pool(
+                PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)),
+            ) => passing::may_pass(error),
+            QueryError::Pool(PoolError::Timeout(_)) | QueryError::Late(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether connections that are open now are of no use any more: those to a server that stopped answering, and
     /// those to one that only reads, which they go on doing after it writes again.
     pub(crate) fn spoils_connections(&self) -> bool {

@@ -26,6 +26,7 @@ mod news;
 mod notice;
 mod open;
 mod partitions;
+mod passing;
 mod queue;
 mod replays;
 mod series;

@@ -9,7 +9,7 @@ use crate::news::Tending;
 use crate::notice::{self, Heard, Notice};
 use crate::url::{self, Address};
 use crate::values::column;
-use crate::{PostgresOptions, PostgresStore, keys, partitions, tls};
+use crate::{PostgresOptions, PostgresStore, keys, partitions, passing, tls};
 use deadpool_postgres::{
     ClientWrapper, GenericClient, Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod,
     Runtime,
@@ -160,7 +160,7 @@ pub(crate) async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
     pool.get().await.map_err(|error| {
         let error = QueryError::from(error);
         let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), cause);
-        OpenError::Connect(cause)
+        if error.may_pass() { OpenError::Away(cause) } else { OpenError::Connect(cause) }
     })
 }
 
@@ -171,10 +171,8 @@ fn cause(error: &(dyn std::error::Error + 'static)) -> String {
 
 async fn check_server(client: &Object) -> Result<(), OpenError> {
     let asked = "SELECT current_setting('server_version_num')::int4, current_setting('server_version'), pg_is_in_recovery()";
-    let row = client.query_one(asked, &[]).await.map_err(|error| OpenError::Database(cause(&error)))?;
-    let read =
-        || Ok::<(i32, String, bool), QueryError>((column(&row, 0)?, column(&row, 1)?, column(&row, 2)?));
-    let (number, version, standby) = read().map_err(|error| OpenError::Database(error.to_string()))?;
+    let row = client.query_one(asked, &[]).await?;
+    let (number, version, standby) = (column(&row, 0)?, column(&row, 1)?, column(&row, 2)?);
     refusal(number, version, standby).map_or(Ok(()), Err)
 }
 
@@ -188,12 +186,11 @@ fn refusal(number: i32, version: String, standby: bool) -> Option<OpenError> {
 }
 
 async fn migrate(client: &mut Object) -> Result<(), OpenError> {
-    let failed = |error: tokio_postgres::Error| OpenError::Database(cause(&error));
-    client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
+    client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await?;
     let migrations = schema::migrations::runner().set_grouped(true).set_abort_missing(true);
     let done = migrations.run_async(&mut ***client).await;
     let made = if done.is_ok() { partitions::make_ahead(client, wall_clock()).await } else { Ok(()) };
-    client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await.map_err(failed)?;
+    client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await?;
     let Err(error) = done else { return Ok(made?) };
     Err(match error.kind() {
         refinery::error::Kind::MissingVersion(_) | refinery::error::Kind::DivergentVersion(..) => {
@@ -202,6 +199,9 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
         refinery::error::Kind::Connection(_, inner) if is_denied(inner.as_ref()) => {
             OpenError::MissingRights(role(client).await)
         }
+        refinery::error::Kind::Connection(_, inner) if is_passing(inner.as_ref()) => {
+            OpenError::Away(cause(&error))
+        }
         _ => OpenError::Database(cause(&error)),
     })
 }
@@ -209,6 +209,10 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
 fn is_denied(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     let cause = error.downcast_ref::<tokio_postgres::Error>();
     cause.is_some_and(|error| error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE))
+}
+
+fn is_passing(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    error.downcast_ref::<tokio_postgres::Error>().is_some_and(passing::may_pass)
 }
 
 async fn role(client: &Object) -> String {

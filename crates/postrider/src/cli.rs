@@ -173,6 +173,9 @@ pub(crate) struct ServeArgs {
     /// Not heard of for so long, a node is taken for dead by the others [default: 10]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) lease_seconds: Option<String>,
+    /// How long a start waits for the database to be there [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) database_wait_seconds: Option<String>,
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<String>,

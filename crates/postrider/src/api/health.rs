@@ -33,12 +33,14 @@ pub(crate) async fn readyz(State(app): Shared) -> Response {
         Ok(()) => {
             view::json(StatusCode::OK, &Health { status: "ready", code: None, reason: None, durability })
         }
-        Err(error) => {
-            let (code, reason) = (Some(code(error)), Some(error.to_string()));
-            let health = Health { status: "not ready", code, reason, durability };
-            view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
-        }
+        Err(error) => not_ready(error, durability),
     }
+}
+
+pub(super) fn not_ready(error: NotReady, durability: Option<&'static str>) -> Response {
+    let (code, reason) = (Some(code(error)), Some(error.to_string()));
+    let health = Health { status: "not ready", code, reason, durability };
+    view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
 }
 
 fn code(error: NotReady) -> &'static str {

@@ -48,6 +48,7 @@ mod stats;
 mod stream;
 mod verification;
 mod view;
+pub(crate) mod waiting;
 mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};

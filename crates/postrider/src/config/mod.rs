@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) node_name: String,
     /// A node that was not heard of for so long is taken for dead by the others.
     pub(crate) lease: Duration,
+    /// How long a start waits for the database to be there.
+    pub(crate) database_wait: Duration,
     pub(crate) egress_allow: Vec<IpNet>,
     /// Plain http is not sent to.
     pub(crate) https_only: bool,
@@ -150,6 +152,9 @@ impl Config {
             database_url: layers.one("database_url", values::database_url).map(DatabaseUrl),
             node_name: layers.one("node_name", values::node_name).unwrap_or_else(values::host_name),
             lease: Duration::from_secs(layers.one("lease_seconds", |v| number(v, 2, 300)).unwrap_or(10)),
+            database_wait: Duration::from_secs(
+                layers.one("database_wait_seconds", |v| number(v, 0, DAY_SECONDS)).unwrap_or(60),
+            ),
             egress_allow: layers.many("egress_allow", values::range),
             https_only: layers.one("https_only", values::switch).unwrap_or(false),
             handshake_origin: layers.one("handshake_origin", values::origin),

@@ -12,6 +12,7 @@ mod last_use;
 mod log;
 mod metrics;
 mod otlp;
+mod patience;
 pub(crate) mod room;
 pub(crate) mod secret_key;
 mod storage;
@@ -21,6 +22,7 @@ use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
+use patience::Patience;
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
 use postrider_store::Store;
@@ -68,20 +70,46 @@ fn address_guard(config: &Config, address: SocketAddr, metrics: Option<SocketAdd
     if config.https_only { guard.https_only() } else { guard }
 }
 
+/// What a start makes of the settings.
+struct Started {
+    engine: Arc<Engine>,
+    senders: Vec<SendWorker>,
+    first: bootstrap::FirstThings,
+    key: admin_key::AdminKey,
+    place: String,
+    appending: Option<JoinHandle<()>>,
+    exporter: Option<otlp::Exporter>,
+}
+
+async fn start(config: &Config, guard: AddressGuard, patience: &mut Patience<'_>) -> anyhow::Result<Started> {
+    let Storage { store, key, place } = patience.keep_trying(|| storage::open(config)).await?;
+    let connector = Arc::new(Connector::new(guard, tls_config()));
+    let (dead_letter_file, appending) = dead_letter_file(config, &store)?.unzip();
+    let traces = config.traces.as_ref().map(|to| otlp::start(to, &config.node_name)).transpose()?;
+    let (spans, exporter) = traces.unzip();
+    let options = EngineOptions { dead_letter_file, spans, ..engine_options(config) };
+    let begin =
+        || async { Ok(Engine::start(Arc::clone(&store), Arc::clone(&connector), options.clone()).await?) };
+    let (engine, senders) = patience.keep_trying(begin).await?;
+    let first = patience.keep_trying(|| bootstrap::first_things(&engine, config)).await?;
+    Ok(Started { engine, senders, first, key, place, appending, exporter })
+}
+
 async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let listener = listen(config.listen, "--listen")?;
     let address = listener.local_addr()?;
     let metrics = metrics::Listening::start(config.metrics_listen)?;
-    let Storage { store, key, place } = storage::open(&config).await?;
     let guard = address_guard(&config, address, metrics.as_ref().map(|metrics| metrics.address));
-    let connector = Arc::new(Connector::new(guard, tls_config()));
-    let (dead_letter_file, appending) = dead_letter_file(&config, &store)?.unzip();
-    let traces = config.traces.as_ref().map(|to| otlp::start(to, &config.node_name)).transpose()?;
-    let (spans, exporter) = traces.unzip();
-    let options = EngineOptions { dead_letter_file, spans, ..engine_options(&config) };
-    let (engine, senders) = Engine::start(store, connector, options).await?;
-    let first = bootstrap::first_things(&engine, &config).await?;
+    let mut patience = Patience::new(&config, &listener, &mut signals);
+    let started = match start(&config, guard, &mut patience).await {
+        Err(error) if patience.was_stopped() => {
+            tracing::info!("{error}");
+            return Ok(());
+        }
+        started => started?,
+    };
+    let Started { engine, senders, first, key, place, appending, exporter } = started;
 
     let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
     let (stop, stopping) = watch::channel(false);

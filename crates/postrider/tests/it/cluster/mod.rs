@@ -14,6 +14,7 @@ mod partition;
 mod readiness;
 mod refusals;
 mod seen;
+mod starting;
 mod takeover;
 mod turnover;
 

@@ -4,8 +4,14 @@ use super::ADMIN_KEY;
 use crate::rig::Site;
 use postrider_postgres::testing::Server;
 
+/// What waiting would not mend is refused however long a start may wait.
 fn check_refused(url: &str, said: &[&str]) {
-    let ended = Site::new().with(&["--database-url", url]).refused();
+    check_refused_after("3600", url, said);
+}
+
+fn check_refused_after(wait_seconds: &str, url: &str, said: &[&str]) {
+    let wait = ["--database-url", url, "--database-wait-seconds", wait_seconds];
+    let ended = Site::new().with(&wait).refused();
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     for part in said {
         assert!(ended.err.contains(part), "{part:?} is not in\n{}", ended.err);
@@ -20,7 +26,16 @@ fn site_of(url: &str) -> Site {
 #[test]
 fn a_url_that_leads_nowhere_is_refused() {
     check_refused("mysql://u:hunter2@localhost/d", &["--database-url", "postgres://"]);
-    check_refused("postgres://u:hunter2@127.0.0.1:1/d", &["cannot connect", "refused"]);
+    let gone = "postgres://u:hunter2@127.0.0.1:1/d";
+    check_refused_after("0", gone, &["cannot connect", "refused"]);
+    check_refused_after("1", gone, &["cannot connect", "refused", "gave up after the 1 seconds"]);
+}
+
+#[test]
+fn a_role_or_a_database_that_is_not_there_is_refused() {
+    let url = Server::shared().database();
+    check_refused(&url.replace("postrider@", "nobody:hunter2@"), &["cannot connect", "\"nobody\""]);
+    check_refused(&url.replace("/test_", "/nothing_"), &["cannot connect", "does not exist"]);
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! A start waits for a database that is not there yet: it tries again for a while, and tells whoever asks meanwhile that
+//! it lives and is not ready.
+
+use super::room::ConnectionLimits;
+use super::{HANDOVER_MAX, Signals, connections};
+use crate::api;
+use crate::config::Config;
+use anyhow::Context;
+use postrider_core::retry::{Chance, Jitter, RetryPolicy, Schedule};
+use postrider_postgres::OpenError;
+use postrider_store::StoreError;
+use std::net::TcpListener;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+/// The waits between tries, which nodes that start together must not make together.
+const PAUSE_FIRST: Duration = Duration::from_millis(200);
+const PAUSE_LONGEST: Duration = Duration::from_secs(2);
+
+/// What is left of the time that a start may wait.
+pub(super) struct Patience<'a> {
+    listener: &'a TcpListener,
+    limits: ConnectionLimits,
+    signals: &'a mut Signals,
+    most: Duration,
+    until: Instant,
+    pauses: RetryPolicy,
+    was_stopped: bool,
+}
+
+impl<'a> Patience<'a> {
+    /// None at all with a store of the gateway's own: nobody else will mend it.
+    pub(super) fn new(config: &Config, listener: &'a TcpListener, signals: &'a mut Signals) -> Self {
+        let most = config.database_url.as_ref().map_or(Duration::ZERO, |_| config.database_wait);
+        let schedule = Schedule::Exponential { base: PAUSE_FIRST, factor: 2.0, cap: PAUSE_LONGEST };
+        let pauses = RetryPolicy::new(schedule, None, None, Jitter::Full).expect("these pauses are legal");
+        let (limits, until) = (config.connections, Instant::now() + most);
+        Patience { listener, limits, signals, most, until, pauses, was_stopped: false }
+    }
+
+    /// Whether it was a signal that ended the wait.
+    pub(super) const fn was_stopped(&self) -> bool {
+        self.was_stopped
+    }
+
+    /// Tries until it works, what is wrong would not pass, the time is over, or a signal says to stop.
+    pub(super) async fn keep_trying<T, F>(&mut self, mut attempt: impl FnMut() -> F) -> anyhow::Result<T>
+    where
+        F: Future<Output = anyhow::Result<T>>,
+    {
+        let error = match attempt().await {
+            Err(error) if may_pass(&error) && self.most > Duration::ZERO => error,
+            done => return done,
+        };
+        tracing::warn!(error = format!("{error:#}"), "waiting for the database");
+        let door = Door::open(self.listener, self.limits)?;
+        let began = Instant::now();
+        let done = tokio::select! {
+            done = try_again(error, &self.pauses, self.until, attempt) => done,
+            () = self.signals.next() => {
+                self.was_stopped = true;
+                Err(anyhow::anyhow!("it was stopped while it waited for the database"))
+            }
+        };
+        door.close().await;
+        if done.is_ok() {
+            tracing::info!(waited_ms = began.elapsed().as_millis(), "the database is there");
+        }
+        let (most, waited_out) = (self.most.as_secs(), Instant::now() >= self.until);
+        let why = || format!("gave up after the {most} seconds of --database-wait-seconds");
+        if waited_out { done.with_context(why) } else { done }
+    }
+}
+
+async fn try_again<T, F>(
+    mut error: anyhow::Error,
+    pauses: &RetryPolicy,
+    until: Instant,
+    mut attempt: impl FnMut() -> F,
+) -> anyhow::Result<T>
+where
+    F: Future<Output = anyhow::Result<T>>,
+{
+    let mut tries = 0;
+    while Instant::now() < until {
+        tries += 1;
+        let pause = pauses.delay(tries, Chance::new(getrandom::u64().unwrap_or(u64::MAX / 2)));
+        sleep(pause.min(until - Instant::now())).await;
+        error = match attempt().await {
+            Err(error) if may_pass(&error) => error,
+            done => return done,
+        };
+    }
+    Err(error)
+}
+
+/// Whether trying again may work with nothing changed by a person.
+fn may_pass(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<OpenError>().is_some_and(OpenError::may_pass)
+            || matches!(cause.downcast_ref::<StoreError>(), Some(StoreError::Unavailable(_)))
+    })
+}
+
+/// Answers in place of the gateway, on its address.
+struct Door {
+    stop: watch::Sender<bool>,
+    accepting: JoinHandle<std::io::Result<()>>,
+}
+
+impl Door {
+    fn open(listener: &TcpListener, limits: ConnectionLimits) -> anyhow::Result<Self> {
+        let listener = listener.try_clone().context("answer while waiting for the database")?;
+        let (stop, stopping) = watch::channel(false);
+        let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
+        tokio::spawn(connections::serve(incoming, api::waiting::router(), stopping.clone()));
+        let accepting = tokio::spawn(connections::accept(listener, limits, vec![handover], stopping));
+        Ok(Door { stop, accepting })
+    }
+
+    /// From here on connections wait for the gateway; those that are being served end by themselves.
+    async fn close(self) {
+        self.stop.send_replace(true);
+        let _ = self.accepting.await;
+    }
+}
