@@ -135,7 +135,7 @@ pub(super) async fn change(
 fn changed(form: &Form) -> Value {
     let mut wanted = form.wanted(&TEXTS, &["priority"]);
     if wanted["event_type_pattern"].is_null() {
-        wanted["event_type_pattern"] = json!("*");
+        wanted["event_type_pattern"] = json!("**");
     }
     if let Some(active) = form.text("active") {
         wanted["active"] = json!(active == "yes");
