@@ -26,16 +26,22 @@ use postrider_store::{Change, Route};
 /// List routes
 #[utoipa::path(
     get, path = "/v1/routes", operation_id = "list_routes", tag = "routes",
-    params(PageParameters),
+    params(
+        ("destination_id" = Option<String>, Query, description = "Those that lead to this destination."),
+        PageParameters
+    ),
     responses((status = 200, description = "The routes of the account.", body = List<view::Route>), Keyed, Queried)
 )]
 pub(crate) async fn list(
     State(app): Shared,
     caller: Caller,
-    Query(parameters): Parameters,
+    Query(mut parameters): Parameters,
 ) -> Result<Response, ApiError> {
+    let to = parameters.remove("destination_id");
+    let to = to.map(|text| DestinationId::parse(&text).map_err(|_| not_a_destination())).transpose()?;
     let catalog = app.engine.catalog();
-    let routes = catalog.routes(caller.account);
+    let mut routes = catalog.routes(caller.account);
+    routes.retain(|route| to.is_none_or(|to| route.destination == to));
     let page = paging::page(&parameters, Listed::Routes, routes, |route| route.id.as_u64())?;
     Ok(page.answer(|route| view::Route::seen(route, &catalog)))
 }
@@ -202,7 +208,11 @@ pub(super) fn known_destination(
 ) -> Result<DestinationId, ApiError> {
     let found =
         DestinationId::parse(text).ok().filter(|id| catalog.destination(caller.account, *id).is_some());
-    found.ok_or_else(|| ApiError::field("destination_id", "must be the id of a destination, dst_…"))
+    found.ok_or_else(not_a_destination)
+}
+
+fn not_a_destination() -> ApiError {
+    ApiError::field("destination_id", "must be the id of a destination, dst_…")
 }
 
 pub(super) fn known_source(catalog: &Catalog, caller: Caller, text: &str) -> Result<SourceId, ApiError> {

@@ -1,10 +1,9 @@
 //! One account: its share and limits, how its portal looks, a link to it, and deleting it.
 
 use super::answer::{Frame, Refused, done, see_other, shown};
-use super::event::segment;
 use super::filled::Filled;
 use super::guard::{Change, Form, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::{Desk, Shared, show};
 use askama::Template;

@@ -115,10 +115,6 @@ pub(super) async fn portal_script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/portal.js").to_owned())
 }
 
-pub(super) async fn copy_script() -> Response {
-    file("text/javascript; charset=utf-8", include_str!("../../assets/copy.js").to_owned())
-}
-
 pub(super) async fn tail_script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../../assets/tail.js").to_owned())
 }

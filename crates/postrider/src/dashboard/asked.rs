@@ -38,8 +38,8 @@ impl Asked {
     }
 }
 
-/// Of a list without filters.
-const PAGE_MAX: &str = "100";
+/// Of a list without filters: with the longest names that there can be, its page is below 100 kB.
+const PAGE_MAX: &str = "50";
 
 #[cfg(test)]
 mod tests {

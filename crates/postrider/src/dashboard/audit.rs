@@ -3,7 +3,7 @@
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
-use super::event::beginning;
+use super::clip::short;
 use super::guard::Visitor;
 use super::inside::{Inside, Listed};
 use super::session::Session;
@@ -38,7 +38,7 @@ struct Record {
 /// What a page holds of them, so that it stays small whatever was changed; the API has all of it.
 const RECORDS_MAX: &str = "20";
 const FIELDS_MAX: usize = 14;
-const VALUE_CHARS: usize = 120;
+const VALUE_BYTES: usize = 120;
 
 /// Said of everything that is made or deleted, and in the row already.
 const SAID: [&str; 3] = ["id", "account_id", "created_at"];
@@ -107,6 +107,5 @@ impl Record {
 /// The beginning of a value; nothing where there was none.
 fn value(fields: Option<&Map<String, Value>>, name: &str) -> String {
     let text = fields.and_then(|fields| fields.get(name)).map(show::header).unwrap_or_default();
-    let start = beginning(&text, VALUE_CHARS);
-    if start.len() < text.len() { format!("{start}…") } else { text }
+    short(&text, VALUE_BYTES)
 }

@@ -3,8 +3,9 @@
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
+use super::choices::{self, Named};
 use super::guard::Visitor;
-use super::inside::{Inside, path};
+use super::inside::{Inside, Listed, path};
 use super::session::Session;
 use super::show;
 use crate::api::newest_cursor;
@@ -66,12 +67,6 @@ impl Event {
     }
 }
 
-#[derive(Deserialize)]
-struct Known {
-    id: String,
-    name: String,
-}
-
 #[derive(Template)]
 #[template(path = "events.html")]
 struct Events {
@@ -79,8 +74,8 @@ struct Events {
     asked: Asked,
     page: Page,
     /// To choose from; others can be typed.
-    destinations: Vec<Known>,
-    sources: Vec<Known>,
+    destinations: Listed<Named>,
+    sources: Listed<Named>,
 }
 
 pub(super) async fn page(
@@ -103,8 +98,8 @@ async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Events, R
         frame: Frame::of(Some(session), "events").refusing(refused),
         asked,
         page,
-        destinations: api.list(session, &Asked::default().page("/v1/destinations")).await?.items,
-        sources: api.list(session, &Asked::default().page("/v1/sources")).await?.items,
+        destinations: choices::of(api, session, "/v1/destinations").await?,
+        sources: choices::of(api, session, "/v1/sources").await?,
     })
 }
 

@@ -175,6 +175,11 @@ pub(super) fn path(base: &str, parameters: &[(&str, Option<&str>)]) -> String {
     if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }
 }
 
+/// One part of a path, whatever is in it.
+pub(super) fn segment(id: &str) -> String {
+    url::form_urlencoded::byte_serialize(id.as_bytes()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

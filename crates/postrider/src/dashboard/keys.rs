@@ -2,10 +2,9 @@
 
 use super::answer::{Frame, Refused, done, see_other, shown};
 use super::asked::Asked;
-use super::event::segment;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::{Shared, show};
 use askama::Template;

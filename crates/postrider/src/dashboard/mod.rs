@@ -9,6 +9,8 @@ mod answer;
 mod asked;
 mod audit;
 mod chart;
+mod choices;
+mod clip;
 mod cluster;
 mod dead_letters;
 mod destinations;
@@ -96,7 +98,6 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/keys/{id}/revoke", post(keys::revoke))
         .route("/assets/page.css", get(answer::style))
         .route("/assets/page.js", get(answer::script))
-        .route("/assets/copy.js", get(answer::copy_script))
         .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
         .merge(portal::pages())

@@ -3,9 +3,8 @@
 use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
 use super::asked::Asked;
-use super::event::segment;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::show;
 use askama::Template;

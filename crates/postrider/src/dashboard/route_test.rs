@@ -2,7 +2,8 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
-use super::event::{beginning, readable};
+use super::clip::short;
+use super::event::readable;
 use super::filled::Filled;
 use super::guard::{Change, Form, Visitor};
 use super::inside::Inside;
@@ -17,8 +18,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Routes on the page, and of what each destination would be sent.
-const ROUTES_MAX: usize = 50;
-const BODY_CHARS: usize = 1000;
+const ROUTES_MAX: usize = 30;
+const REQUEST_BYTES: usize = 1200;
 
 #[derive(Deserialize)]
 struct Verdicts {
@@ -142,7 +143,9 @@ impl Verdict {
 }
 
 impl Sample {
-    fn shown_body(&self) -> String {
-        beginning(&readable(&self.body, &self.body_encoding).0, BODY_CHARS).to_owned()
+    /// As it would go out, as far as there is room.
+    fn request(&self) -> String {
+        let (body, _) = readable(&self.body, &self.body_encoding);
+        short(&format!("POST {}\n{}\n{body}", self.url, show::lines(&self.headers)), REQUEST_BYTES)
     }
 }

@@ -3,11 +3,12 @@
 use super::Shared;
 use super::answer::{Frame, Refused, done, see_other, shown};
 use super::asked::Asked;
-use super::event::segment;
+use super::choices::{self, Named};
 use super::filled::Filled;
 use super::guard::{Change, Form, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
+use super::show;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
@@ -28,14 +29,7 @@ struct Route {
     active: bool,
 }
 
-/// A source or a destination, to choose from.
-#[derive(Deserialize)]
-pub(super) struct Named {
-    pub(super) id: String,
-    pub(super) name: String,
-}
-
-/// The ends that a route may have. Whoever has more than a page of them has them in a file, or in a terminal.
+/// The ends that a route may have.
 pub(super) struct Ends {
     pub(super) sources: Listed<Named>,
     pub(super) destinations: Listed<Named>,
@@ -135,7 +129,7 @@ pub(super) async fn change(
 fn changed(form: &Form) -> Value {
     let mut wanted = form.wanted(&TEXTS, &["priority"]);
     if wanted["event_type_pattern"].is_null() {
-        wanted["event_type_pattern"] = json!("*");
+        wanted["event_type_pattern"] = json!("**");
     }
     if let Some(active) = form.text("active") {
         wanted["active"] = json!(active == "yes");
@@ -155,10 +149,9 @@ pub(super) async fn delete(
 
 impl Ends {
     pub(super) async fn look(api: &Inside, session: &Session) -> Result<Self, Refused> {
-        let first = |list: &str| Asked::default().page(list);
         Ok(Ends {
-            sources: api.list(session, &first("/v1/sources")).await?,
-            destinations: api.list(session, &first("/v1/destinations")).await?,
+            sources: choices::of(api, session, "/v1/sources").await?,
+            destinations: choices::of(api, session, "/v1/destinations").await?,
         })
     }
 

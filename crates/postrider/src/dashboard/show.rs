@@ -1,5 +1,11 @@
 //! Figures and times as people read them.
 
+use super::clip::short;
+
+/// A list has up to a hundred of them, and each may be two thousand bytes long.
+const BRIEF_BYTES: usize = 90;
+const SENTENCE_BYTES: usize = 300;
+
 /// A count with its thousands apart.
 pub(super) fn count(number: &(impl Copy + Into<i128>)) -> String {
     let number: i128 = (*number).into();
@@ -12,6 +18,16 @@ pub(super) fn count(number: &(impl Copy + Into<i128>)) -> String {
         text.push(digit);
     }
     if number < 0 { format!("-{text}") } else { text }
+}
+
+/// A name or a URL as a list has room for it.
+pub(super) fn brief(text: &str) -> String {
+    short(text, BRIEF_BYTES)
+}
+
+/// A sentence that may quote what came from outside.
+pub(super) fn sentence(text: &str) -> String {
+    short(text, SENTENCE_BYTES)
 }
 
 /// A stretch of time, as long as matters.
@@ -154,6 +170,11 @@ pub(super) fn words(state: &str) -> String {
 /// What a header was; several of one name stand together.
 pub(super) fn header(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Headers as they stand in a message.
+pub(super) fn lines(headers: &serde_json::Map<String, serde_json::Value>) -> String {
+    headers.iter().map(|(name, value)| format!("{name}: {}\n", header(value))).collect()
 }
 
 /// How a state is coloured; the word beside it says the same.

@@ -1,13 +1,12 @@
 //! One source: its URL, how its senders sign and are set up, and what it has refused lately.
 
 use super::answer::{Frame, Refused, done, see_other, shown};
-use super::event::segment;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::provider_hint::{self, Hint};
 use super::session::Session;
-use super::sources::{FIELDS, Provider, providers, wanted};
+use super::sources::{FIELDS, Provider, Source, providers, wanted};
 use super::{Shared, show};
 use askama::Template;
 use axum::extract::{Path, State};
@@ -15,17 +14,6 @@ use axum::response::Response;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-#[derive(Deserialize)]
-struct Source {
-    id: String,
-    name: String,
-    ingest_url: Option<String>,
-    auth_mode: String,
-    status: String,
-    provider: Option<String>,
-    created_at: String,
-}
 
 #[derive(Deserialize)]
 struct Reject {

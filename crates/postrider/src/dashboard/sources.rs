@@ -15,13 +15,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
-struct Source {
-    id: String,
-    name: String,
-    ingest_url: Option<String>,
-    auth_mode: String,
-    status: String,
-    provider: Option<String>,
+pub(super) struct Source {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) ingest_url: Option<String>,
+    pub(super) auth_mode: String,
+    pub(super) status: String,
+    pub(super) provider: Option<String>,
+    pub(super) created_at: String,
 }
 
 /// How a provider signs, and how it is set up.

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
+use super::choices::{self, Named};
 use super::guard::Visitor;
 use super::inside::{Inside, Listed};
 use super::session::Session;
@@ -11,24 +12,17 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::HeaderMap;
-use serde::Deserialize;
 
 const FILTERS: &[&str] = &["kind", "event_type", "source_id", "destination_id"];
 
 const KINDS: [&str; 5] = ["accepted", "attempt", "dead_letter", "circuit", "destination"];
-
-#[derive(Deserialize)]
-struct Destination {
-    id: String,
-    name: String,
-}
 
 #[derive(Template)]
 #[template(path = "tail.html")]
 struct Tail {
     frame: Frame,
     asked: Asked,
-    destinations: Listed<Destination>,
+    destinations: Listed<Named>,
 }
 
 pub(super) async fn page(
@@ -40,7 +34,7 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Tail, Refused> {
-    let destinations = api.list(session, &Asked::default().page("/v1/destinations")).await?;
+    let destinations = choices::of(api, session, "/v1/destinations").await?;
     Ok(Tail { frame: Frame::of(Some(session), "events"), asked, destinations })
 }
 

@@ -1,16 +1,17 @@
 //! Deliveries that were given up on: look, send again, discard, take along.
 
 mod groups;
+mod letter;
 mod many;
 
+pub(super) use letter::DeadLetter;
 pub(super) use many::{discard, replay};
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
 use super::asked::Asked;
-use super::event::segment;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -19,32 +20,12 @@ use axum::response::Response;
 use groups::Groups;
 use http::header::{CONTENT_DISPOSITION, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, Method, StatusCode};
-use serde::Deserialize;
 use serde_json::json;
 
 const FILTERS: &[&str] = &["destination_id", "event_type", "reason", "since", "until"];
 
 const REASONS: [&str; 6] =
     ["attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed"];
-
-#[derive(Deserialize)]
-struct DeadLetter {
-    delivery_id: String,
-    event_id: String,
-    destination_id: String,
-    destination_name: Option<String>,
-    event_type: Option<String>,
-    attempts_count: u32,
-    reason: String,
-    last_error: Option<String>,
-    died_at: String,
-}
-
-impl DeadLetter {
-    fn destination(&self) -> &str {
-        self.destination_name.as_deref().unwrap_or(&self.destination_id)
-    }
-}
 
 #[derive(Template)]
 #[template(path = "dead_letters.html")]

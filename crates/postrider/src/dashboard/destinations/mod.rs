@@ -1,14 +1,17 @@
 //! Destinations: how they are, what they are owed, and what can be done about it.
 
 mod health;
+pub(super) mod recent;
+mod shown_once;
 mod words;
+
+pub(super) use shown_once::ShownOnce;
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, html, see_other, shown};
 use super::asked::Asked;
-use super::event::segment;
 use super::guard::{Change, Form, Visitor};
-use super::inside::{Inside, Listed, path};
+use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::show;
 use askama::Template;
@@ -16,13 +19,11 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use health::Health;
 use http::{Method, StatusCode};
+use recent::Delivery;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use words::{Circuit, Retry};
-
-/// On a page of the list; each has a picture of its last hour.
-const PAGE_MAX: &str = "50";
 
 #[derive(Deserialize)]
 struct Destination {
@@ -60,21 +61,6 @@ struct Rate {
     per_second: f64,
 }
 
-#[derive(Deserialize)]
-struct Deliveries {
-    items: Vec<Delivery>,
-}
-
-#[derive(Deserialize)]
-struct Delivery {
-    event_id: String,
-    event_type: Option<String>,
-    status: String,
-    attempts_count: u32,
-    created_at: String,
-    next_attempt_at: Option<String>,
-}
-
 #[derive(Template)]
 #[template(path = "destinations.html")]
 struct Destinations {
@@ -91,17 +77,7 @@ struct DestinationPage {
     found: Destination,
     health: Health,
     recent: Vec<Delivery>,
-    tried: Option<Tried>,
-    secret: Option<String>,
-}
-
-/// What a receiver answered to a test event.
-#[derive(Deserialize)]
-struct Tried {
-    outcome: String,
-    latency_ms: f64,
-    response_status: Option<u16>,
-    error_message: Option<String>,
+    once: ShownOnce,
 }
 
 pub(super) async fn list(
@@ -118,9 +94,7 @@ async fn look_at_all(
     asked: Asked,
     refused: Option<Refused>,
 ) -> Result<Destinations, Refused> {
-    let cursor = Some(asked.text("cursor")).filter(|cursor| !cursor.is_empty());
-    let list = path("/v1/destinations", &[("limit", Some(PAGE_MAX)), ("cursor", cursor)]);
-    let page: Listed<Destination> = api.list(session, &list).await?;
+    let page: Listed<Destination> = api.list(session, &asked.page("/v1/destinations")).await?;
     let health = health::ask(api, session, page.items.iter().map(|found| &found.id)).await;
     Ok(Destinations {
         frame: Frame::of(Some(session), "destinations").refusing(refused),
@@ -154,12 +128,11 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
     let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
-    let recent = path("/v1/deliveries", &[("destination_id", Some(&found.id)), ("limit", Some("20"))]);
-    let recent: Deliveries = api.get(session, &recent).await?;
+    let recent = recent::deliveries(api, session, &found.id).await?;
     let health = health::ask(api, session, std::iter::once(&found.id)).await.remove(&found.id);
     let frame = Frame::of(Some(session), "destinations");
     let health = health.unwrap_or_default();
-    Ok(DestinationPage { frame, found, health, recent: recent.items, tried: None, secret: None })
+    Ok(DestinationPage { frame, found, health, recent, once: ShownOnce::default() })
 }
 
 pub(super) async fn change(
@@ -238,7 +211,7 @@ pub(super) async fn act(
         "delete" => see_other("/destinations"),
         // Both are shown this once and cannot be asked for again, so there is no page to go on to.
         "test" | "rotate-secret" => match look(&desk.api, &session, &id).await {
-            Ok(page) => html(&page.with(&made)),
+            Ok(page) => html(&DestinationPage { once: ShownOnce::of(&made), ..page }),
             Err(refused) => refused.page(Some(&session)),
         },
         _ => see_other(&format!("/destinations/{}", segment(&id))),
@@ -248,12 +221,5 @@ pub(super) async fn act(
 impl DestinationPage {
     fn refusing(self, refused: Refused) -> Self {
         DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
-    }
-
-    /// With what an action has answered.
-    fn with(self, made: &Value) -> Self {
-        let secret = made["signing_secret"].as_str().map(str::to_owned);
-        let tried = if secret.is_none() { Tried::deserialize(made).ok() } else { None };
-        DestinationPage { secret, tried, ..self }
     }
 }

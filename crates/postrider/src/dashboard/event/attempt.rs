@@ -1,27 +1,23 @@
 //! One attempt as the page shows it: what was sent and answered, and where the time went.
 
-use super::clip::clip;
+use crate::dashboard::clip::short;
 use crate::dashboard::show;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Of what each receiver answered, and of the headers both ways: an event may have thousands of attempts.
-const ANSWER_BYTES: usize = 1000;
-const HEADERS_BYTES: usize = 1500;
-
 #[derive(Deserialize)]
-pub(super) struct Attempt {
+pub(in crate::dashboard) struct Attempt {
     pub(super) delivery_id: String,
-    pub(super) attempt_number: u32,
-    pub(super) started_at: String,
-    pub(super) latency_ms: f64,
+    pub(in crate::dashboard) attempt_number: u32,
+    pub(in crate::dashboard) started_at: String,
+    pub(in crate::dashboard) latency_ms: f64,
     timing: Timing,
     outcome: String,
     pub(super) request_headers: Map<String, Value>,
     response_status: Option<u16>,
     response_headers: Option<Map<String, Value>>,
     response_body: Option<String>,
-    pub(super) error_message: Option<String>,
+    error_message: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -45,28 +41,36 @@ pub(super) struct Stretch {
 }
 
 impl Attempt {
-    pub(super) fn has_delivered(&self) -> bool {
+    pub(in crate::dashboard) fn has_delivered(&self) -> bool {
         self.outcome == "success"
     }
 
     /// The answer's code, or what went wrong, in words.
-    pub(super) fn result(&self) -> String {
-        match (&self.response_status, &self.error_message) {
+    pub(in crate::dashboard) fn result(&self) -> String {
+        match (self.response_status, self.error()) {
             (Some(status), _) => format!("answered {status}"),
-            (None, Some(message)) => message.clone(),
+            (None, Some(message)) => message,
             (None, None) => show::words(&self.outcome),
         }
     }
 
-    pub(super) fn sent(&self) -> String {
-        lines(&self.request_headers)
+    pub(super) fn error(&self) -> Option<String> {
+        self.error_message.as_deref().map(show::sentence)
+    }
+
+    pub(super) fn sent(&self, room: usize) -> String {
+        short(&show::lines(&self.request_headers), room)
     }
 
     /// The headers of the answer and the beginning of its body.
-    pub(super) fn answered(&self) -> Option<String> {
-        let headers = lines(self.response_headers.as_ref()?);
-        let (body, _) = clip(self.response_body.as_deref().unwrap_or_default(), ANSWER_BYTES);
-        Some(format!("{headers}\n{body}"))
+    pub(super) fn answered(&self, room: usize) -> Option<String> {
+        let headers = show::lines(self.response_headers.as_ref()?);
+        Some(short(&format!("{headers}\n{}", self.response_body.as_deref().unwrap_or_default()), room))
+    }
+
+    /// The beginning of the answer's body.
+    pub(in crate::dashboard) fn answer(&self, room: usize) -> Option<String> {
+        self.response_body.as_deref().filter(|body| !body.is_empty()).map(|body| short(body, room))
     }
 
     /// Where the time went, one stretch after the other.
@@ -91,15 +95,6 @@ impl Attempt {
         }
         stretches
     }
-}
-
-/// Headers as they stand in a message.
-pub(super) fn lines(headers: &Map<String, Value>) -> String {
-    let mut text = String::new();
-    for (name, value) in headers {
-        text.push_str(&format!("{name}: {}\n", show::header(value)));
-    }
-    clip(&text, HEADERS_BYTES).0.to_owned()
 }
 
 #[cfg(test)]

@@ -1,90 +1,56 @@
 //! One event: what came in, where it went, and every attempt with what was sent and answered.
 
 mod attempt;
-mod clip;
 mod curl;
+mod detail;
+mod timeline;
+
+pub(super) use detail::{Detail, Event};
+pub(super) use timeline::Timeline;
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, file, see_other, shown};
+use super::clip::{Rest, clip, short};
 use super::guard::{Change, Visitor};
-use super::inside::Inside;
+use super::inside::{Inside, segment};
 use super::session::Session;
 use super::show;
 use askama::Template;
-use attempt::{Attempt, lines};
 use axum::extract::{Path, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use clip::{Rest, clip};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use serde_json::{Value, json};
+use timeline::Delivery;
 
 /// Of a body on the page, with its lines apart and as it came; all of it is a click away.
-const FORMATTED_BYTES: usize = 16_000;
-const RAW_BYTES: usize = 8_000;
-/// Of a body in a command; a longer one comes from the file.
-const CURL_BYTES: usize = 1500;
+const FORMATTED_BYTES: usize = 12_000;
+const RAW_BYTES: usize = 6_000;
+/// Of the headers that it came with.
+const HEADERS_BYTES: usize = 1500;
+/// Of all commands on the page.
+const COMMANDS_BYTES: usize = 12_000;
 /// A longer body is not taken apart: it is shown as it came, and the page stays quick.
 const PARSED_BYTES: usize = 256 * 1024;
-/// Deliveries on the page, and attempts with all they have: an event may have ten thousand, each tried often.
-const DELIVERIES_MAX: usize = 20;
-const ATTEMPTS_MAX: usize = 12;
-
-#[derive(Deserialize)]
-struct Detail {
-    event: Event,
-    attempts: Vec<Attempt>,
-}
-
-#[derive(Deserialize)]
-struct Event {
-    id: String,
-    event_type: Option<String>,
-    source_id: Option<String>,
-    external_event_id: Option<String>,
-    replay_of: Option<String>,
-    status: String,
-    received_at: String,
-    headers: Map<String, Value>,
-    body: String,
-    body_encoding: String,
-    deliveries: Vec<Delivery>,
-    final_state: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Delivery {
-    id: String,
-    destination_id: String,
-    priority: u64,
-    status: String,
-    attempts_count: u32,
-    next_attempt_at: Option<String>,
-    reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    name: String,
-    url: String,
-}
 
 #[derive(Template)]
 #[template(path = "event.html")]
 struct EventPage {
     frame: Frame,
     event: Event,
-    attempts: Vec<Attempt>,
-    /// Those that the page has to do with; one that is deleted is not known any more.
-    destinations: HashMap<String, Known>,
+    timeline: Timeline,
     /// JSON with its lines apart.
     formatted: Option<(String, Rest)>,
     raw: (String, Rest),
     headers: String,
+}
+
+/// The last attempt of a delivery as a command.
+enum Command {
+    Whole(String),
+    TooLong,
 }
 
 pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
@@ -97,9 +63,9 @@ async fn look(
     id: &str,
     refused: Option<Refused>,
 ) -> Result<EventPage, Refused> {
-    let Detail { mut event, attempts } = api.get(session, &format!("/v1/events/{}", segment(id))).await?;
-    let owed = event.deliveries.iter().take(DELIVERIES_MAX).map(|delivery| delivery.destination_id.as_str());
-    let destinations = known(api, session, owed).await;
+    let mut detail = Detail::ask(api, session, id).await?;
+    let timeline = Timeline::of(api, session, &mut detail).await;
+    let mut event = detail.event;
     let cut = |text: &str, bytes| {
         let (text, rest) = clip(text, bytes);
         (text.to_owned(), rest)
@@ -108,45 +74,15 @@ async fn look(
     let raw = cut(&event.body, RAW_BYTES);
     event.body.truncate(raw.0.len());
     let frame = Frame::of(Some(session), "events").refusing(refused);
-    let headers = lines(&event.headers);
-    Ok(EventPage { frame, event, attempts, destinations, formatted, raw, headers })
-}
-
-/// Destinations by their ids; one that is deleted is not known.
-async fn known(
-    api: &Inside,
-    session: &Session,
-    destinations: impl Iterator<Item = &str>,
-) -> HashMap<String, Known> {
-    let mut known = HashMap::new();
-    for id in destinations {
-        let found: Result<Known, _> = api.get(session, &format!("/v1/destinations/{}", segment(id))).await;
-        if let Ok(found) = found {
-            known.insert(id.to_owned(), found);
-        }
-    }
-    known
-}
-
-/// The names of destinations; one that is deleted has none.
-pub(super) async fn names(
-    api: &Inside,
-    session: &Session,
-    destinations: impl Iterator<Item = &str>,
-) -> HashMap<String, String> {
-    known(api, session, destinations).await.into_iter().map(|(id, known)| (id, known.name)).collect()
+    let headers = short(&show::lines(&event.headers), HEADERS_BYTES);
+    Ok(EventPage { frame, event, timeline, formatted, raw, headers })
 }
 
 /// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.
-pub(super) fn readable(body: &str, encoding: &str) -> (String, bool) {
+pub(super) fn readable(body: &str, encoding: &str) -> (String, Rest) {
     let formatted = formatted(body, encoding);
     let (text, rest) = clip(formatted.as_deref().unwrap_or(body), FORMATTED_BYTES);
-    (text.to_owned(), rest == Rest::LeftOut)
-}
-
-/// The beginning of a text that may be long.
-pub(super) fn beginning(text: &str, bytes: usize) -> &str {
-    clip(text, bytes).0
+    (text.to_owned(), rest)
 }
 
 /// JSON with its lines apart.
@@ -159,50 +95,23 @@ fn formatted(body: &str, encoding: &str) -> Option<String> {
 }
 
 impl EventPage {
-    fn name<'a>(&'a self, destination: &'a str) -> &'a str {
-        self.destinations.get(destination).map_or(destination, |known| &known.name)
-    }
-
-    /// Nothing more happens to one that has ended.
-    fn is_live(&self) -> bool {
-        self.event.final_state.is_none()
-    }
-
-    fn deliveries(&self) -> &[Delivery] {
-        &self.event.deliveries[..self.event.deliveries.len().min(DELIVERIES_MAX)]
-    }
-
-    fn deliveries_left_out(&self) -> u64 {
-        self.event.deliveries.len().saturating_sub(DELIVERIES_MAX) as u64
-    }
-
-    /// The last attempts of a delivery; each delivery has its part of the page, and one at least.
-    fn of_delivery<'a>(&'a self, id: &'a str) -> Vec<&'a Attempt> {
-        let most = (ATTEMPTS_MAX / self.deliveries().len().max(1)).max(1);
-        let all: Vec<_> = self.attempts.iter().filter(|attempt| attempt.delivery_id == id).collect();
-        all[all.len().saturating_sub(most)..].to_vec()
-    }
-
-    fn attempts_left_out(&self, delivery: &Delivery) -> usize {
-        (delivery.attempts_count as usize).saturating_sub(self.of_delivery(&delivery.id).len())
-    }
-
-    /// The last attempt of a delivery as a command.
-    fn curl(&self, delivery: &Delivery) -> Option<String> {
-        let known = self.destinations.get(&delivery.destination_id)?;
-        let last = self.attempts.iter().rfind(|attempt| attempt.delivery_id == delivery.id)?;
-        let whole = self.event.body_encoding == "utf8" && self.raw.1 == Rest::None;
-        let body = Some(self.raw.0.as_str()).filter(|body| whole && clip(body, CURL_BYTES).1 == Rest::None);
+    /// The body stands in the command if there is room for it, else it comes from a file.
+    fn command(&self, delivery: &Delivery) -> Option<Command> {
+        let url = self.timeline.url(delivery)?;
+        let headers = &self.timeline.of_delivery(delivery).last()?.request_headers;
         let file = format!("{}.txt", self.event.id);
-        Some(curl::command(&known.url, &last.request_headers, body, &file))
+        let whole = self.event.body_encoding == "utf8" && self.raw.1 == Rest::None;
+        let room = COMMANDS_BYTES / self.timeline.deliveries.len().max(1);
+        let forms = [Some(self.raw.0.as_str()).filter(|_| whole), None];
+        let mut commands = forms.map(|body| curl::command(url, headers, body, &file)).into_iter();
+        let fits = commands.find(|command| clip(command, room).1 == Rest::None);
+        Some(fits.map_or(Command::TooLong, Command::Whole))
     }
 }
 
 /// The body as it came, as a file: never as a page of ours.
 pub(super) async fn body(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
-    let found: Result<Detail, Refused> =
-        desk.api.get(&session, &format!("/v1/events/{}", segment(&id))).await;
-    let event = match found {
+    let event = match Detail::ask(&desk.api, &session, &id).await {
         Ok(detail) => detail.event,
         Err(refused) => return refused.page(Some(&session)),
     };
@@ -240,9 +149,4 @@ pub(super) async fn replay(
         }
         Err(refused) => done(&session, Err::<(), _>(refused), "/events"),
     }
-}
-
-/// One part of a path, whatever is in it.
-pub(super) fn segment(id: &str) -> String {
-    url::form_urlencoded::byte_serialize(id.as_bytes()).collect()
 }

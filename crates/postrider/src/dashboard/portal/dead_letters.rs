@@ -4,30 +4,16 @@ use super::frame::{Frame, done, shown};
 use super::guest::{Guest, GuestChange};
 use crate::dashboard::answer::Refused;
 use crate::dashboard::asked::Asked;
-use crate::dashboard::event::segment;
-use crate::dashboard::inside::{Inside, Listed};
+use crate::dashboard::dead_letters::DeadLetter;
+use crate::dashboard::inside::{Inside, Listed, segment};
 use crate::dashboard::session::Session;
 use crate::dashboard::{Shared, show};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::json;
 
 const FILTERS: &[&str] = &["destination_id", "event_type"];
-
-#[derive(Deserialize)]
-struct DeadLetter {
-    delivery_id: String,
-    event_id: String,
-    destination_id: String,
-    destination_name: Option<String>,
-    event_type: Option<String>,
-    attempts_count: u32,
-    reason: String,
-    last_error: Option<String>,
-    died_at: String,
-}
 
 #[derive(Template)]
 #[template(path = "portal/dead_letters.html")]

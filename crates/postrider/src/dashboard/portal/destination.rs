@@ -1,13 +1,13 @@
 //! One destination: what it gets, how it is doing, and what its owner can do about it.
 
-use super::destinations::{EventType, add_route, event_types};
+use super::destinations::{Destination, EventType, add_route, event_types};
 use super::frame::{Frame, done, refused, shown};
 use super::guest::{Guest, GuestChange};
 use crate::dashboard::answer::{Refused, see_other};
-use crate::dashboard::asked::Asked;
-use crate::dashboard::event::segment;
+use crate::dashboard::destinations::ShownOnce;
+use crate::dashboard::destinations::recent::{self, Delivery};
 use crate::dashboard::filled::Filled;
-use crate::dashboard::inside::{Inside, Listed, path};
+use crate::dashboard::inside::{Inside, Listed, path, segment};
 use crate::dashboard::session::Session;
 use crate::dashboard::{Shared, show};
 use askama::Template;
@@ -15,50 +15,13 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
-use serde_json::{Value, json};
-
-#[derive(Deserialize)]
-struct Destination {
-    id: String,
-    name: String,
-    url: String,
-    status: String,
-    pending: u64,
-    circuit_state: String,
-    waiting_for: Option<String>,
-    disabled_reason: Option<String>,
-}
+use serde_json::json;
 
 #[derive(Deserialize)]
 struct Route {
     id: String,
-    destination_id: String,
     event_type_pattern: String,
     active: bool,
-}
-
-#[derive(Deserialize)]
-struct Deliveries {
-    items: Vec<Delivery>,
-}
-
-#[derive(Deserialize)]
-struct Delivery {
-    event_id: String,
-    event_type: Option<String>,
-    status: String,
-    attempts_count: u32,
-    created_at: String,
-    next_attempt_at: Option<String>,
-}
-
-/// What a receiver answered to a test event.
-#[derive(Deserialize)]
-struct Tried {
-    outcome: String,
-    latency_ms: f64,
-    response_status: Option<u16>,
-    error_message: Option<String>,
 }
 
 #[derive(Template)]
@@ -67,12 +30,14 @@ struct DestinationPage {
     frame: Frame,
     found: Destination,
     filled: Filled,
-    routes: Vec<Route>,
+    routes: Listed<Route>,
     event_types: Vec<EventType>,
     recent: Vec<Delivery>,
-    tried: Option<Tried>,
-    secret: Option<String>,
+    once: ShownOnce,
 }
+
+/// Routes on the page.
+const ROUTES_MAX: &str = "50";
 
 const FIELDS: [&str; 3] = ["name", "url", "event_type_pattern"];
 
@@ -82,19 +47,15 @@ pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Path(id): P
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
     let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
-    let recent = path("/v1/deliveries", &[("destination_id", Some(&found.id)), ("limit", Some("20"))]);
-    let recent: Deliveries = api.get(session, &recent).await?;
-    let routes: Listed<Route> = api.list(session, &Asked::default().page("/v1/routes")).await?;
-    let routes = routes.items.into_iter().filter(|route| route.destination_id == found.id).collect();
+    let routes = path("/v1/routes", &[("destination_id", Some(&found.id)), ("limit", Some(ROUTES_MAX))]);
     Ok(DestinationPage {
         frame: Frame::of(api, session, "destinations").await?,
         filled: Filled::with([("name", found.name.clone()), ("url", found.url.clone())]),
-        routes,
+        routes: api.list(session, &routes).await?,
+        recent: recent::deliveries(api, session, &found.id).await?,
         event_types: event_types(api, session).await?,
         found,
-        recent: recent.items,
-        tried: None,
-        secret: None,
+        once: ShownOnce::default(),
     })
 }
 
@@ -146,7 +107,10 @@ pub(super) async fn act(
         "test" | "rotate-secret" => {
             let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
             let page = match made {
-                Ok(made) => look(&desk.api, &session, &id).await.map(|page| page.with(&made)),
+                Ok(made) => {
+                    let page = look(&desk.api, &session, &id).await;
+                    page.map(|page| DestinationPage { once: ShownOnce::of(&made), ..page })
+                }
                 Err(refused) => Err(refused),
             };
             shown(&desk, page)
@@ -168,12 +132,5 @@ pub(super) async fn remove_route(
 impl DestinationPage {
     fn refusing(self, refused: Refused) -> Self {
         DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
-    }
-
-    /// With what an action has answered.
-    fn with(self, made: &Value) -> Self {
-        let secret = made["signing_secret"].as_str().map(str::to_owned);
-        let tried = if secret.is_none() { Tried::deserialize(made).ok() } else { None };
-        DestinationPage { secret, tried, ..self }
     }
 }

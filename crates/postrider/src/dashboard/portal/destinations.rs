@@ -5,6 +5,7 @@ use super::guest::{Guest, GuestChange};
 use crate::dashboard::Shared;
 use crate::dashboard::answer::{Refused, see_other};
 use crate::dashboard::asked::Asked;
+use crate::dashboard::choices;
 use crate::dashboard::filled::Filled;
 use crate::dashboard::guard::Form;
 use crate::dashboard::inside::{Inside, Listed};
@@ -18,13 +19,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
-struct Destination {
-    id: String,
-    name: String,
-    url: String,
-    status: String,
-    pending: u64,
-    circuit_state: String,
+pub(super) struct Destination {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) url: String,
+    pub(super) status: String,
+    pub(super) pending: u64,
+    pub(super) circuit_state: String,
+    pub(super) waiting_for: Option<String>,
+    pub(super) disabled_reason: Option<String>,
 }
 
 #[derive(Template)]
@@ -58,7 +61,7 @@ async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Destinati
 
 /// To choose from; whoever knows another may write it.
 pub(super) async fn event_types(api: &Inside, session: &Session) -> Result<Vec<EventType>, Refused> {
-    Ok(api.list(session, &Asked::default().page("/v1/event-types")).await?.items)
+    Ok(choices::of(api, session, "/v1/event-types").await?.items)
 }
 
 pub(super) async fn create(State(desk): Shared, GuestChange(session, form): GuestChange) -> Response {

@@ -38,6 +38,33 @@ fn a_route_is_made_shown_listed_and_deleted() {
 }
 
 #[test]
+fn routes_are_listed_by_where_they_lead() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let to =
+        |name: &str| api.make("/v1/destinations", &json!({ "name": name, "url": "https://example.com/" }));
+    let route = |to: &str| api.make("/v1/routes", &json!({ "destination_id": to }));
+    let (first, second, unused) = (to("first"), to("second"), to("unused"));
+    let routes = [route(&first), route(&second), route(&first), route(&first)];
+    let listed = |query: &str| -> Vec<String> {
+        let answer = api.get(&format!("/v1/routes?{query}")).json();
+        answer["data"].as_array().unwrap().iter().map(|route| text(&route["id"])).collect()
+    };
+    let of_first = [routes[0].clone(), routes[2].clone(), routes[3].clone()];
+    assert_eq!(listed(&format!("destination_id={first}")), of_first);
+    assert_eq!(listed(&format!("destination_id={second}")), routes[1..2]);
+    assert_eq!(listed(&format!("destination_id={unused}")), Vec::<String>::new());
+    let page = api.get(&format!("/v1/routes?destination_id={first}&limit=2")).json();
+    let next = text(&page["next_cursor"]);
+    assert_eq!(listed(&format!("destination_id={first}&limit=2&cursor={next}")), of_first[2..]);
+    for bad in ["", "rte_0000000000000", "x"] {
+        let sentence = api.get(&format!("/v1/routes?destination_id={bad}")).refusal(422);
+        assert!(sentence.contains("destination_id must be the id of a destination"), "{sentence}");
+    }
+}
+
+#[test]
 fn events_follow_the_patterns_and_sources_of_routes() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();

@@ -7,4 +7,5 @@ mod in_chromium;
 mod operator;
 mod pages;
 mod portal;
+mod sizes;
 mod sources;

@@ -11,10 +11,10 @@ const HOSTILE: &str = "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\"'
 const PAGES: [&str; 3] = ["/portal/destinations", "/portal/events", "/portal/dead-letters"];
 
 /// A browser that came by a link.
-struct Guest(Browser);
+pub(super) struct Guest(pub(super) Browser);
 
 impl Guest {
-    fn by_link(api: &Api, body: &Value) -> Self {
+    pub(super) fn by_link(api: &Api, body: &Value) -> Self {
         let link = text(&api.post("/v1/portal-sessions", body).data(201)["url"]);
         let mut browser = Browser::stranger(api);
         let answer = browser.submit("/portal", &[("token", &link)], &[]);
@@ -25,7 +25,7 @@ impl Guest {
         Guest(browser)
     }
 
-    fn page(&self, path: &str) -> String {
+    pub(super) fn page(&self, path: &str) -> String {
         self.0.page(path)
     }
 
@@ -124,6 +124,17 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     next(&guest.change(&format!("{place}/routes"), &[("event_type_pattern", "refund.*")]));
     let routes = api.get("/v1/routes").data(200);
     assert_eq!(routes.as_array().unwrap().len(), 2);
+    // Its own are shown however many others the account has made before.
+    let other = api.make("/v1/destinations", &json!({ "name": "other", "url": sink.url("/other") }));
+    let elsewhere: Vec<String> =
+        (0..101).map(|_| api.make("/v1/routes", &json!({ "destination_id": other }))).collect();
+    next(&guest.change(&format!("{place}/routes"), &[]));
+    assert!(guest.page(&place).contains("events of every type"), "a route without a pattern");
+    let latest = text(&api.get(&format!("/v1/routes?destination_id={id}")).data(200)[2]["id"]);
+    for route in elsewhere.iter().chain([&latest]) {
+        api.delete(&format!("/v1/routes/{route}")).nothing();
+    }
+    api.delete(&format!("/v1/destinations/{other}")).nothing();
     next(&guest.change(&format!("{place}/routes/{}", text(&routes[1]["id"])), &[]));
     assert_eq!(api.get("/v1/routes").data(200).as_array().unwrap().len(), 1);
 

@@ -106,7 +106,7 @@ fn a_route_is_made_tried_changed_and_deleted() {
     ];
     assert_eq!(next(&browser.change(&at, &changed)), "/routes");
     let known = api.get(&format!("/v1{at}")).data(200);
-    assert_eq!((&known["event_type_pattern"], &known["active"]), (&json!("*"), &json!(false)));
+    assert_eq!((&known["event_type_pattern"], &known["active"]), (&json!("**"), &json!(false)));
     assert_eq!(
         (&known["source_id"], known.get("filter"), &known["priority"]),
         (&json!(source), None, &json!(4))

@@ -13,6 +13,14 @@ pub(super) fn clip(text: &str, bytes_max: usize) -> (&str, Rest) {
     (text, Rest::None)
 }
 
+/// As much as there is room for, with a sign where there is more.
+pub(super) fn short(text: &str, bytes_max: usize) -> String {
+    match clip(text, bytes_max) {
+        (whole, Rest::None) => whole.to_owned(),
+        (start, Rest::LeftOut) => format!("{start}…"),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     None,
@@ -31,5 +39,6 @@ mod tests {
         assert_eq!(clip("\"\"\"", 10), ("\"\"", Rest::LeftOut));
         assert_eq!(clip("aéb", 2), ("a", Rest::LeftOut));
         assert_eq!(clip("aéb", 3), ("aé", Rest::LeftOut));
+        assert_eq!((short("abc", 3), short("a<b", 5)), ("abc".to_owned(), "a…".to_owned()));
     }
 }
