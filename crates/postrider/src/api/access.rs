@@ -74,7 +74,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
     // It changes nothing.
     (Power::Look, "POST", &["/v1/routes/test"]),
-    (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
+    (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/groups", "/v1/dead-letters/{id}"]),
     (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys", "/v1/api-keys/{id}"]),
     (Power::Read, "GET", &["/v1/audit", "/v1/sources/{id}/rejects"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),

@@ -10,6 +10,7 @@ mod brand_settings;
 mod cloud_event;
 mod cluster;
 mod cursor;
+mod dead_letter_groups;
 mod dead_letters;
 pub(crate) mod declared;
 mod deliveries;
@@ -201,6 +202,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(export::export))
         .routes(routes!(dead_letters::get, dead_letters::discard))
         .routes(routes!(dead_letters::replay))
+        .routes(routes!(dead_letter_groups::get))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::get, replays::update))
         .routes(routes!(audit::list))

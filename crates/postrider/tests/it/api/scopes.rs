@@ -55,6 +55,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/stats",
             "GET /v1/platform-stats",
             "GET /v1/dead-letters",
+            "GET /v1/dead-letters/groups",
             "GET /v1/dead-letters/{id}",
         ],
     ),

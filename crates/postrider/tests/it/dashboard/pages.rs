@@ -84,6 +84,8 @@ fn dead_letters_are_selected_exported_and_discarded() {
     for part in ["ledger", "all attempts failed", ">3</a>", "The receiver answered 500."] {
         assert!(group.contains(part), "{part} is not in {group}");
     }
+    let counted = api.get("/v1/dead-letters/groups").data(200);
+    assert_eq!((&counted["items"][0]["count"], &counted["truncated"]), (&json!(3), &json!(false)));
     let file = browser.send("GET", "/dead-letters/export?reason=attempts", &[], "");
     assert_eq!(file.headers.get("x-content-type-options"), Some("nosniff"));
     assert_eq!(file.headers.get("content-disposition"), Some("attachment; filename=\"dead-letters.jsonl\""));
