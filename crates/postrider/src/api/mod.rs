@@ -29,6 +29,7 @@ mod fields;
 mod health;
 mod ingest;
 mod metrics;
+mod logo;
 mod outbound;
 mod paging;
 mod portal_sessions;
@@ -55,6 +56,7 @@ mod webhooks;
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use events::newest_cursor;
 
+pub(crate) use logo::Logo;
 use crate::config::Config;
 use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
