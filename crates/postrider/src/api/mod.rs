@@ -18,6 +18,7 @@ mod destination_health;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod elsewhere;
 mod entity_tag;
 mod error;
 mod event_fields;
@@ -28,8 +29,8 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
-mod metrics;
 mod logo;
+mod metrics;
 mod outbound;
 mod paging;
 mod portal_sessions;
@@ -55,8 +56,8 @@ mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use events::newest_cursor;
-
 pub(crate) use logo::Logo;
+
 use crate::config::Config;
 use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
@@ -187,6 +188,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))
+        .routes(routes!(elsewhere::send))
         .routes(routes!(outbound::list, outbound::create))
         .routes(routes!(outbound::get))
         .routes(routes!(outbound::replay))
@@ -200,11 +202,11 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(series::get))
         .routes(routes!(destination_health::get))
         .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letter_groups::get))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))
         .routes(routes!(dead_letters::get, dead_letters::discard))
         .routes(routes!(dead_letters::replay))
-        .routes(routes!(dead_letter_groups::get))
         .routes(routes!(replays::list, replays::create))
         .routes(routes!(replays::get, replays::update))
         .routes(routes!(audit::list))

@@ -105,6 +105,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "PATCH /v1/sources/{id}",
             "DELETE /v1/sources/{id}",
             "POST /v1/event-types",
+            "POST /v1/events/{id}/send",
             "PATCH /v1/event-types/{id}",
             "DELETE /v1/event-types/{id}",
             "POST /v1/destinations/{id}/circuit",
