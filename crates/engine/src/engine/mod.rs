@@ -4,6 +4,7 @@ mod activity;
 mod changes;
 mod consent;
 mod deliveries;
+mod elsewhere;
 mod fault;
 mod intake;
 mod news;
