@@ -326,7 +326,9 @@ impl Dispatcher {
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
-            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
+            Control::Totals(reply) => {
+                drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards, self.now)));
+            }
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

@@ -95,6 +95,7 @@ impl Engine {
             live,
             spans: options.spans,
             last_queue: Default::default(),
+            last_heard: Default::default(),
         };
         let engine = Arc::new(engine);
         engine.begin(left, gone_inbox).await?;
