@@ -5,7 +5,7 @@ use super::cursor::List as Listed;
 use super::destinations::policy;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
 use super::error::ApiError;
-use super::events::Parameters;
+use super::events::{Parameters, only_parameters};
 use super::fields::{Fields, Segment, legal_expression, required};
 use super::paging::PageParameters;
 use super::refusal::{Body, Keyed, Queried, Stale, Stored};
@@ -37,6 +37,7 @@ pub(crate) async fn list(
     caller: Caller,
     Query(mut parameters): Parameters,
 ) -> Result<Response, ApiError> {
+    only_parameters(&parameters, &["destination_id", "limit", "cursor"])?;
     let to = parameters.remove("destination_id");
     let to = to.map(|text| DestinationId::parse(&text).map_err(|_| not_a_destination())).transpose()?;
     let catalog = app.engine.catalog();
