@@ -298,7 +298,8 @@ impl Dispatcher {
             Ok(gone) => self.step(Input::UnblockedAll { destination, gone }),
             Err(error) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, %destination, "an ordered line could not be released");
+                let account = self.owner_of(destination).map(tracing::field::display);
+                tracing::warn!(%error, %destination, account, "an ordered line could not be released");
             }
         }
     }
