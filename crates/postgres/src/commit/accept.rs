@@ -1,6 +1,6 @@
 //! Events of a batch with all they owe, in one statement; which of them were known before, in another.
 
-use super::columns::{QUEUE_COLUMNS, QUEUE_NAMES, QUEUE_TYPES, QueueRows, unnest};
+use super::columns::{QUEUE_COLUMNS, QUEUE_NAMES, QUEUE_TYPES, QueueRows, one_of, unnest};
 use crate::error::QueryError;
 use crate::stats::DayStats;
 use crate::values::{column, int, text, time, uint};
@@ -26,33 +26,36 @@ const MIDNIGHT_LOCK: i64 = 0x706f_7374_6d69_646e;
 
 const EVENT_TYPES: [&str; 13] =
     ["int8", "int8", "int8", "int8", "text", "text", "int8", "int8", "int8", "int8", "text", "text", "bytea"];
-const KEY_TYPES: [&str; 6] = ["int8", "int4", "int8", "bytea", "bytea", "int8"];
+const KEY_TYPES: [&str; 7] = ["int8", "int8", "int4", "int8", "bytea", "bytea", "int8"];
 
-static ACCEPT: LazyLock<String> = LazyLock::new(|| {
+pub(super) static ACCEPT: LazyLock<String> = LazyLock::new(|| {
     let events = unnest(1, &EVENT_TYPES);
     let keys = unnest(1 + EVENT_TYPES.len(), &KEY_TYPES);
     let owed = unnest(1 + EVENT_TYPES.len() + KEY_TYPES.len(), &QUEUE_TYPES);
     format!(
         "WITH given AS (SELECT * FROM {events} AS g(id, account_id, source_id, created_by, event_type, external_id,
                 replay_of, received_at, deliver_at, expires_at, deliveries, headers, body)),
-         keyed AS (SELECT * FROM {keys} AS k(id, day, scope_id, key_hash, body_hash, received_at)),
+         keyed AS (SELECT * FROM {keys} AS k(id, account_id, day, scope_id, key_hash, body_hash, received_at)),
          -- Bound on the day before and still in its window.
          known AS (SELECT k.id FROM keyed k JOIN idempotency i ON i.day = k.day - 1 AND i.scope_id = k.scope_id
                 AND i.key_hash = k.key_hash AND k.received_at - i.received_at < {WINDOW_MS}),
          bound AS (INSERT INTO idempotency AS i (day, scope_id, key_hash, body_hash, event_id, account_id, received_at)
-                SELECT k.day, k.scope_id, k.key_hash, k.body_hash, k.id, g.account_id, k.received_at
-                FROM keyed k JOIN given g ON g.id = k.id WHERE k.id NOT IN (SELECT id FROM known)
+                SELECT k.day, k.scope_id, k.key_hash, k.body_hash, k.id, k.account_id, k.received_at
+                FROM keyed k WHERE k.id NOT IN (SELECT id FROM known)
                 ON CONFLICT (day, scope_id, key_hash) DO UPDATE SET body_hash = excluded.body_hash,
                     event_id = excluded.event_id, account_id = excluded.account_id,
                     received_at = excluded.received_at
                 WHERE excluded.received_at - i.received_at >= {WINDOW_MS}
                 RETURNING i.event_id),
-         fit AS (SELECT id FROM given WHERE id NOT IN (SELECT id FROM keyed) AND NOT (id = ANY(${repeated}::int8[]))
+         fit AS (SELECT id FROM given WHERE id NOT IN (SELECT id FROM keyed) 
+                AND id NOT IN (SELECT unnest(${repeated}::int8[]))
                 UNION ALL SELECT event_id FROM bound),
-         kept AS (INSERT INTO events SELECT * FROM given WHERE id IN (SELECT id FROM fit)),
+         kept AS (INSERT INTO events SELECT * FROM given WHERE {chosen}),
          owed AS (INSERT INTO queue ({QUEUE_COLUMNS})
-                SELECT {QUEUE_COLUMNS} FROM {owed} AS q({QUEUE_NAMES}) WHERE wanted IN (SELECT id FROM fit))
+                SELECT {QUEUE_COLUMNS} FROM {owed} AS q({QUEUE_NAMES}) WHERE {wanted})
          SELECT id FROM fit",
+        chosen = one_of("id", "SELECT id FROM fit"),
+        wanted = one_of("wanted", "SELECT id FROM fit"),
         repeated = 1 + EVENT_TYPES.len() + KEY_TYPES.len() + QUEUE_TYPES.len(),
     )
 });
@@ -169,6 +172,7 @@ fn day_of(event: &NewEvent) -> i32 {
 #[derive(Default)]
 struct KeyColumns {
     id: Vec<i64>,
+    account: Vec<i64>,
     day: Vec<i32>,
     scope: Vec<i64>,
     key_hash: Vec<Vec<u8>>,
@@ -179,6 +183,7 @@ struct KeyColumns {
 impl KeyColumns {
     fn push(&mut self, event: &NewEvent, key: Idempotency) {
         self.id.push(int(event.id.as_u64()));
+        self.account.push(int(event.content.account.as_u64()));
         self.day.push(day_of(event));
         self.scope.push(int(event.idempotency_scope()));
         self.key_hash.push(key.key_hash.to_vec());
@@ -186,8 +191,8 @@ impl KeyColumns {
         self.received_at.push(time(event.content.received_at));
     }
 
-    fn parameters(&self) -> [&(dyn ToSql + Sync); 6] {
-        [&self.id, &self.day, &self.scope, &self.key_hash, &self.body_hash, &self.received_at]
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 7] {
+        [&self.id, &self.account, &self.day, &self.scope, &self.key_hash, &self.body_hash, &self.received_at]
     }
 }
 

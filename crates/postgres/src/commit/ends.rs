@@ -1,7 +1,7 @@
 //! What ends or goes on in a batch: attempts with what follows, and what is given up on untried, a statement each.
 
 use super::columns::{
-    PLACE_NAMES, PLACE_TYPES, Places, QUEUE_COLUMNS, QUEUE_NAMES, QUEUE_TYPES, QueueRows, unnest,
+    PLACE_NAMES, PLACE_TYPES, Places, QUEUE_COLUMNS, QUEUE_NAMES, QUEUE_TYPES, QueueRows, one_of, unnest,
 };
 use crate::dead_letters::Record;
 use crate::dead_letters::{LETTER_NAMES, LETTER_TYPES, LetterRows};
@@ -40,25 +40,28 @@ fn ending(first: usize, owed_only: &str) -> String {
               AND q.lane = g.lane AND q.place = g.place AND q.delivery_id = g.delivery_id {owed_only}
             RETURNING g.wanted),
          again AS (INSERT INTO queue ({QUEUE_COLUMNS}) SELECT {QUEUE_COLUMNS} FROM {again} AS r({QUEUE_NAMES})
-            WHERE wanted IN (SELECT wanted FROM gone)),
+            WHERE {ended}),
          dead AS (INSERT INTO dead_letters SELECT {LETTER_COLUMNS}, NULL FROM {letters} AS d(wanted, {LETTER_COLUMNS})
-            WHERE wanted IN (SELECT wanted FROM gone))",
+            WHERE {ended})",
+        ended = one_of("wanted", "SELECT wanted FROM gone"),
         LETTER_COLUMNS = LETTER_NAMES,
     )
 }
 
-static FINISH: LazyLock<String> = LazyLock::new(|| {
+pub(super) static FINISH: LazyLock<String> = LazyLock::new(|| {
     let attempts = unnest(1, &ATTEMPT_TYPES);
     // An attempt that is known changes nothing: its delivery may have been given up on, or revived, since.
-    let ending = ending(1 + ATTEMPT_TYPES.len(), "AND g.wanted IN (SELECT id FROM news)");
+    let is_news = format!("AND {}", one_of("g.wanted", "SELECT id FROM news"));
+    let ending = ending(1 + ATTEMPT_TYPES.len(), &is_news);
     format!(
         "WITH news AS (INSERT INTO attempts SELECT * FROM {attempts} ON CONFLICT DO NOTHING RETURNING id),
          {ending}
-         SELECT news.id, gone.wanted IS NOT NULL FROM news LEFT JOIN gone ON gone.wanted = news.id"
+         SELECT id, {owed} FROM news",
+        owed = one_of("id", "SELECT wanted FROM gone"),
     )
 });
 
-static GIVE_UP: LazyLock<String> = LazyLock::new(|| {
+pub(super) static GIVE_UP: LazyLock<String> = LazyLock::new(|| {
     // One that stands there only because its line waits for it is given up on already.
     let ending = ending(1, &format!("AND q.due_at IS DISTINCT FROM {}", time(Timestamp::MAX)));
     format!("WITH {ending} SELECT wanted, true FROM gone")

@@ -3,6 +3,8 @@
 mod accept;
 pub(crate) mod columns;
 mod ends;
+#[cfg(test)]
+mod plans;
 mod unknown;
 
 use crate::database::Database;
