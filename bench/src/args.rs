@@ -49,6 +49,9 @@ pub struct BenchArgs {
     /// Also writes every figure as JSON to this file; - is the standard output, without the table
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// Also puts the tables into this page, each between `<!-- bench NAME -->` and `<!-- end -->`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
     /// Where the gateway's data goes while it is measured [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
@@ -141,9 +144,12 @@ impl BenchArgs {
         })
     }
 
-    /// Where the forwarder role forwards to.
-    pub(crate) fn receiver(&self) -> anyhow::Result<SocketAddr> {
-        Ok(Target::parse(&self.role.urls)?.address())
+    /// Where the forwarder role forwards to, if anywhere.
+    pub(crate) fn receiver(&self) -> anyhow::Result<Option<SocketAddr>> {
+        if self.role.urls.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Target::parse(&self.role.urls)?.address()))
     }
 }
 

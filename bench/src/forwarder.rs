@@ -1,5 +1,6 @@
 //! The forwarder role: takes an event, posts it to the receiver, answers 202. No store, no signature, no
-//! retry: what is left is the price of HTTP, and the limit of the machine for any gateway made of hyper.
+//! retry: what is left is the price of HTTP, and the limit of the machine for any gateway made of hyper. Without a
+//! receiver it only answers: the limit of taking events in.
 //!
 //! One current-thread runtime per core with a client pool of its own; connections are accepted in one place
 //! and dealt round robin, as in the gateway.
@@ -26,17 +27,17 @@ type PooledClient = Client<HttpConnector, Full<Bytes>>;
 #[derive(Clone)]
 struct Forward {
     client: PooledClient,
-    receiver: SocketAddr,
+    receiver: Option<SocketAddr>,
 }
 
 /// Serves until the process ends.
-pub(crate) fn serve(listener: &TcpListener, receiver: SocketAddr) -> anyhow::Result<()> {
+pub(crate) fn serve(listener: &TcpListener, receiver: Option<SocketAddr>) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = (0..cores).map(|core| start_worker(core, receiver)).collect::<anyhow::Result<Vec<_>>>()?;
     deal(listener, &workers)
 }
 
-fn start_worker(core: usize, receiver: SocketAddr) -> anyhow::Result<mpsc::Sender<TcpStream>> {
+fn start_worker(core: usize, receiver: Option<SocketAddr>) -> anyhow::Result<mpsc::Sender<TcpStream>> {
     let (connections, accepted) = mpsc::channel(HANDOVER_MAX);
     let runtime = http::runtime()?;
     std::thread::Builder::new()
@@ -54,7 +55,7 @@ fn deal(listener: &TcpListener, workers: &[mpsc::Sender<TcpStream>]) -> anyhow::
     Ok(())
 }
 
-async fn work(mut accepted: mpsc::Receiver<TcpStream>, receiver: SocketAddr) {
+async fn work(mut accepted: mpsc::Receiver<TcpStream>, receiver: Option<SocketAddr>) {
     let forward = Forward { client: pooled_client(), receiver };
     while let Some(stream) = accepted.recv().await {
         let registered = stream.set_nonblocking(true).and_then(|()| tokio::net::TcpStream::from_std(stream));
@@ -83,12 +84,14 @@ impl Forward {
         }
     }
 
-    /// The receiver's status, or `None` where it gave none.
+    /// The receiver's status, or `None` where it gave none. Where there is no receiver, all is well.
     async fn forward(self, request: Request<Incoming>) -> Option<StatusCode> {
         let (head, body) = request.into_parts();
+        let body = http::read_body(body).await?;
+        let Some(receiver) = self.receiver else { return Some(StatusCode::OK) };
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
-        let uri = Uri::builder().scheme("http").authority(self.receiver.to_string()).path_and_query(path);
-        let mut outgoing = Request::new(Full::new(http::read_body(body).await?));
+        let uri = Uri::builder().scheme("http").authority(receiver.to_string()).path_and_query(path);
+        let mut outgoing = Request::new(Full::new(body));
         *outgoing.method_mut() = Method::POST;
         *outgoing.uri_mut() = uri.build().ok()?;
         let json = HeaderValue::from_static("application/json");

@@ -168,7 +168,7 @@ fn serve_command(
 }
 
 /// Nobody else on loopback is expected to take the port in the instant until the gateway does.
-fn free_address() -> anyhow::Result<SocketAddr> {
+pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("find a free port")?;
     probe.local_addr().context("the free port")
 }

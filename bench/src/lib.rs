@@ -15,6 +15,7 @@ mod http;
 mod latency;
 mod load;
 mod machine;
+mod page;
 mod procfs;
 mod progress;
 mod receiver;

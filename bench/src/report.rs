@@ -1,6 +1,8 @@
 //! All figures of a benchmark, and where they are published.
 
+use crate::args::BenchArgs;
 use crate::machine::Machine;
+use crate::page;
 use crate::scenario::backlog::Backlog;
 use crate::scenario::isolation::Isolation;
 use crate::scenario::throughput::Throughput;
@@ -19,16 +21,17 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Prints the table, and writes the JSON where asked to; `-` prints the JSON in place of the table.
-    pub(crate) fn publish(&self, json_to: Option<&Path>) -> anyhow::Result<()> {
+    /// Prints the table, and writes the JSON and the page where asked to; `-` prints the JSON in place of the table.
+    pub(crate) fn publish(&self, args: &BenchArgs) -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(self).context("write the figures as JSON")? + "\n";
+        let json_to = args.json.as_deref();
         let to_stdout = json_to == Some(Path::new("-"));
         let text = if to_stdout { json.clone() } else { table::render(self) };
         // The table first: a file that cannot be written must not cost the figures of an hour.
         std::io::stdout().write_all(text.as_bytes()).context("print the figures")?;
-        match json_to.filter(|_| !to_stdout) {
-            Some(file) => std::fs::write(file, &json).with_context(|| format!("write {}", file.display())),
-            None => Ok(()),
+        if let Some(file) = json_to.filter(|_| !to_stdout) {
+            std::fs::write(file, &json).with_context(|| format!("write {}", file.display()))?;
         }
+        args.page.as_ref().map_or(Ok(()), |file| page::write(self, file))
     }
 }

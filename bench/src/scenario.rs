@@ -3,6 +3,7 @@
 pub(crate) mod backlog;
 pub(crate) mod healthy;
 pub(crate) mod isolation;
+mod limits;
 mod name;
 pub(crate) mod run;
 pub(crate) mod throughput;
@@ -36,7 +37,7 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
             failure = failure.and(Err(error));
         }
     }
-    report.publish(args.json.as_deref())?;
+    report.publish(args)?;
     failure
 }
 
@@ -44,7 +45,7 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
 async fn on_database(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<()> {
     let machine = Machine::describe(&args.work_dir.clone().unwrap_or_else(std::env::temp_dir));
     let isolation = vec![database::measure(args, url, lives).await?];
-    Report { machine, throughput: None, backlog: None, isolation }.publish(args.json.as_deref())
+    Report { machine, throughput: None, backlog: None, isolation }.publish(args)
 }
 
 async fn run(
@@ -56,6 +57,9 @@ async fn run(
     match scenario {
         ScenarioName::Throughput => report.throughput = Some(throughput::measure(args, receiver).await?),
         ScenarioName::Backlog => report.backlog = Some(backlog::measure(args, receiver).await?),
+        ScenarioName::Ingest => report.isolation.push(limits::ingest::measure(args).await?),
+        ScenarioName::Nginx => report.isolation.push(limits::nginx::measure(args, receiver).await?),
+        ScenarioName::HalfLoad => report.isolation.push(limits::half_load::measure(args, receiver).await?),
         other => report.isolation.extend(isolation::measure(other, args, receiver).await?),
     }
     Ok(())

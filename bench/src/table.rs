@@ -12,16 +12,23 @@ use crate::units::{figure, mebibytes, milliseconds, number};
 type Row = [String; 3];
 
 pub(crate) fn render(report: &Report) -> String {
-    let mut lines = machine(&report.machine);
-    lines.extend(report.throughput.iter().flat_map(throughput));
-    lines.extend(report.backlog.iter().flat_map(backlog));
-    lines.extend(report.isolation.iter().flat_map(isolation));
-    lines.join("\n") + "\n"
+    let lines =
+        machine(&report.machine).into_iter().chain(parts(report).into_iter().flat_map(|(_, lines)| lines));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-fn machine(machine: &Machine) -> Vec<String> {
+/// The tables, each with the name of what it shows.
+pub(crate) fn parts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
+    let throughput = report.throughput.iter().map(|shown| ("throughput", throughput(shown)));
+    let backlog = report.backlog.iter().map(|shown| ("backlog", backlog(shown)));
+    let others = report.isolation.iter().map(|shown| (shown.scenario, isolation(shown)));
+    throughput.chain(backlog).chain(others).collect()
+}
+
+/// Where, and by which command.
+pub(crate) fn machine(machine: &Machine) -> [String; 2] {
     let Machine { nproc, cpu_model, kernel, filesystem, load_average, command_line } = machine;
-    vec![
+    [
         format!("{nproc} cores, {cpu_model}, Linux {kernel}, data on {filesystem}, load {load_average}"),
         command_line.join(" "),
     ]
@@ -44,6 +51,7 @@ fn throughput(throughput: &Throughput) -> Vec<String> {
     rows.push(["gateway by forwarder".to_owned(), String::new(), spread(throughput.summary.ratio)]);
     let ratios: Vec<String> = throughput.rounds.iter().map(|round| figure(round.ratio)).collect();
     rows.push(["  round by round".to_owned(), String::new(), ratios.join("  ")]);
+    rows.push(["cpu, gateway by forwarder".to_owned(), String::new(), spread(throughput.summary.cpu_ratio)]);
     let total = |of: fn(&crate::scenario::run::Run) -> u64| {
         number(throughput.rounds.iter().map(|round| of(&round.gateway)).sum())
     };

@@ -58,7 +58,7 @@ fn counts(load: &LoadReport) -> (u64, u64, u64, u64) {
 fn every_event_goes_through_the_forwarder_once_and_the_receiver_forgets_on_reset() {
     with_receiver(async |receiver| {
         let (listener, forwarder) = listener();
-        std::thread::spawn(move || forwarder::serve(&listener, receiver));
+        std::thread::spawn(move || forwarder::serve(&listener, Some(receiver)));
         assert_eq!(counts(&load(forwarder, &["/hook/a", "/hook/b"], None).await), (200, 200, 0, 0));
         let received = report(receiver).await;
         let per_path: Vec<_> =

@@ -184,8 +184,7 @@ fn report(
         number(args.pending),
         number(args.database.finished),
     );
-    let held = goals.iter().all(|goal| goal.held);
-    Isolation { scenario: "database", title, columns: ["lives/s", "server CPU µs"], figures, goals, held }
+    Isolation::compared("database", title, ["lives/s", "server CPU µs"], figures, goals)
 }
 
 fn finite(value: f64) -> Option<f64> {

@@ -6,6 +6,7 @@ use crate::args::Role;
 use crate::progress::progress;
 use crate::receiver::{LedgerReport, Question, ReceiverReport};
 use anyhow::Context as _;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Seldom enough not to disturb: a report costs the receiver about a millisecond.
@@ -23,6 +24,10 @@ impl Receiver {
         let server = Server::start(Role::Receiver, &[]).await?;
         let api = Api::new(server.address, None)?;
         Ok(Receiver { server, api })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

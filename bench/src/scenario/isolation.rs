@@ -40,13 +40,24 @@ pub(crate) struct Figure {
 
 impl Isolation {
     fn new(scenario: &'static str, title: String, figures: Vec<Figure>, goals: Vec<Goal>) -> Isolation {
+        Isolation::compared(scenario, title, ["without", "with"], figures, goals)
+    }
+
+    /// The same for columns of another kind.
+    pub(crate) fn compared(
+        scenario: &'static str,
+        title: String,
+        columns: [&'static str; 2],
+        figures: Vec<Figure>,
+        goals: Vec<Goal>,
+    ) -> Isolation {
         let held = goals.iter().all(|goal| goal.held);
-        Isolation { scenario, title, columns: ["without", "with"], figures, goals, held }
+        Isolation { scenario, title, columns, figures, goals, held }
     }
 }
 
 impl Figure {
-    fn both(name: &'static str, without: f64, with: f64) -> Figure {
+    pub(crate) fn both(name: &'static str, without: f64, with: f64) -> Figure {
         Figure { name, without: Some(without), with: Some(with) }
     }
 
@@ -64,7 +75,12 @@ pub(crate) async fn measure(
     receiver.reset().await?;
     receiver.end_outage().await?;
     let measured = match name {
-        ScenarioName::Throughput | ScenarioName::Backlog | ScenarioName::All => return Ok(None),
+        ScenarioName::Throughput
+        | ScenarioName::Backlog
+        | ScenarioName::Ingest
+        | ScenarioName::Nginx
+        | ScenarioName::HalfLoad
+        | ScenarioName::All => return Ok(None),
         ScenarioName::Hanging => hanging::measure(args, receiver).await?,
         ScenarioName::Storm => storm::measure(args, receiver).await?,
         ScenarioName::Critical => critical::measure(args, receiver).await?,

@@ -22,6 +22,12 @@ pub(crate) enum ScenarioName {
     Herd,
     /// More comes in than the backlog may hold
     Overload,
+    /// Events that are only taken in, beside a server that answers 202 and keeps nothing (--rounds)
+    Ingest,
+    /// Everything the gateway delivers, beside nginx as a proxy, which has to be installed (--rounds)
+    Nginx,
+    /// Half of what the gateway can deliver, and how long it takes
+    HalfLoad,
     /// All of them; backlog where --pending is given
     All,
 }
@@ -73,9 +79,9 @@ mod tests {
     #[test]
     fn named_scenarios_run_once_each_and_in_order() {
         assert_eq!(asked_for(&[Storm, Hanging, Storm], 3, 9).expect("legal"), [Hanging, Storm]);
-        let isolation = [Hanging, Storm, Critical, Flood, Chaos, Herd, Overload];
-        assert_eq!(asked_for(&[All], 3, 0).expect("legal"), [&[Throughput][..], &isolation].concat());
-        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 9);
+        let others = [Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad];
+        assert_eq!(asked_for(&[All], 3, 0).expect("legal"), [&[Throughput][..], &others].concat());
+        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 12);
     }
 
     #[test]

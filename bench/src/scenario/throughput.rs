@@ -35,6 +35,8 @@ pub(crate) struct Summary {
     pub(crate) forwarder: Vec<Figure>,
     pub(crate) gateway: Vec<Figure>,
     pub(crate) ratio: Spread,
+    /// CPU of an event, gateway by forwarder.
+    pub(crate) cpu_ratio: Spread,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -70,7 +72,12 @@ fn summarise(rounds: &[Round]) -> Option<Summary> {
         forwarder: figures(rounds, |round| &round.forwarder)?,
         gateway: figures(rounds, |round| &round.gateway)?,
         ratio: Spread::of(rounds.iter().map(|round| round.ratio))?,
+        cpu_ratio: Spread::of(rounds.iter().map(cpu_ratio))?,
     })
+}
+
+fn cpu_ratio(round: &Round) -> f64 {
+    round.gateway.cpu_us_per_event / round.forwarder.cpu_us_per_event
 }
 
 fn figures(rounds: &[Round], subject: fn(&Round) -> &Run) -> Option<Vec<Figure>> {
@@ -86,20 +93,30 @@ async fn measure_forwarder(args: &BenchArgs, receiver: &Receiver) -> anyhow::Res
     run::measure(args, forwarder.pid(), &urls, receiver).await
 }
 
-async fn measure_gateway(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Run> {
+pub(crate) async fn measure_gateway(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Run> {
     // Declared first and so dropped last: the gateway must be gone before its directory is.
     let home = Scratch::create(args.work_dir.as_deref())?;
     let gateway = Gateway::start(home.path(), &args.gateway_args).await?;
+    let urls = wires(args, &gateway, receiver).await?;
+    run::measure(args, gateway.pid(), &urls, receiver).await
+}
+
+/// A wire for each destination; gives where events go in.
+pub(crate) async fn wires(
+    args: &BenchArgs,
+    gateway: &Gateway,
+    receiver: &Receiver,
+) -> anyhow::Result<Vec<String>> {
     let mut urls = Vec::new();
     for path in paths(args.destinations) {
         let wire = gateway.wire(&format!("bench {path}"), &receiver.url(&path)).await?;
         urls.push(gateway.ingest_url(&wire));
     }
-    run::measure(args, gateway.pid(), &urls, receiver).await
+    Ok(urls)
 }
 
 /// `/hook/a`, `/hook/b` and so on: one for each destination.
-fn paths(destinations: u8) -> impl Iterator<Item = String> {
+pub(crate) fn paths(destinations: u8) -> impl Iterator<Item = String> {
     ('a'..='z').take(usize::from(destinations)).map(|letter| format!("/hook/{letter}"))
 }
 

@@ -22,6 +22,8 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub const DESCRIPTION_CHARS_MAX: usize = 1000;
 /// Longest URL of a destination.
 pub const URL_BYTES_MAX: usize = 2048;
+/// Longest logo of a brand, as a `data:` URL: every node holds those of all accounts.
+pub const LOGO_BYTES_MAX: usize = 16 * 1024;
 /// Longest idempotency key.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 256;
 /// Secrets of a source's senders that are good at the same time; a rotation needs two.

@@ -14,8 +14,8 @@ use postrider_core::id::{AccountId, DeliveryId};
 use postrider_core::limits::REPLAY_STEP_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPage, DeadLetterQuery, EventDetail, Revival,
-    Store, StoreError,
+    DeadLetter, DeadLetterFilter, DeadLetterGroups, DeadLetterOrder, DeadLetterPage, DeadLetterQuery,
+    EventDetail, Revival, Store, StoreError,
 };
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -79,6 +79,11 @@ impl DeadLetters {
             query = DeadLetterQuery { limit: query.limit, ..more };
         }
         Ok(page)
+    }
+
+    /// All of an account by destination and cause.
+    pub async fn groups(&self, account: AccountId, limit: usize) -> Result<DeadLetterGroups, StoreError> {
+        self.store.dead_letter_groups(account, limit).await
     }
 
     /// One of them; `None` when the account has no such dead letter.

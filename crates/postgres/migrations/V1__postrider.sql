@@ -221,6 +221,7 @@ CREATE TABLE dead_letters (
     PRIMARY KEY (event_id, delivery_id, account_id)
 ) PARTITION BY RANGE (event_id);
 CREATE INDEX dead_letters_by_time ON dead_letters (account_id, died_at, delivery_id) WHERE discarded_at IS NULL;
+CREATE INDEX dead_letters_by_cause ON dead_letters (account_id, destination_id, reason, died_at) WHERE discarded_at IS NULL;
 CREATE INDEX dead_letters_by_delivery ON dead_letters (delivery_id);
 
 -- By the day on which they were bound: the partition's key must be part of what is unique.

@@ -52,10 +52,10 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterKey,
-    DeadLetterPage, DeadLetterQuery, Discarded, Durability, EventContent, EventDetail, EventPage, EventQuery,
-    LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page, Receipt, Replay, Revival, Ring,
-    SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
+    DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, EventContent, EventDetail,
+    EventPage, EventQuery, LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page, Receipt,
+    Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
@@ -227,6 +227,14 @@ impl Store for PostgresStore {
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
         self.run(|database| async move { dead_letters::list(&database.client().await?, &query).await }).await
+    }
+
+    async fn dead_letter_groups(
+        &self,
+        account: AccountId,
+        limit: usize,
+    ) -> Result<DeadLetterGroups, StoreError> {
+        self.run(|db| async move { dead_letters::count(&db.client().await?, account, limit).await }).await
     }
 
     async fn revive(

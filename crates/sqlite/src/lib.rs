@@ -12,6 +12,7 @@ mod checksum;
 mod circuits;
 mod commit;
 mod configuration;
+mod dead_letter_groups;
 mod dead_letters;
 mod error;
 mod history;
@@ -43,9 +44,10 @@ use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterKey, DeadLetterPage,
-    DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, LineDepth, Moment,
-    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError, Vault,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
+    DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, LineDepth,
+    Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError,
+    Vault,
 };
 use reader::Readers;
 use std::sync::{Arc, Mutex};
@@ -168,6 +170,14 @@ impl Store for SqliteStore {
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
         self.readers.run(move |reader| dead_letters::list(reader, &query)).await
+    }
+
+    async fn dead_letter_groups(
+        &self,
+        account: AccountId,
+        limit: usize,
+    ) -> Result<DeadLetterGroups, StoreError> {
+        self.readers.run(move |reader| dead_letter_groups::count(reader, account, limit)).await
     }
 
     async fn revive(

@@ -12,6 +12,7 @@ mod configuration;
 pub mod conformance;
 mod dead_letter;
 mod dead_letter_filter;
+mod dead_letter_groups;
 mod error;
 mod event;
 mod event_filter;
@@ -44,6 +45,7 @@ pub use dead_letter::{
     Discarded, OwedAgain, Revival,
 };
 pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
+pub use dead_letter_groups::{DeadLetterGroup, DeadLetterGroups};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
@@ -148,6 +150,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// Dead letters of an account, without those that were discarded.
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError>;
+
+    /// All dead letters of an account by destination and cause, the largest groups first, at most `limit` of them. Those
+    /// that were discarded are not counted.
+    async fn dead_letter_groups(
+        &self,
+        account: AccountId,
+        limit: usize,
+    ) -> Result<DeadLetterGroups, StoreError>;
 
     /// Makes dead letters of an account owed again, due now: each is a row of the queue afterwards and no dead
     /// letter any more. What is no dead letter (any more) is left out, so nothing is ever owed

@@ -5,6 +5,7 @@ mod changes;
 mod cluster_queue;
 mod consent;
 mod deliveries;
+mod elsewhere;
 mod fault;
 mod intake;
 mod news;

@@ -27,7 +27,7 @@ pub struct Trial {
 /// How it went.
 #[derive(Clone, Debug)]
 pub struct TrialReport {
-    /// The id that the receiver saw. There is no such event.
+    /// The id that the receiver saw. Of a test there is no such event.
     pub event: EventId,
     /// When it began.
     pub started_at: Timestamp,
@@ -65,10 +65,27 @@ pub enum TrialError {
 pub(super) struct Trials(Mutex<IdSet<DestinationId>>);
 
 /// Ends a test when it is dropped, however it went.
-struct UnderWay<'a>(&'a Trials, DestinationId);
+pub(super) struct UnderWay<'a>(&'a Trials, DestinationId);
+
+impl TrialReport {
+    pub(super) fn of(event: EventId, made: Made) -> Self {
+        let Made { started_at, outcome, problem, request_headers, trace } = made;
+        TrialReport {
+            event,
+            started_at,
+            outcome,
+            status: trace.status,
+            request_headers,
+            response_headers: trace.response_headers,
+            response_body: trace.response_body,
+            problem,
+            timing: trace.timing,
+        }
+    }
+}
 
 impl Trials {
-    fn begin(&self, id: DestinationId) -> Result<UnderWay<'_>, TrialError> {
+    pub(super) fn begin(&self, id: DestinationId) -> Result<UnderWay<'_>, TrialError> {
         let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if under_way.contains(&id) {
             return Err(TrialError::UnderWay);
@@ -107,19 +124,7 @@ impl Engine {
         let event = EventId::from_u64(self.next_id());
         let content = self.content_of(account, trial);
         let request = |ready: &_, (): &()| build(ready, &content, event, 1, self.clock);
-        let Made { started_at, outcome, problem, request_headers, trace } =
-            self.sender().make(&target, || Ok(()), request).await;
-        Ok(TrialReport {
-            event,
-            started_at,
-            outcome,
-            status: trace.status,
-            request_headers,
-            response_headers: trace.response_headers,
-            response_body: trace.response_body,
-            problem,
-            timing: trace.timing,
-        })
+        Ok(TrialReport::of(event, self.sender().make(&target, || Ok(()), request).await))
     }
 
     fn content_of(&self, account: AccountId, trial: Trial) -> EventContent {

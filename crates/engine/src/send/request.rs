@@ -39,7 +39,9 @@ pub(crate) fn build(
     let signature = ready.signer.sign(&id, seconds, &content.body, clock.now());
     headers.insert(WEBHOOK_ID, ascii(&id));
     headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
-    headers.insert(WEBHOOK_SIGNATURE, ascii(&signature));
+    if !signature.is_empty() {
+        headers.insert(WEBHOOK_SIGNATURE, ascii(&signature));
+    }
     headers.insert(ATTEMPT, attempt.into());
     headers.insert(HOPS, (hops::of(&content.headers).saturating_add(1)).into());
     headers.insert(USER_AGENT, AGENT);

@@ -38,7 +38,13 @@ impl Signer {
         Ok(Signer { keys })
     }
 
-    /// The value of `webhook-signature`: one for each key that signs at this moment, the newest first.
+    /// Of a receiver that shares no secret with anybody.
+    pub(crate) fn nobody() -> Self {
+        Signer { keys: Vec::new() }
+    }
+
+    /// The value of `webhook-signature`: one for each key that signs at this moment, the newest first; empty
+    /// when there is none.
     pub(crate) fn sign(&self, id: &str, timestamp_seconds: u64, body: &[u8], now: Timestamp) -> String {
         let head = format!("{id}.{timestamp_seconds}.");
         let mut signatures = String::with_capacity(64 * self.keys.len());

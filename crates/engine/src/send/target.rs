@@ -6,8 +6,10 @@ use super::signer::Signer;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use postrider_core::destination::TimeoutSeconds;
+use postrider_core::id::DestinationId;
 use postrider_core::limits::URL_BYTES_MAX;
-use postrider_store::{Destination, DestinationAuth};
+use postrider_store::{Destination, DestinationAuth, DestinationTls};
 use std::fmt;
 use std::time::Duration;
 use url::{Host, Url};
@@ -134,6 +136,15 @@ impl Target {
             timeout: destination.timeout.duration(),
             max_concurrency: destination.max_concurrency.get(),
         }
+    }
+}
+
+impl Target {
+    /// A URL that is no destination: no credentials, no key that signs, and the deadline of a destination by default.
+    pub(crate) fn elsewhere(id: DestinationId, url: DestinationUrl) -> Self {
+        let pool_key = PoolKey::new(id, &url, &DestinationTls::default());
+        let ready = Ready { pool_key, url, headers: HeaderMap::new(), signer: Signer::nobody(), tls: None };
+        Target { ready: Ok(ready), timeout: TimeoutSeconds::default().duration(), max_concurrency: 1 }
     }
 }
 

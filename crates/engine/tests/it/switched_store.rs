@@ -8,10 +8,10 @@ use postrider_core::outcome::Next;
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterKey, DeadLetterPage,
-    DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished, LineDepth,
-    MemoryStore, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store,
-    StoreError,
+    AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
+    DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished,
+    LineDepth, MemoryStore, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space,
+    Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -193,6 +193,14 @@ impl Store for SwitchedStore {
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
         self.inner.dead_letters(query).await
+    }
+
+    async fn dead_letter_groups(
+        &self,
+        account: AccountId,
+        limit: usize,
+    ) -> Result<DeadLetterGroups, StoreError> {
+        self.inner.dead_letter_groups(account, limit).await
     }
 
     async fn revive(

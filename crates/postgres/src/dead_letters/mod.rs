@@ -1,8 +1,10 @@
 //! What was given up on: the rows, the list, and the ways out of it.
 
+mod groups;
 mod list;
 mod ways_out;
 
+pub(crate) use groups::count;
 pub(crate) use list::list;
 pub(crate) use ways_out::{bury, discard, revive};
 

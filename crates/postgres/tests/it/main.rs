@@ -1,6 +1,7 @@
 //! The store of many nodes on a real server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod audit_age;
 mod bury;
 mod changes;
 mod conformance;

@@ -74,7 +74,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Look, "GET", &["/v1/event-types", "/v1/event-types/{id}"]),
     // It changes nothing.
     (Power::Look, "POST", &["/v1/routes/test"]),
-    (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/{id}"]),
+    (Power::Look, "GET", &["/v1/dead-letters", "/v1/dead-letters/groups", "/v1/dead-letters/{id}"]),
     (Power::Read, "GET", &["/v1/accounts", "/v1/accounts/{id}", "/v1/api-keys", "/v1/api-keys/{id}"]),
     (Power::Read, "GET", &["/v1/audit", "/v1/sources/{id}/rejects"]),
     (Power::Read, "GET", &["/v1/dead-letters/export", "/v1/replays", "/v1/replays/{id}"]),
@@ -92,7 +92,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Manage, "POST", &["/v1/portal-sessions", "/v1/brand-settings"]),
     (Power::Manage, "POST", &["/v1/destinations/{id}/circuit", "/v1/dead-letters/discard"]),
     (Power::Manage, "DELETE", &["/v1/api-keys/{id}", "/v1/sources/{id}", "/v1/dead-letters/{id}"]),
-    (Power::Manage, "POST", &["/v1/event-types"]),
+    (Power::Manage, "POST", &["/v1/event-types", "/v1/events/{id}/send"]),
     (Power::Manage, "PATCH", &["/v1/event-types/{id}"]),
     (Power::Manage, "DELETE", &["/v1/event-types/{id}"]),
     (Power::Operate, "DELETE", &["/v1/accounts/{id}"]),

@@ -10,6 +10,7 @@ mod brand_settings;
 mod cloud_event;
 mod cluster;
 mod cursor;
+mod dead_letter_groups;
 mod dead_letters;
 pub(crate) mod declared;
 mod deliveries;
@@ -17,6 +18,7 @@ mod destination_health;
 mod destinations;
 mod docs;
 pub(crate) mod document;
+mod elsewhere;
 mod entity_tag;
 mod error;
 mod event_fields;
@@ -27,6 +29,7 @@ mod export;
 mod fields;
 mod health;
 mod ingest;
+mod logo;
 mod metrics;
 mod outbound;
 mod paging;
@@ -53,6 +56,7 @@ mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use events::newest_cursor;
+pub(crate) use logo::Logo;
 
 use crate::config::Config;
 use crate::serve::admin_key::hash;
@@ -184,6 +188,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(events::replay))
+        .routes(routes!(elsewhere::send))
         .routes(routes!(outbound::list, outbound::create))
         .routes(routes!(outbound::get))
         .routes(routes!(outbound::replay))
@@ -197,6 +202,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(series::get))
         .routes(routes!(destination_health::get))
         .routes(routes!(dead_letters::list))
+        .routes(routes!(dead_letter_groups::get))
         .routes(routes!(dead_letters::discard_matching))
         .routes(routes!(export::export))
         .routes(routes!(dead_letters::get, dead_letters::discard))

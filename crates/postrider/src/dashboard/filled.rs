@@ -31,8 +31,11 @@ impl Filled {
     /// to the whole page.
     pub(super) fn refused(form: Form, fields: &[&str], refused: Refused) -> (Self, Option<Refused>) {
         let values = form.pairs();
-        let at = refused.field.as_deref().and_then(|at| at.split(['.', '[']).next());
-        match fields.iter().find(|field| at == Some(**field)) {
+        let whole = refused.field.as_deref().unwrap_or_default();
+        let first = whole.split(['.', '[']).next().unwrap_or_default();
+        // A part of an object may have a field of its own.
+        let named = |name: &str| fields.iter().find(|field| **field == name);
+        match named(whole).or_else(|| named(first)) {
             Some(field) => {
                 let problem = Some(((*field).to_owned(), refused.sentence));
                 (Filled { values, problem }, None)

@@ -67,6 +67,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/events/{id}", get(event::page))
         .route("/events/{id}/body", get(event::body))
         .route("/events/{id}/replay", post(event::replay))
+        .route("/events/{id}/send", post(event::send))
         .route("/destinations", get(destinations::list).post(destinations::create))
         .route("/destinations/{id}", get(destinations::page).post(destinations::change))
         .route("/destinations/{id}/{action}", post(destinations::act))

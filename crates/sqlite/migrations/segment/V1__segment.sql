@@ -41,6 +41,7 @@ CREATE TABLE dead_letters (
     discarded_at   INTEGER -- from then on in no list; its delivery stays given up on
 ) STRICT;
 CREATE INDEX dead_letters_by_time ON dead_letters (account_id, died_at) WHERE discarded_at IS NULL;
+CREATE INDEX dead_letters_by_cause ON dead_letters (account_id, destination_id, reason, died_at) WHERE discarded_at IS NULL;
 CREATE INDEX dead_letters_by_event ON dead_letters (event_id);
 
 CREATE TABLE events (

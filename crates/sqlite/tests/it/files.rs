@@ -6,6 +6,7 @@ use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventI
 use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_sqlite::{DataDirectory, OpenError, SqliteOptions, SqliteStore};
+use postrider_store::conformance::audit::records_past_their_retention_are_dropped;
 use postrider_store::{
     Acceptance, Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterQuery, EventContent,
     Finished, Idempotency, NewDelivery, NewEvent, Origin, Revival, SendWindow, Store, Timing, Vault,
@@ -264,4 +265,11 @@ async fn a_write_ahead_log_does_not_grow_without_end() {
     let log = segments(directory.path())[0].with_extension("db-wal");
     let bytes = std::fs::metadata(log).unwrap().len();
     assert!(bytes < 100 << 20, "200 MB were written; the log has {bytes} bytes");
+}
+
+#[tokio::test]
+async fn the_audit_log_goes_by_age_as_events_do() {
+    let directory = TempDir::new().unwrap();
+    let retention = SqliteOptions::default().retention;
+    records_past_their_retention_are_dropped(&open(directory.path()), retention).await;
 }

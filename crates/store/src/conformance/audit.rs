@@ -5,6 +5,7 @@ use super::sample::{ACCOUNT, START, seconds};
 use crate::{Account, AuditQuery, AuditRecord, Author, Change, Store, Way};
 use postrider_core::id::{AccountId, ApiKeyId, AuditId};
 use postrider_core::limits::AUDIT_RECORDS_MAX;
+use std::time::Duration;
 
 const OTHERS: AccountId = AccountId::from_u64(999);
 
@@ -103,4 +104,20 @@ pub async fn the_oldest_records_of_an_account_make_room(harness: &dyn Harness) {
     assert_eq!(ids(&*store, oldest.clone()).await, [12, 11, 1]);
     store.record(record(last + 1)).await.unwrap();
     assert_eq!(ids(&*store, oldest).await, [12, 1], "those of others stay");
+}
+
+/// For stores that forget by age; the one in memory does not.
+pub async fn records_past_their_retention_are_dropped(store: &dyn Store, retention: Duration) {
+    for id in [1, 2] {
+        store.record(record(id)).await.unwrap();
+    }
+    let as_old_as_allowed = START.after(seconds(1)).after(retention);
+    for (now, expected) in [
+        (as_old_as_allowed, vec![2, 1]),
+        (as_old_as_allowed.after(Duration::from_millis(1)), vec![2]),
+        (as_old_as_allowed.after(seconds(2)), vec![]),
+    ] {
+        store.maintain(now).await.unwrap();
+        assert_eq!(ids(store, all()).await, expected, "at {now}");
+    }
 }

@@ -14,6 +14,7 @@ pub mod accept;
 pub mod audit;
 pub mod bury;
 pub mod configuration;
+pub mod dead_letter_groups;
 pub mod dead_letters;
 pub mod finish;
 pub mod given_up;
@@ -91,6 +92,10 @@ macro_rules! conformance_suite {
                 a_discarded_dead_letter_is_in_no_list_and_stays_given_up_on
                 discarding_a_blocked_head_frees_its_line
                 a_blocked_head_of_a_deleted_destination_keeps_its_reason
+            }
+            dead_letter_groups {
+                all_are_counted_the_largest_group_first
+                what_is_discarded_revived_or_of_others_is_not_counted
             }
             revive {
                 a_revived_delivery_is_owed_anew_and_dead_no_more

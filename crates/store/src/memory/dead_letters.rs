@@ -5,6 +5,7 @@ use crate::dead_letter::{
     DeadLetter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterQuery, Discarded, OwedAgain,
     Revival,
 };
+use crate::dead_letter_groups::{DeadLetterGroup, DeadLetterGroups};
 use crate::stats::StatsChange;
 use postrider_core::id::AccountId;
 use postrider_core::time::Timestamp;
@@ -30,6 +31,19 @@ impl Data {
         items.truncate(query.limit);
         let next = items.last().map(DeadLetter::position).filter(|_| more);
         DeadLetterPage { items, next }
+    }
+
+    pub(super) fn group_dead_letters(&self, account: AccountId, limit: usize) -> DeadLetterGroups {
+        let listed = self.dead_letters.values().filter(|buried| !buried.discarded);
+        let own = listed.map(|buried| &buried.letter).filter(|letter| letter.account == account);
+        let alone = |letter: &DeadLetter| DeadLetterGroup {
+            destination: letter.destination,
+            reason: letter.reason,
+            count: 1,
+            last_died_at: letter.died_at,
+            last_error: letter.last_error.clone(),
+        };
+        DeadLetterGroups::gather(own.map(alone), limit)
     }
 
     pub(super) fn revive(&mut self, account: AccountId, revivals: &[Revival], now: Timestamp) -> OwedAgain {

@@ -15,6 +15,7 @@ use crate::audit::{AuditPage, AuditQuery, AuditRecord};
 use crate::batch::{Batch, Receipt};
 use crate::configuration::{Change, Configuration};
 use crate::dead_letter::{DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, OwedAgain, Revival};
+use crate::dead_letter_groups::DeadLetterGroups;
 use crate::error::StoreError;
 use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
@@ -155,6 +156,14 @@ impl Store for MemoryStore {
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
         Ok(self.state().data.list_dead_letters(&query))
+    }
+
+    async fn dead_letter_groups(
+        &self,
+        account: AccountId,
+        limit: usize,
+    ) -> Result<DeadLetterGroups, StoreError> {
+        Ok(self.state().data.group_dead_letters(account, limit))
     }
 
     async fn revive(

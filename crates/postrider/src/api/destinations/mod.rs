@@ -89,7 +89,7 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let id = DestinationId::from_u64(app.engine.next_id());
     let name = required("name", fields.name("name")?)?;
-    let url = required("url", url(&app, &mut fields)?)?;
+    let (url, _) = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
     let mut made = apply(blank, &mut fields)?;
     check_reach(caller, MaxConcurrency::default(), &made)?;
@@ -122,7 +122,7 @@ pub(crate) async fn update(
     let update = |mut found: Destination| {
         if_match.check(&tag(&found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
-        let url = url(&app, &mut fields)?.unwrap_or_else(|| found.url.clone());
+        let url = url(&app, &mut fields)?.map_or_else(|| found.url.clone(), |(url, _)| url);
         check_move(caller, &found, &url, &mut fields)?;
         // Consent was given for one URL and for no other.
         if url != found.url && found.handshake == Handshake::Granted {
@@ -279,11 +279,11 @@ pub(super) fn apply(into: Destination, fields: &mut Fields) -> Result<Destinatio
 }
 
 /// A URL that names a closed address is refused here already; names are checked when they are dialled.
-fn url(app: &App, fields: &mut Fields) -> Result<Option<String>, ApiError> {
+pub(crate) fn url(app: &App, fields: &mut Fields) -> Result<Option<(String, DestinationUrl)>, ApiError> {
     let Some(text) = fields.text("url")? else { return Ok(None) };
     let parsed = DestinationUrl::parse(&text).map_err(|allowed| ApiError::field("url", allowed))?;
     let open = app.engine.connector().guard().check_url(&parsed);
-    open.map(|()| Some(text)).map_err(|refusal| ApiError::field("url", refusal))
+    open.map(|()| Some((text, parsed))).map_err(|refusal| ApiError::field("url", refusal))
 }
 
 /// A retry policy, of a destination or a route.

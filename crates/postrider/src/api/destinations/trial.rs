@@ -61,7 +61,7 @@ fn trial(fields: &mut Fields) -> Result<Trial, ApiError> {
 }
 
 /// In the form of every other attempt, with ids that lead nowhere.
-fn attempt(engine: &Engine, destination: DestinationId, report: TrialReport) -> Attempt {
+pub(crate) fn attempt(engine: &Engine, destination: DestinationId, report: TrialReport) -> Attempt {
     Attempt {
         id: AttemptId::from_u64(engine.next_id()),
         delivery: DeliveryId::from_u64(engine.next_id()),

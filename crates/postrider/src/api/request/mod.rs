@@ -27,7 +27,7 @@ pub(crate) use limits::{Circuit, RateLimit};
 pub(crate) use name::Nothing;
 pub(crate) use outbound_event::NewOutboundEvent;
 pub(crate) use portal::{BrandChange, NewPortalSession};
-pub(crate) use replay::{EventAgain, NewReplay, ReplayChange};
+pub(crate) use replay::{EventAgain, EventElsewhere, NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;
 pub(crate) use route::{NewRoute, PriorityRule, RouteChange};
 pub(crate) use sample_event::SampleEvent;

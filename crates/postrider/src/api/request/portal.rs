@@ -20,8 +20,9 @@ pub(crate) struct BrandChange {
     company_name: Option<String>,
     #[schema(min_length = 1, max_length = 200)]
     docs_title: Option<String>,
-    /// By https alone.
-    #[schema(format = "uri", max_length = 2048)]
+    /// A picture as a `data:` URL of png, jpeg, webp or svg+xml in base64, which the portal shows; or an `https://` URL of at
+    /// most 2,048 bytes, which is for your own pages.
+    #[schema(format = "uri", max_length = 16_384)]
     logo_url: Option<String>,
     #[schema(example = "#0a7f3c", pattern = "^#[0-9a-fA-F]{6}$")]
     primary_color: Option<String>,

@@ -23,6 +23,13 @@ pub(crate) struct EventAgain {
     destination_id: Option<String>,
 }
 
+/// Where an event is to go once.
+#[derive(ToSchema)]
+pub(crate) struct EventElsewhere {
+    #[schema(format = "uri", max_length = 2048, example = "https://example.com/hooks")]
+    url: String,
+}
+
 /// What is not given stays; a rate of `null` takes the limit away.
 #[derive(ToSchema)]
 pub(crate) struct ReplayChange {

@@ -2,6 +2,7 @@
 
 mod health;
 pub(super) mod recent;
+mod settings_form;
 mod shown_once;
 mod words;
 
@@ -10,7 +11,8 @@ pub(super) use shown_once::ShownOnce;
 use super::Shared;
 use super::answer::{Frame, Refused, done, html, see_other, shown};
 use super::asked::Asked;
-use super::guard::{Change, Form, Visitor};
+use super::filled::Filled;
+use super::guard::{Change, Visitor};
 use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::show;
@@ -22,6 +24,7 @@ use http::{Method, StatusCode};
 use recent::Delivery;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use settings_form::RETRIES;
 use std::collections::HashMap;
 use words::{Circuit, Retry};
 
@@ -59,6 +62,7 @@ struct Concurrency {
 #[derive(Deserialize)]
 struct Rate {
     per_second: f64,
+    burst: u32,
 }
 
 #[derive(Template)]
@@ -75,6 +79,7 @@ struct Destinations {
 struct DestinationPage {
     frame: Frame,
     found: Destination,
+    filled: Filled,
     health: Health,
     recent: Vec<Delivery>,
     once: ShownOnce,
@@ -132,7 +137,8 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPa
     let health = health::ask(api, session, std::iter::once(&found.id)).await.remove(&found.id);
     let frame = Frame::of(Some(session), "destinations");
     let health = health.unwrap_or_default();
-    Ok(DestinationPage { frame, found, health, recent, once: ShownOnce::default() })
+    let filled = settings_form::filled(&found);
+    Ok(DestinationPage { frame, found, filled, health, recent, once: ShownOnce::default() })
 }
 
 pub(super) async fn change(
@@ -141,50 +147,16 @@ pub(super) async fn change(
     Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/destinations/{}", segment(&id));
-    let changed = match wanted(&form) {
-        Ok(wanted) => desk.api.change(&session, Method::PATCH, &at, &wanted).await,
-        Err(refused) => Err(refused),
-    };
-    match changed {
+    match desk.api.change(&session, Method::PATCH, &at, &settings_form::wanted(&form)).await {
         Ok(_) => see_other(&format!("/destinations/{}", segment(&id))),
         Err(refused) => {
+            let (filled, refused) = Filled::refused(form, &settings_form::FIELDS, refused);
             let page = look(&desk.api, &session, &id).await;
-            shown(&session, page.map(|page| page.refusing(refused)))
+            let page =
+                page.map(|page| DestinationPage { frame: page.frame.refusing(refused), filled, ..page });
+            shown(&session, page)
         }
     }
-}
-
-/// The settings of the form; the API says what is wrong with them.
-fn wanted(form: &Form) -> Result<Value, Refused> {
-    let mut wanted = Map::new();
-    for name in ["name", "url"] {
-        if let Some(text) = form.text(name) {
-            wanted.insert(name.to_owned(), json!(text));
-        }
-    }
-    for name in ["max_concurrency", "timeout_seconds"] {
-        if let Some(text) = form.text(name) {
-            let not_whole =
-                || Refused::new(StatusCode::BAD_REQUEST, format!("{name} must be a whole number."));
-            let number: u64 = text.parse().map_err(|_| not_whole())?;
-            wanted.insert(name.to_owned(), json!(number));
-        }
-    }
-    if let Some(text) = form.text("adaptive") {
-        wanted.insert("adaptive".to_owned(), json!(text == "yes"));
-    }
-    // An empty field takes the limit away.
-    match (form.has("per_second"), form.text("per_second")) {
-        (true, Some(text)) => {
-            let no_number =
-                || Refused::new(StatusCode::BAD_REQUEST, "per_second must be a number, or empty.");
-            let rate: f64 = text.parse().ok().filter(|rate: &f64| rate.is_finite()).ok_or_else(no_number)?;
-            wanted.insert("rate_limit".to_owned(), json!({ "per_second": rate }));
-        }
-        (true, None) => drop(wanted.insert("rate_limit".to_owned(), Value::Null)),
-        (false, _) => {}
-    }
-    Ok(Value::Object(wanted))
 }
 
 /// What the buttons do.
@@ -215,11 +187,5 @@ pub(super) async fn act(
             Err(refused) => refused.page(Some(&session)),
         },
         _ => see_other(&format!("/destinations/{}", segment(&id))),
-    }
-}
-
-impl DestinationPage {
-    fn refusing(self, refused: Refused) -> Self {
-        DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
     }
 }

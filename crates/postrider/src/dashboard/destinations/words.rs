@@ -16,28 +16,29 @@ pub(super) struct Retry {
 
 #[derive(Deserialize)]
 pub(super) struct Circuit {
-    threshold: u32,
-    cooldown_seconds: f64,
-    cooldown_max_seconds: f64,
+    pub(super) threshold: u32,
+    pub(super) cooldown_seconds: f64,
+    pub(super) cooldown_max_seconds: f64,
 }
 
 impl Destination {
-    /// One sentence a setting.
-    pub(super) fn in_words(&self) -> Vec<String> {
-        let mut said = vec![self.concurrency_in_words(), self.retries_in_words(), self.circuit_in_words()];
-        said.push(match &self.rate_limit {
-            Some(rate) => format!("At most {} attempts a second begin, evenly apart.", rate.per_second),
-            None => "How many attempts begin in a second is not limited.".to_owned(),
-        });
-        said.push(format!(
-            "An attempt that is not over after {} is cut off and counts as failed.",
-            show::span(&f64::from(self.timeout_seconds))
-        ));
-        said.push(self.order_in_words());
-        said
+    pub(super) fn rate_in_words(&self) -> String {
+        let Some(rate) = &self.rate_limit else {
+            return "How many attempts begin in a second is not limited.".to_owned();
+        };
+        let burst = match rate.burst {
+            1 => String::new(),
+            most => format!(", and up to {most} at once after a rest"),
+        };
+        format!("At most {} attempts a second begin, evenly apart{burst}.", rate.per_second)
     }
 
-    fn concurrency_in_words(&self) -> String {
+    pub(super) fn timeout_in_words(&self) -> String {
+        let most = show::span(&f64::from(self.timeout_seconds));
+        format!("An attempt that is not over after {most} is cut off and counts as failed.")
+    }
+
+    pub(super) fn concurrency_in_words(&self) -> String {
         let most = self.max_concurrency;
         match self.adaptive {
             true => format!("At most {most} attempts run at once, and fewer while it struggles."),
@@ -45,7 +46,7 @@ impl Destination {
         }
     }
 
-    fn retries_in_words(&self) -> String {
+    pub(super) fn retries_in_words(&self) -> String {
         let Some(retry) = &self.retry_policy else {
             return "What fails is tried again after 30 s, 2 min, 10 min, 1 h and 6 h, then given up on."
                 .to_owned();
@@ -74,7 +75,7 @@ impl Destination {
         )
     }
 
-    fn circuit_in_words(&self) -> String {
+    pub(super) fn circuit_in_words(&self) -> String {
         let Circuit { threshold, cooldown_seconds, cooldown_max_seconds } = &self.circuit;
         format!(
             "After {} in a row its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
@@ -85,7 +86,7 @@ impl Destination {
         )
     }
 
-    fn order_in_words(&self) -> String {
+    pub(super) fn order_in_words(&self) -> String {
         let after = match self.on_dead_letter.as_str() {
             "block" => "one that is given up on holds back those behind it",
             _ => "one that is given up on is passed over",

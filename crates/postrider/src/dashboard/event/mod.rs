@@ -3,9 +3,11 @@
 mod attempt;
 mod curl;
 mod detail;
+mod elsewhere;
 mod timeline;
 
 pub(super) use detail::{Detail, Event};
+pub(super) use elsewhere::send;
 pub(super) use timeline::Timeline;
 
 use super::Shared;
@@ -20,6 +22,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use elsewhere::{ANSWER_BYTES, Elsewhere};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
 use serde_json::{Value, json};
@@ -41,6 +44,7 @@ struct EventPage {
     frame: Frame,
     event: Event,
     timeline: Timeline,
+    elsewhere: Elsewhere,
     /// JSON with its lines apart.
     formatted: Option<(String, Rest)>,
     raw: (String, Rest),
@@ -75,7 +79,8 @@ async fn look(
     event.body.truncate(raw.0.len());
     let frame = Frame::of(Some(session), "events").refusing(refused);
     let headers = short(&show::lines(&event.headers), HEADERS_BYTES);
-    Ok(EventPage { frame, event, timeline, formatted, raw, headers })
+    let elsewhere = Elsewhere::default();
+    Ok(EventPage { frame, event, timeline, elsewhere, formatted, raw, headers })
 }
 
 /// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.

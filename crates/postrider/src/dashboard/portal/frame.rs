@@ -1,6 +1,7 @@
 //! What surrounds every page of the portal: the account's brand, the way back, and refusals in words.
 
 use super::entry;
+use crate::api::Logo;
 use crate::dashboard::Desk;
 use crate::dashboard::answer::{Refused, html, see_other};
 use crate::dashboard::inside::Inside;
@@ -17,6 +18,14 @@ pub(super) struct Brand {
     docs_title: Option<String>,
     pub(super) primary_color: Option<String>,
     pub(super) support_email: Option<String>,
+    logo_url: Option<String>,
+}
+
+impl Brand {
+    /// The one that we serve ourselves; one of another host is for the account's own pages.
+    pub(super) fn logo(&self) -> Option<Logo> {
+        self.logo_url.as_deref().and_then(Logo::of_data_url)
+    }
 }
 
 pub(super) struct Frame {

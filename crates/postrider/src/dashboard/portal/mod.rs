@@ -12,6 +12,7 @@ mod event;
 mod events;
 mod frame;
 mod guest;
+mod logo;
 
 use super::{Desk, answer};
 use axum::Router;
@@ -32,6 +33,7 @@ pub(super) fn pages() -> Router<Arc<Desk>> {
         .route("/portal/dead-letters", get(dead_letters::page))
         .route("/portal/dead-letters/{id}/replay", post(dead_letters::replay))
         .route("/portal/brand.css", get(brand::style))
+        .route("/portal/logo", get(logo::picture))
         .route("/assets/portal.css", get(answer::portal_style))
         .route("/assets/portal.js", get(answer::portal_script))
 }

@@ -122,6 +122,7 @@ fn the_brand_is_the_accounts_own() {
         ("company_name", json!("")),
         ("logo_url", json!("http://shop.test/logo.svg")),
         ("logo_url", json!("javascript:alert(1)")),
+        ("logo_url", json!("data:text/html;base64,AAAA")),
         ("primary_color", json!("red; background: url(x)")),
         ("support_email", json!("nobody")),
     ] {

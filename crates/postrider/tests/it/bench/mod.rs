@@ -4,16 +4,23 @@
 mod database;
 
 use serde_json::Value;
-use std::process::Command;
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_postrider"))
+        .arg("bench")
+        .args(arguments)
+        .output()
+        .expect("the binary was built with this test")
+}
+
+/// A handful of events for a moment.
+const SMALL: [&str; 9] =
+    ["--quick", "--rate", "100", "--rate-seconds", "1", "--connections", "8", "--deadline-seconds", "60"];
 
 /// Runs a scenario and gives its part of the report.
 fn run(scenario: &str, further: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_postrider"))
-        .args(["bench", "--scenario", scenario, "--quick", "--json", "-"])
-        .args(["--rate", "100", "--rate-seconds", "1", "--connections", "8", "--deadline-seconds", "60"])
-        .args(further)
-        .output()
-        .expect("the binary was built with this test");
+    let output = bench(&[&["--scenario", scenario, "--json", "-"], &SMALL[..], further].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{scenario} ended with {}:\n{said}", output.status);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on the standard output");
@@ -98,14 +105,52 @@ fn the_overload_scenario_loses_nothing() {
 }
 
 #[test]
+fn the_ingest_scenario_runs() {
+    check("ingest", &[], &["gateway by bare server"]);
+}
+
+#[test]
+fn the_half_load_scenario_runs() {
+    check("half-load", &[], &["receipt p99 ms at half load"]);
+}
+
+#[test]
+fn the_nginx_scenario_runs_or_says_what_it_needs() {
+    if Command::new("nginx").arg("-v").output().is_ok() {
+        return check("nginx", &[], &["gateway by nginx"]);
+    }
+    let output = bench(&[&["--scenario", "nginx"], &SMALL[..]].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("is it installed?"), "{said}");
+}
+
+#[test]
+fn figures_go_into_a_page_that_has_a_place_for_them() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let page = directory.path().join("page.md");
+    let fill = |text: &str| {
+        std::fs::write(&page, text).expect("it is written");
+        let output = bench(
+            &[&["--scenario", "hanging", "--page", page.to_str().expect("UTF-8")], &SMALL[..]].concat(),
+        );
+        (output.status.success(), std::fs::read_to_string(&page).expect("it is there"))
+    };
+    let (done, text) = fill("before\n<!-- bench hanging -->\nold\n<!-- end -->\nafter\n");
+    assert!(
+        done && text
+            .starts_with("before\n<!-- bench hanging -->\n```text\n$ postrider bench --scenario hanging")
+    );
+    assert!(text.ends_with("```\n<!-- end -->\nafter\n") && !text.contains("old"), "{text}");
+    let (done, text) = fill("no place");
+    assert!(!done && text == "no place");
+}
+
+#[test]
 fn a_scenario_that_does_not_exist_and_one_without_its_size_are_refused() {
     for (scenario, said) in
         [("nothing", "possible values"), ("backlog", "--scenario backlog needs --pending")]
     {
-        let output = Command::new(env!("CARGO_BIN_EXE_postrider"))
-            .args(["bench", "--scenario", scenario])
-            .output()
-            .expect("the binary was built with this test");
+        let output = bench(&["--scenario", scenario]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && error.contains(said), "{scenario}: {error}");
     }

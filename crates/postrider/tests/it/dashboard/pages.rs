@@ -84,6 +84,8 @@ fn dead_letters_are_selected_exported_and_discarded() {
     for part in ["ledger", "all attempts failed", ">3</a>", "The receiver answered 500."] {
         assert!(group.contains(part), "{part} is not in {group}");
     }
+    let counted = api.get("/v1/dead-letters/groups").data(200);
+    assert_eq!((&counted["items"][0]["count"], &counted["truncated"]), (&json!(3), &json!(false)));
     let file = browser.send("GET", "/dead-letters/export?reason=attempts", &[], "");
     assert_eq!(file.headers.get("x-content-type-options"), Some("nosniff"));
     assert_eq!(file.headers.get("content-disposition"), Some("attachment; filename=\"dead-letters.jsonl\""));
@@ -128,15 +130,21 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         assert!(text.contains("max_concurrency") && text.contains("role=\"alert\""), "{bad}: {text}");
     }
-    next(&browser.change(&page, &[("per_second", "2.5"), ("adaptive", "no")]));
+    next(
+        &browser.change(
+            &page,
+            &[("rate_limit.per_second", "2.5"), ("rate_limit.burst", "10"), ("adaptive", "no")],
+        ),
+    );
     assert_eq!((&state("rate_limit")["per_second"], state("adaptive")), (&json!(2.5), json!(false)));
     let text = browser.page(&page);
-    for sentence in
-        ["At most 9 attempts run at once, however it struggles.", "At most 2.5 attempts a second begin"]
-    {
+    for sentence in [
+        "At most 9 attempts run at once, however it struggles.",
+        "At most 2.5 attempts a second begin, evenly apart, and up to 10 at once",
+    ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
-    next(&browser.change(&page, &[("per_second", "")]));
+    next(&browser.change(&page, &[("rate_limit.per_second", ""), ("rate_limit.burst", "")]));
     assert_eq!(state("rate_limit"), json!(null));
     let tried = browser.change(&format!("{page}/test"), &[]);
     assert!(String::from_utf8_lossy(&tried.body).contains("answered 200"), "{tried}");
@@ -145,6 +153,89 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
     assert!(!browser.page(&page).contains("whsec_"), "it is shown once");
     assert_eq!(next(&browser.change(&format!("{page}/delete"), &[])), "/destinations");
     assert_eq!(browser.send("GET", &page, &[], "").status, 404);
+}
+
+#[test]
+fn limits_of_a_destination_are_changed_and_the_api_speaks_beside_the_field() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let id = api.make("/v1/destinations", &json!({ "name": "a", "url": "https://example.com/" }));
+    let browser = Browser::signed_in(&api);
+    let page = format!("/destinations/{id}");
+    let state = |field: &str| api.get(&format!("/v1/destinations/{id}")).data(200)[field].clone();
+    let circuit = |threshold, cooldown| {
+        [
+            ("circuit.threshold", threshold),
+            ("circuit.cooldown_seconds", cooldown),
+            ("circuit.cooldown_max_seconds", ""),
+        ]
+    };
+    next(&browser.change(&page, &circuit("7", "60")));
+    let expected = json!({ "threshold": 7, "cooldown_seconds": 60, "cooldown_max_seconds": 900 });
+    assert_eq!(state("circuit"), expected);
+    next(&browser.change(&page, &[("retry_policy", "waford")]));
+    assert_eq!(state("retry_policy")["backoff"], "exponential");
+    assert_eq!(state("circuit"), expected, "what was not in the form stays");
+    let shown = browser.page(&page);
+    for part in ["value=\"7\"", "After 7 failures in a row its circuit opens", "4 attempts in all"] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    next(&browser.change(&page, &circuit("", "")));
+    assert_eq!(state("circuit")["threshold"], 5);
+    for (field, bad) in [
+        ("rate_limit.per_second", "fast"),
+        ("rate_limit.per_second", "-1"),
+        ("rate_limit.burst", "0"),
+        ("circuit.threshold", "0"),
+        ("circuit.cooldown_seconds", "1e9"),
+        ("retry_policy", "often"),
+        ("timeout_seconds", "999"),
+        ("url", "gopher://x"),
+    ] {
+        let rate = ("rate_limit.per_second", "5");
+        let fields = if field == "rate_limit.burst" { vec![rate, (field, bad)] } else { vec![(field, bad)] };
+        let answer = browser.change(&page, &fields);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        let beside = format!("id=\"{field}-problem\" role=\"alert\">{field}");
+        assert!(text.contains(&beside), "{field} = {bad}: {text}");
+        assert!(field == "retry_policy" || text.contains(&format!("value=\"{bad}\"")), "{bad} is lost");
+    }
+    assert_eq!((state("rate_limit"), state("timeout_seconds")), (json!(null), json!(10)));
+}
+
+#[test]
+fn an_event_is_sent_to_another_url_once_and_within_the_rules() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    api.destination(&sink.url("/own"), &json!({}));
+    let event = api.send(&path, &[("x-shop", "one")], b"{\"n\":1}");
+    api.event_once(&event, "delivered");
+    sink.always("/debug", Reply::status(418).body(b"<b>teapot</b>"));
+    let browser = Browser::signed_in(&api);
+    let page = format!("/events/{event}");
+    let shown = browser.page(&page);
+    assert!(shown.contains("now, once, and not signed"), "it says what happens before: {shown}");
+    let sent = browser.change(&format!("{page}/send"), &[("url", &sink.url("/debug"))]);
+    let text = String::from_utf8_lossy(&sent.body).into_owned();
+    for part in ["answered 418", "&#60;b&#62;teapot", "Sent to another URL"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    let arrived = sink.wait_for("/debug", 1);
+    assert_eq!((arrived.len(), arrived[0].body.as_slice()), (1, b"{\"n\":1}".as_slice()));
+    assert_eq!(arrived[0].headers.get("x-shop"), Some("one"));
+    assert_eq!(arrived[0].headers.get("webhook-signature"), None);
+    assert_eq!(sink.arrivals_at("/own").len(), 1, "its destinations are not sent anything");
+    assert_eq!(api.event(&event)["attempts"].as_array().unwrap().len(), 1, "nothing of it is kept");
+    for bad in ["", "gopher://x", "http://169.254.169.254/", "http://u:p@example.com/"] {
+        let answer = browser.change(&format!("{page}/send"), &[("url", bad)]);
+        let text = String::from_utf8_lossy(&answer.body).into_owned();
+        assert!(text.contains("id=\"url-problem\" role=\"alert\">url "), "{bad}: {text}");
+    }
+    assert_eq!(browser.change("/events/evt_0000000000000/send", &[("url", &sink.url("/debug"))]).status, 404);
+    assert_eq!(sink.arrivals_at("/debug").len(), 1);
 }
 
 #[test]

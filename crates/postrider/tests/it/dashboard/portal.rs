@@ -3,6 +3,8 @@
 use super::browser::{Browser, next};
 use crate::rig::api::text;
 use crate::rig::{Answer, Api, Gateway, Reply, Sink, Site};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// Would run if it were not shown as text.
@@ -202,6 +204,19 @@ fn a_brand_is_worn_and_none_of_it_runs() {
     let home = guest.page(PAGES[0]);
     assert!(home.contains("&#60;script&#62;alert(1)") && home.contains("help@shop.test"), "{home}");
     assert_eq!(guest.page("/portal/brand.css"), ":root { --brand: #ffe000; --brand-ink: #000; }\n");
+    assert_eq!(guest.0.send("GET", "/portal/logo", &[], "").status, 404, "one of another host is not shown");
+
+    let svg = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
+    let logo = format!("data:image/svg+xml;base64,{}", STANDARD.encode(svg));
+    api.post("/v1/brand-settings", &json!({ "logo_url": logo })).data(200);
+    assert!(guest.page(PAGES[0]).contains("<img class=\"logo\" src=\"/portal/logo\" alt=\"\">"));
+    let picture = guest.0.send("GET", "/portal/logo", &[], "");
+    assert_eq!((picture.status, picture.body.as_slice()), (200, svg.as_slice()));
+    assert_eq!(picture.headers.get("content-type"), Some("image/svg+xml"));
+    assert_eq!(picture.headers.get("x-content-type-options"), Some("nosniff"));
+    let policy = picture.headers.get("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none';") && policy.ends_with("; sandbox"), "{policy}");
+    assert_eq!(next(&Browser::stranger(&api).send("GET", "/portal/logo", &[], "")), "/portal");
 }
 
 #[test]

@@ -31,14 +31,23 @@ fn a_user_of_the_portal_comes_by_a_link_and_sees_what_became_of_events() {
     let (_, path) = api.source();
     let event = api.send(&path, &[("x-event-type", "order.created")], HOSTILE.as_bytes());
     api.event_once(&event, "dead_letter");
+    let logo = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHdpZHRoPSI0MCIgaGVpZ2h0PSI0MCI+PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0PjxjaXJjbGUgY3g9IjIwIiBjeT0iMjAiIHI9IjE4IiBmaWxsPSIjMGE3ZjNjIi8+PC9zdmc+";
+    let brand = json!({
+        "company_name": HOSTILE_LINE, "primary_color": "#ffe000", "support_email": "help@shop.test",
+        "logo_url": format!("data:image/svg+xml;base64,{logo}"),
+    });
+    api.post("/v1/brand-settings", &brand).data(200);
     tab.go("/portal/events");
     tab.read("order.created");
+    tab.wait("document.querySelector('img.logo')?.naturalWidth === 40");
     let pages = [
         ("portal-destinations", "/portal/destinations".to_owned()),
         ("portal-destination", text(&destination)),
         ("portal-events", "/portal/events".to_owned()),
         ("portal-event", format!("/portal/events/{event}")),
         ("portal-dead-letters", "/portal/dead-letters".to_owned()),
+        ("portal-nothing", "/portal/events/evt_0".to_owned()),
+        ("portal-entry", "/portal".to_owned()),
     ];
     let found: Vec<String> = pages.iter().flat_map(|(name, path)| look_at(&mut tab, name, path)).collect();
     assert!(found.is_empty(), "{found:#?}");
