@@ -1,5 +1,7 @@
 //! The configuration in memory, by what it is looked up by. Changed only after the store has the change.
 
+mod routes;
+
 use crate::event_types::{EventTypes, KnownType};
 use crate::filter::Filter;
 use crate::known_key::KnownKey;
@@ -12,6 +14,7 @@ use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Source};
+use routes::Routes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,11 +27,7 @@ pub struct Catalog {
     sources_by_token: HashMap<String, SourceId>,
     verifiers: IdMap<SourceId, Arc<Verifier>>,
     destinations: IdMap<DestinationId, Known>,
-    routes: IdMap<RouteId, Arc<Plan>>,
-    /// In order of their making, so that a fan-out is the same every time.
-    routes_by_account: IdMap<AccountId, Vec<Arc<Plan>>>,
-    /// Those that have a transform, apart: it is looked for with every attempt, and mostly there are none.
-    transforming: IdMap<RouteId, Arc<Plan>>,
+    routes: Routes,
     event_types: EventTypes,
 }
 
@@ -83,7 +82,7 @@ impl Catalog {
             Prepared::Destination(known) => {
                 return drop(self.destinations.insert(known.destination.id, known));
             }
-            Prepared::Route(plan) => return self.put_route(plan),
+            Prepared::Route(plan) => return self.routes.put(plan),
             Prepared::EventType(known) => return self.event_types.put(known),
             Prepared::Plain(change) => *change,
         };
@@ -107,14 +106,17 @@ impl Catalog {
             Change::DeleteSource(id) => {
                 self.forget_token(id);
                 self.verifiers.remove(&id);
-                self.sources.remove(&id);
-                self.remove_routes(|route| route.source == Some(id));
+                if let Some(gone) = self.sources.remove(&id) {
+                    self.routes.remove_those(gone.account, |route| route.source == Some(id));
+                }
             }
             Change::DeleteDestination(id) => {
-                self.destinations.remove(&id);
-                self.remove_routes(|route| route.destination == id);
+                if let Some(gone) = self.destinations.remove(&id) {
+                    let account = gone.destination.account;
+                    self.routes.remove_those(account, |route| route.destination == id);
+                }
             }
-            Change::DeleteRoute(id) => self.remove_routes(|route| route.id == id),
+            Change::DeleteRoute(id) => self.routes.remove(id),
             Change::DeleteEventType(id) => self.event_types.remove(id),
             // It tells of the changes beside it, and is asked for in the store.
             Change::Record(_) => {}
@@ -132,27 +134,6 @@ impl Catalog {
     fn forget_token(&mut self, id: SourceId) {
         if let Some(known) = self.sources.get(&id) {
             self.sources_by_token.remove(&known.token);
-        }
-    }
-
-    fn put_route(&mut self, plan: Arc<Plan>) {
-        let of_account = self.routes_by_account.entry(plan.route.account).or_default();
-        match of_account.iter_mut().find(|known| known.route.id == plan.route.id) {
-            Some(known) => *known = Arc::clone(&plan),
-            None => of_account.push(Arc::clone(&plan)),
-        }
-        match plan.transforms() {
-            true => drop(self.transforming.insert(plan.route.id, Arc::clone(&plan))),
-            false => drop(self.transforming.remove(&plan.route.id)),
-        }
-        self.routes.insert(plan.route.id, plan);
-    }
-
-    fn remove_routes(&mut self, gone: impl Fn(&Route) -> bool) {
-        self.routes.retain(|_, plan| !gone(&plan.route));
-        self.transforming.retain(|_, plan| !gone(&plan.route));
-        for plans in self.routes_by_account.values_mut() {
-            plans.retain(|plan| !gone(&plan.route));
         }
     }
 
@@ -193,7 +174,7 @@ impl Catalog {
 
     /// The routes of an account, oldest first.
     pub(crate) fn plans(&self, account: AccountId) -> impl Iterator<Item = &Arc<Plan>> {
-        self.routes_by_account.get(&account).into_iter().flatten()
+        self.routes.of_account(account)
     }
 
     /// How deliveries to a destination are ordered.
@@ -290,7 +271,7 @@ impl Catalog {
 
     /// A route of an account.
     pub fn route(&self, account: AccountId, id: RouteId) -> Option<&Arc<Route>> {
-        self.routes.get(&id).map(|plan| &plan.route).filter(|route| route.account == account)
+        self.routes.get(id).map(|plan| &plan.route).filter(|route| route.account == account)
     }
 
     /// The event types that accounts have described.
@@ -306,12 +287,12 @@ impl Catalog {
     /// Events that a route's filter did not let pass because it failed for them, since the route was last changed or
     /// the gateway started. `None` when there is no filter.
     pub fn filter_errors(&self, id: RouteId) -> Option<u64> {
-        self.routes.get(&id)?.filter.as_ref().map(Filter::failures)
+        self.routes.get(id)?.filter.as_ref().map(Filter::failures)
     }
 
     /// What the route of a delivery has sent in the place of its event, if the route is still there.
     pub(crate) fn rewrite(&self, route: RouteId, content: &EventContent) -> Option<Rewrite> {
-        let plan = Arc::clone(self.transforming.get(&route)?);
+        let plan = Arc::clone(self.routes.transforming(route)?);
         let source =
             content.origin.source().and_then(|id| self.sources.get(&id)).map(|source| source.name.clone());
         Some(Rewrite { plan, source: source.unwrap_or_default() })
@@ -323,7 +304,7 @@ impl Catalog {
 
     /// The route's own policy, else its destination's, else the default.
     pub(crate) fn retry_policy(&self, route: RouteId, destination: DestinationId) -> RetryPolicy {
-        let by_route = self.routes.get(&route).and_then(|plan| plan.route.retry_policy.clone());
+        let by_route = self.routes.get(route).and_then(|plan| plan.route.retry_policy.clone());
         let known = self.destinations.get(&destination);
         let by_destination = || known.and_then(|known| known.destination.retry_policy.clone());
         by_route.or_else(by_destination).unwrap_or_default()

@@ -65,6 +65,7 @@ CREATE UNLOGGED TABLE node_activity (
     told_at         timestamptz NOT NULL,
     in_flight       text    NOT NULL, -- [[delivery, event, destination, attempts before], …]
     in_flight_count bigint  NOT NULL,
+    slots           bigint  NOT NULL, -- attempts that may be in flight at once
     pending_rows    bigint  NOT NULL,
     pending_bytes   bigint  NOT NULL,
     longest_wait_ms bigint  NOT NULL

@@ -25,26 +25,29 @@ const CHANGE_LOCK: i64 = 0x706f_7374_636f_6e66;
 
 /// Takes the lock on a connection that is kept for the change; gives the version, which is in the news by then.
 pub(crate) async fn begin(database: &Database) -> Result<u64, QueryError> {
-    let client = database.client().await?;
-    // A node that is frozen with the lock in its hand gives it up with its connection.
-    client.batch_execute("SET idle_session_timeout = '10s'; SET lock_timeout = '15s'").await?;
-    client.execute("SELECT pg_advisory_lock($1)", &[&CHANGE_LOCK]).await?;
-    let told = tell_newer(database, &client).await;
-    // A change that was begun before and never made gives its lock back here.
-    let mut changing = database.changing.lock().await;
-    if let Some(forgotten) = changing.take() {
+    // One that was begun before and never made would be waited for.
+    let forgotten = database.changing.lock().await.take();
+    if let Some(forgotten) = forgotten {
         end(forgotten).await;
     }
-    match told {
-        Ok(told) => {
-            *changing = Some(client);
-            Ok(told)
+    let client = database.client().await?;
+    match lock(database, &client).await {
+        Ok(version) => {
+            *database.changing.lock().await = Some(client);
+            Ok(version)
         }
         Err(error) => {
             end(client).await;
             Err(error)
         }
     }
+}
+
+async fn lock(database: &Database, client: &Object) -> Result<u64, QueryError> {
+    // A node that is frozen with the lock in its hand gives it up with its connection.
+    client.batch_execute("SET idle_session_timeout = '10s'; SET lock_timeout = '15s'").await?;
+    client.execute("SELECT pg_advisory_lock($1)", &[&CHANGE_LOCK]).await?;
+    tell_newer(database, client).await
 }
 
 /// Gives the lock back; a connection that cannot is closed, which does too.

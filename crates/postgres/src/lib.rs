@@ -362,7 +362,7 @@ impl Store for PostgresStore {
 
     async fn tell_activity(&self, activity: NodeActivity) -> Result<(), StoreError> {
         let told = Arc::clone(&self.told);
-        self.run(|database| async move { activity::tell(&database, &told, &activity).await }).await
+        self.run(|database| async move { activity::tell(&database, &told, activity).await }).await
     }
 
     async fn others(&self, of: TellOf) -> Result<Others, StoreError> {

@@ -29,23 +29,23 @@ pub(crate) async fn maintain(
     if !column::<bool>(&row, 0)? {
         return Ok(());
     }
+    // Whoever reads or writes for long must not have everybody else wait behind us.
+    client.batch_execute("SET lock_timeout = '2s'").await?;
     let kept = keep_house(&mut client, retention, now).await;
+    // Also after a failure: others go on with this connection.
+    client.batch_execute("RESET lock_timeout").await?;
     client.execute("SELECT pg_advisory_unlock($1)", &[&HOUSE_LOCK]).await?;
     kept
 }
 
 async fn keep_house(client: &mut Object, retention: Duration, now: Timestamp) -> Result<(), QueryError> {
-    // Whoever reads or writes for long must not have everybody else wait behind us.
-    client.batch_execute("SET lock_timeout = '2s'").await?;
     make_ahead(client, now).await?;
     let days = days(client).await?;
     for day in days.into_iter().filter(|day| Timestamp::from_day(*day + 1).after(retention) < now) {
         drop_day(client, day, now).await?;
     }
     audit_log::drop_before(client, now.before(retention)).await?;
-    client
-        .batch_execute("RESET lock_timeout; DELETE FROM departed WHERE left_at < now() - interval '1 day'")
-        .await?;
+    client.execute("DELETE FROM departed WHERE left_at < now() - interval '1 day'", &[]).await?;
     Ok(())
 }
 

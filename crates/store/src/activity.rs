@@ -3,7 +3,7 @@
 use crate::cluster::Shard;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
-use postrider_core::scheduler::{Depth, DestinationView};
+use postrider_core::scheduler::{Depth, DestinationQueue};
 use std::time::Duration;
 
 /// A delivery that is in flight.
@@ -31,12 +31,14 @@ impl From<&Ticket> for InFlight {
 pub struct NodeActivity {
     /// Deliveries in flight.
     pub in_flight: Vec<InFlight>,
+    /// Attempts that may be in flight at once.
+    pub slots: u64,
     /// Owed in all its shards.
     pub pending: Depth,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
     /// Of each destination that has something going on.
-    pub destinations: Vec<(DestinationId, DestinationView)>,
+    pub destinations: Vec<DestinationQueue>,
 }
 
 /// Of which destinations to hear.
@@ -55,8 +57,10 @@ pub enum TellOf {
 pub struct Others {
     /// Deliveries in flight with them.
     pub in_flight: Vec<InFlight>,
+    /// Attempts that may be in flight with them at once, all together.
+    pub slots: u64,
     /// Of each destination that was asked for and has something going on.
-    pub destinations: Vec<(DestinationId, DestinationView)>,
+    pub destinations: Vec<DestinationQueue>,
     /// How long ago the owner of each shard told this; no entry for those that are this node's own or nobody's.
     pub told_ago: Vec<(Shard, Duration)>,
 }

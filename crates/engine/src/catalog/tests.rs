@@ -7,7 +7,7 @@ use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Headers, Route, Source};
+use postrider_store::{Change, Destination, Headers, Route, Source};
 
 const ACCOUNT: AccountId = AccountId::from_u64(1);
 
@@ -76,11 +76,45 @@ fn a_filter_that_fails_is_counted_and_one_that_does_not_hold_is_not() {
 fn a_transform_is_found_by_its_route_as_long_as_the_route_has_it() {
     let transforming = Route { transform: Some("payload.n".into()), ..route(1, 1) };
     let mut catalog = catalog(&[transforming.clone(), route(2, 2)]);
-    let found = |catalog: &Catalog| catalog.transforming.keys().map(|id| id.as_u64()).collect::<Vec<_>>();
-    assert_eq!(found(&catalog), [1]);
+    let found =
+        |catalog: &Catalog| [1, 2].map(|id| catalog.routes.transforming(RouteId::from_u64(id)).is_some());
+    assert_eq!(found(&catalog), [true, false]);
     catalog.apply(Change::PutRoute(route(1, 1)));
-    assert_eq!(found(&catalog), [0_u64; 0]);
+    assert_eq!(found(&catalog), [false, false]);
     catalog.apply(Change::PutRoute(transforming));
     catalog.apply(Change::DeleteRoute(RouteId::from_u64(1)));
-    assert_eq!(found(&catalog), [0_u64; 0]);
+    assert_eq!(found(&catalog), [false, false]);
+}
+
+#[test]
+fn routes_stand_in_the_order_of_their_making_however_they_are_changed() {
+    let mut catalog = catalog(&[route(5, 1), route(1, 2), route(3, 3), route(4, 4)]);
+    let found = |catalog: &Catalog| -> Vec<u64> {
+        catalog.routes(ACCOUNT).iter().map(|route| route.id.as_u64()).collect()
+    };
+    assert_eq!(found(&catalog), [1, 3, 4, 5]);
+    catalog.apply(Change::PutRoute(Route { active: false, ..route(3, 3) }));
+    catalog.apply(Change::PutRoute(route(2, 3)));
+    assert_eq!(found(&catalog), [1, 2, 3, 4, 5]);
+    assert!(catalog.route(ACCOUNT, RouteId::from_u64(3)).is_some_and(|route| !route.active));
+    catalog.apply(Change::DeleteRoute(RouteId::from_u64(1)));
+    catalog.apply(Change::DeleteRoute(RouteId::from_u64(1)));
+    assert_eq!(found(&catalog), [2, 3, 4, 5]);
+}
+
+#[test]
+fn routes_go_with_their_source_and_with_their_destination() {
+    let of_source = Route { source: Some(SourceId::from_u64(1)), ..route(2, 2) };
+    let mut catalog = catalog(&[route(1, 1), of_source, route(3, 3), route(4, 1)]);
+    let id = DestinationId::from_u64(1);
+    let destination =
+        Destination::new(id, ACCOUNT, "a".into(), String::new(), String::new(), Timestamp::ZERO);
+    catalog.apply(Change::PutSource(source(1)));
+    catalog.apply(Change::PutDestination(Box::new(destination)));
+    catalog.apply(Change::DeleteSource(SourceId::from_u64(1)));
+    assert_eq!(taking(&catalog, b"{}"), [1, 3]);
+    catalog.apply(Change::DeleteDestination(id));
+    assert_eq!(taking(&catalog, b"{}"), [3]);
+    let left = [1, 2, 3, 4].map(|id| catalog.route(ACCOUNT, RouteId::from_u64(id)).is_some());
+    assert_eq!(left, [false, false, true, false]);
 }

@@ -93,9 +93,7 @@ impl Dispatcher {
             Circuit::Closed => (NoticeKind::CircuitClosed, None),
             Circuit::Open { .. } | Circuit::HalfOpen => return,
         };
-        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
-        let account = catalog.any_destination(destination).map(|found| found.account);
-        drop(catalog);
+        let account = self.owner_of(destination);
         let facts = json!({ "until": until.map(|until| until.to_string()) });
         self.announce(&Notice { kind, account, destination: Some(destination), facts });
     }

@@ -298,7 +298,8 @@ impl Dispatcher {
             Ok(gone) => self.step(Input::UnblockedAll { destination, gone }),
             Err(error) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, %destination, "an ordered line could not be released");
+                let account = self.owner_of(destination).map(tracing::field::display);
+                tracing::warn!(%error, %destination, account, "an ordered line could not be released");
             }
         }
     }
@@ -326,7 +327,9 @@ impl Dispatcher {
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Lease(until) => self.renew(until),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
-            Control::Totals(reply) => drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards))),
+            Control::Totals(reply) => {
+                drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards, self.now)));
+            }
             Control::Queues(step, reply) => drop(reply.send(step.look(&self.scheduler, self.now))),
             Control::Drain(done) => {
                 self.drained = Some(done);

@@ -10,6 +10,7 @@ use postrider_core::scheduler::{Action, After, Input, Verdict};
 use postrider_store::{ErrorKind, EventContent, Origin, Problem, StoreError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+use tracing::field::display;
 
 /// A content that could not be read is asked for again after this.
 const CONTENT_RETRY: Duration = Duration::from_secs(1);
@@ -42,7 +43,8 @@ impl Dispatcher {
         }
         for (destination, record) in &circuits {
             self.meters.circuit_moved(record.circuit);
-            tracing::info!(%destination, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
+            let account = self.owner_of(*destination).map(display);
+            tracing::info!(%destination, account, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
             self.tell_circuit(*destination, *record);
             self.announce_circuit(*destination, *record);
         }
@@ -123,7 +125,8 @@ impl Dispatcher {
             Err(error) => {
                 self.fault.note(&error);
                 let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
-                tracing::warn!(%error, %event, %delivery, %destination, "an event could not be read");
+                let account = self.owner_of(destination).map(display);
+                tracing::warn!(%error, %event, %delivery, %destination, account, "an event could not be read");
                 self.load_content(ticket, CONTENT_RETRY);
             }
         }
@@ -132,16 +135,22 @@ impl Dispatcher {
     /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.
     fn bury(&mut self, ticket: Ticket, sentence: String) {
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
-        tracing::error!(%event, %delivery, %destination, cause = %sentence, "an event that is owed cannot be sent");
+        let account = self.owner_of(destination).map(display);
+        tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "an event that is owed cannot be sent");
         let finished = self.record(self.without_content(ticket, sentence));
         self.commits.take_finished(finished);
     }
 
+    /// Whose a destination is, while it is configured.
+    pub(super) fn owner_of(&self, destination: DestinationId) -> Option<AccountId> {
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        catalog.any_destination(destination).map(|found| found.account)
+    }
+
     fn without_content(&self, ticket: Ticket, sentence: String) -> AttemptReport {
         let now = self.now;
-        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         // Its dead letter must be seen by whom it belongs to.
-        let owner = catalog.any_destination(ticket.line.destination).map(|found| found.account);
+        let owner = self.owner_of(ticket.line.destination);
         let content = EventContent {
             account: owner.unwrap_or(AccountId::from_u64(0)),
             origin: Origin::Api(None),

@@ -5,7 +5,6 @@ use crate::live::{AcceptedEvent, AttemptMade, CircuitMove, Death, EventMarks, Ha
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_store::{EventContent, Finished, GivenUp, NewEvent};
-use std::sync::PoisonError;
 
 impl Dispatcher {
     pub(super) fn tell_accepted(&self, event: &NewEvent) {
@@ -50,9 +49,7 @@ impl Dispatcher {
         if !self.live.is_watched() {
             return;
         }
-        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(account) = catalog.any_destination(destination).map(|found| found.account) else { return };
-        drop(catalog);
+        let Some(account) = self.owner_of(destination) else { return };
         self.live.tell(Happening::Circuit(CircuitMove { account, destination, record, at: self.now }));
     }
 }

@@ -1,6 +1,6 @@
 //! What is going on right now: as this node's scheduler sees it, and as the other nodes have told it.
 
-use super::Engine;
+use super::{Engine, Queue};
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
@@ -67,7 +67,7 @@ impl Activity {
     }
 
     fn add(&mut self, others: Others) {
-        let Others { in_flight, destinations, told_ago } = others;
+        let Others { in_flight, slots: _, destinations, told_ago } = others;
         self.told_ago.extend(told_ago);
         for one in in_flight {
             if self.in_flight.insert(one.delivery) {
@@ -76,17 +76,18 @@ impl Activity {
             }
         }
         let theirs = |id: &DestinationId| self.told_ago.contains_key(&Shard::of(*id));
-        let destinations: Vec<_> = destinations.into_iter().filter(|(id, _)| theirs(id)).collect();
-        self.destinations.extend(destinations);
+        let destinations: Vec<_> = destinations.into_iter().filter(|found| theirs(&found.id)).collect();
+        self.destinations.extend(destinations.into_iter().map(|found| (found.id, found.seen)));
     }
+}
 
-    fn told(self) -> NodeActivity {
-        NodeActivity {
-            in_flight: self.attempts,
-            pending: self.pending,
-            longest_wait: self.longest_wait,
-            destinations: self.destinations.into_iter().collect(),
-        }
+fn told(queue: &Queue) -> NodeActivity {
+    NodeActivity {
+        in_flight: queue.totals.in_flight.iter().map(InFlight::from).collect(),
+        slots: queue.totals.slots as u64,
+        pending: queue.totals.pending,
+        longest_wait: queue.totals.longest_wait,
+        destinations: queue.destinations.clone(),
     }
 }
 
@@ -118,8 +119,8 @@ pub(super) async fn tell_others(engine: Weak<Engine>) {
     loop {
         tick.tick().await;
         let Some(engine) = engine.upgrade() else { return };
-        let activity = engine.activity().await;
-        if let Err(error) = engine.store.tell_activity(activity.told()).await {
+        let queue = engine.queue().await;
+        if let Err(error) = engine.store.tell_activity(told(&queue)).await {
             tracing::debug!(%error, "the other nodes could not be told what goes on here");
         }
     }

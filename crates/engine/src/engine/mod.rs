@@ -2,6 +2,7 @@
 
 mod activity;
 mod changes;
+mod cluster_queue;
 mod consent;
 mod deliveries;
 mod elsewhere;
@@ -32,6 +33,7 @@ use crate::store_health::StoreHealth;
 use crate::traces::Spans;
 pub use activity::{Activity, Seen};
 use changes::told;
+pub use cluster_queue::ClusterQueue;
 pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
@@ -162,6 +164,7 @@ pub struct Engine {
     live: Arc<Live>,
     spans: Option<Spans>,
     last_queue: queue::LastQueue,
+    last_heard: cluster_queue::LastHeard,
 }
 
 impl Engine {

@@ -40,6 +40,8 @@ async fn forget(engine: &Arc<Engine>, id: DestinationId, now: Timestamp) {
         Ok::<_, ()>((vec![Change::PutDestination(Box::new(changed))], ()))
     };
     if let Err(super::ChangeError::Store(error)) = engine.change(decide).await {
-        tracing::warn!(%error, destination = %id, "keys that sign no more could not be forgotten; it is tried again");
+        let account =
+            engine.catalog().any_destination(id).map(|found| tracing::field::display(found.account));
+        tracing::warn!(%error, destination = %id, account, "keys that sign no more could not be forgotten; it is tried again");
     }
 }

@@ -16,22 +16,22 @@ use std::time::Duration;
 use tokio::sync::{Mutex, oneshot};
 
 /// A picture serves all who ask for one within so long.
-const FRESH: Duration = Duration::from_millis(250);
+pub(super) const FRESH: Duration = Duration::from_millis(250);
 /// Deliveries and destinations looked at in one step: some tenths of a millisecond.
 const STEP_MAX: usize = 16_384;
 
-/// What is owed right now.
+/// What is owed right now by this node.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
     /// When the picture was taken.
     pub taken_at: Timestamp,
-    /// How the gateway as a whole stands.
+    /// How the node as a whole stands.
     pub totals: QueueTotals,
     /// The deepest first; of the equally deep the oldest first.
     pub destinations: Vec<DestinationQueue>,
 }
 
-/// How the gateway as a whole stands.
+/// How the node as a whole stands.
 #[derive(Clone, Debug, Default)]
 pub struct QueueTotals {
     /// Attempts that may be in flight at once.
@@ -40,6 +40,8 @@ pub struct QueueTotals {
     pub in_flight: Vec<Ticket>,
     /// Owed in all.
     pub pending: Depth,
+    /// How long the longest has waited for nothing but a slot.
+    pub longest_wait: Duration,
     /// Counts since the start.
     pub counters: Counters,
     /// Shards of which this node sends.
@@ -47,11 +49,12 @@ pub struct QueueTotals {
 }
 
 impl QueueTotals {
-    pub(crate) fn of(scheduler: &Scheduler, own: Shards) -> Self {
+    pub(crate) fn of(scheduler: &Scheduler, own: Shards, now: Timestamp) -> Self {
         QueueTotals {
             slots: scheduler.slots(),
             in_flight: scheduler.in_flight().copied().collect(),
             pending: scheduler.pending(),
+            longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
             shards: own.len(),
         }

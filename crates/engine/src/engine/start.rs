@@ -20,7 +20,7 @@ use crate::replay::Replays;
 use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
-use postrider_core::id::{DestinationId, IdGenerator};
+use postrider_core::id::{DestinationId, IdGenerator, time_of};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
@@ -38,9 +38,10 @@ impl Engine {
         connector: Arc<Connector>,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
-        // What one node finds due, another must not find due ten minutes later.
-        let clock = store.time().await?.map_or_else(Clock::start, Clock::set);
         let configuration = store.configuration().await?;
+        // What one node finds due, another must not find due ten minutes later.
+        let by_wall = || Clock::start(time_of(configuration.id_floor));
+        let clock = store.time().await?.map_or_else(by_wall, Clock::set);
         let left = left(&*store, &configuration).await?;
         let ids = IdGenerator::new(configuration.node, configuration.id_floor);
         let live = Live::new(configuration.id_floor);
@@ -95,6 +96,7 @@ impl Engine {
             live,
             spans: options.spans,
             last_queue: Default::default(),
+            last_heard: Default::default(),
         };
         let engine = Arc::new(engine);
         engine.begin(left, gone_inbox).await?;

@@ -1,6 +1,7 @@
 //! What this node is doing, told to the others every second: a row for the node, and one for each destination that has
-//! something going on. Only what has changed is written.
+//! something going on, with what it is owed. Only what has changed is written.
 
+mod line;
 mod others;
 mod view;
 
@@ -13,10 +14,11 @@ use crate::values::{column, int, shard_of};
 use deadpool_postgres::Transaction;
 use postrider_core::id::DestinationId;
 use postrider_core::map::IdMap;
-use postrider_core::scheduler::DestinationView;
+use postrider_core::scheduler::DestinationQueue;
 use postrider_store::{NodeActivity, Shards};
 use std::sync::atomic::Ordering;
 use tokio::sync::Mutex;
+use tokio_postgres::types::ToSql;
 use view::in_flight_to_json;
 
 /// What the others know of this node; nothing when the last telling failed.
@@ -26,13 +28,13 @@ pub(crate) struct Told(Option<Known>);
 struct Known {
     identity: Identity,
     own: Shards,
-    destinations: IdMap<DestinationId, DestinationView>,
+    destinations: IdMap<DestinationId, DestinationQueue>,
 }
 
-const NODE: &str = "INSERT INTO node_activity AS n VALUES ($1, $2, clock_timestamp(), $3, $4, $5, $6, $7)
+const NODE: &str = "INSERT INTO node_activity AS n VALUES ($1, $2, clock_timestamp(), $3, $4, $5, $6, $7, $8)
      ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, told_at = excluded.told_at,
          in_flight = excluded.in_flight, in_flight_count = excluded.in_flight_count,
-         pending_rows = excluded.pending_rows, pending_bytes = excluded.pending_bytes,
+         slots = excluded.slots, pending_rows = excluded.pending_rows, pending_bytes = excluded.pending_bytes,
          longest_wait_ms = excluded.longest_wait_ms
      RETURNING n.xmax = 0";
 
@@ -57,7 +59,7 @@ const QUIET: &str = "DELETE FROM destination_activity WHERE node = $1 AND incarn
 pub(crate) async fn tell(
     database: &Database,
     told: &Mutex<Told>,
-    activity: &NodeActivity,
+    activity: NodeActivity,
 ) -> Result<(), QueryError> {
     let mut told = told.lock().await;
     let (identity, own) = (database.membership.identity(), own(database));
@@ -67,7 +69,7 @@ pub(crate) async fn tell(
     let change = client.transaction().await?;
     // Nobody waits for it, least of all for a standby.
     change.batch_execute("SET LOCAL synchronous_commit = off").await?;
-    let is_first = tell_of_node(&change, identity, activity).await?;
+    let is_first = tell_of_node(&change, identity, &activity).await?;
     // The server forgets all of it in a crash.
     let known = known.filter(|_| !is_first);
     if known.as_ref().is_none_or(|known| known.own != own) {
@@ -75,7 +77,8 @@ pub(crate) async fn tell(
         change.execute(FORGET, &[]).await?;
     }
     let before = known.map(|known| known.destinations).unwrap_or_default();
-    let destinations: IdMap<DestinationId, DestinationView> = activity.destinations.iter().copied().collect();
+    let now = activity.destinations.into_iter().map(|found| (found.id, found));
+    let destinations: IdMap<DestinationId, DestinationQueue> = now.collect();
     tell_of_destinations(&change, identity, &before, &destinations).await?;
     change.commit().await?;
     told.0 = Some(Known { identity, own, destinations });
@@ -95,19 +98,18 @@ async fn tell_of_node(
     let statement = change.prepare_cached(NODE).await?;
     let (in_flight, count) = (in_flight_to_json(&activity.in_flight), activity.in_flight.len() as u64);
     let longest_wait_ms = u64::try_from(activity.longest_wait.as_millis()).unwrap_or(0);
-    let figures = [count, activity.pending.rows, activity.pending.bytes, longest_wait_ms].map(int);
-    let [count, rows, bytes, wait] = &figures;
-    let row = change
-        .query_one(&statement, &[&identity.node, &identity.incarnation, &in_flight, count, rows, bytes, wait])
-        .await?;
-    column(&row, 0)
+    let Identity { node, incarnation } = &identity;
+    let figures = [count, activity.slots, activity.pending.rows, activity.pending.bytes, longest_wait_ms];
+    let [count, slots, rows, bytes, wait] = &figures.map(int);
+    let row = [node as &(dyn ToSql + Sync), incarnation, &in_flight, count, slots, rows, bytes, wait];
+    column(&change.query_one(&statement, &row).await?, 0)
 }
 
 async fn tell_of_destinations(
     change: &Transaction<'_>,
     identity: Identity,
-    before: &IdMap<DestinationId, DestinationView>,
-    now: &IdMap<DestinationId, DestinationView>,
+    before: &IdMap<DestinationId, DestinationQueue>,
+    now: &IdMap<DestinationId, DestinationQueue>,
 ) -> Result<(), QueryError> {
     let places = |ids: &[DestinationId]| -> (Vec<i32>, Vec<i64>) {
         ids.iter().map(|id| (shard_of(*id), int(id.as_u64()))).unzip()

@@ -7,12 +7,13 @@ use crate::members::{Identity, numbers, shard};
 use crate::values::{column, int, shard_of, uint};
 use deadpool_postgres::GenericClient;
 use postrider_core::id::DestinationId;
-use postrider_core::scheduler::DestinationView;
+use postrider_core::scheduler::DestinationQueue;
 use postrider_store::{Others, Shard, TellOf};
 use std::time::Duration;
 
 /// Of nodes that were not taken for dead.
-const IN_FLIGHT: &str = "SELECT n.in_flight FROM node_activity n JOIN members m USING (node, incarnation)
+const IN_FLIGHT: &str =
+    "SELECT n.in_flight, n.slots FROM node_activity n JOIN members m USING (node, incarnation)
      WHERE m.node <> $1";
 
 /// Of a shard that nobody owns nothing newer is known than what the node told that has been silent for longest.
@@ -33,6 +34,7 @@ pub(crate) async fn others(database: &Database, of: TellOf) -> Result<Others, Qu
     for row in client.query(&statement, &[&identity.node]).await? {
         let told = view::in_flight_from_json(column(&row, 0)?);
         others.in_flight.extend(told.ok_or(QueryError::Corrupt("what is in flight"))?);
+        others.slots += uint(column(&row, 1)?);
     }
     if of == TellOf::InFlight {
         return Ok(others);
@@ -59,7 +61,7 @@ async fn told_ago(
     rows.iter().map(read).collect()
 }
 
-fn destination(row: &tokio_postgres::Row) -> Result<(DestinationId, DestinationView), QueryError> {
-    let view = view::from_json(column(row, 1)?).ok_or(QueryError::Corrupt("what a destination is doing"))?;
-    Ok((DestinationId::from_u64(uint(column(row, 0)?)), view))
+fn destination(row: &tokio_postgres::Row) -> Result<DestinationQueue, QueryError> {
+    let id = DestinationId::from_u64(uint(column(row, 0)?));
+    view::from_json(id, column(row, 1)?).ok_or(QueryError::Corrupt("what a destination is doing"))
 }

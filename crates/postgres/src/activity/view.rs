@@ -1,13 +1,15 @@
 //! What is going on as text, between nodes of one version or two.
 
+use super::line;
 use postrider_core::breaker::Circuit;
-use postrider_core::id::{DeliveryId, DestinationId, EventId};
-use postrider_core::scheduler::{Depth, DestinationView, LimitReason, Why};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
+use postrider_core::scheduler::{Depth, DestinationQueue, DestinationView, LimitReason, Why};
 use postrider_core::time::Timestamp;
 use postrider_store::InFlight;
 use serde_json::{Value, json};
 
-pub(super) fn to_json(view: &DestinationView) -> String {
+pub(super) fn to_json(queue: &DestinationQueue) -> String {
+    let view = &queue.seen;
     let circuit_until = match view.circuit {
         Circuit::Open { until } => Some(until.unix_ms()),
         Circuit::Closed | Circuit::HalfOpen => None,
@@ -18,12 +20,26 @@ pub(super) fn to_json(view: &DestinationView) -> String {
         "circuit": view.circuit.as_str(), "circuit_until": circuit_until,
         "failures": view.failures_in_a_row, "blocked_keys": view.blocked_keys,
         "why": view.why.as_str(), "until": view.until.map(Timestamp::unix_ms),
+        "account": queue.account.as_u64(), "max_concurrency": queue.max_concurrency,
+        "slot_denied": queue.slot_denied, "lines": queue.lines.iter().map(line::to_json).collect::<Vec<_>>(),
     });
     value.to_string()
 }
 
-pub(super) fn from_json(text: &str) -> Option<DestinationView> {
+pub(super) fn from_json(id: DestinationId, text: &str) -> Option<DestinationQueue> {
     let value: Value = serde_json::from_str(text).ok()?;
+    let number = |field: &str| value.get(field).and_then(Value::as_u64);
+    Some(DestinationQueue {
+        id,
+        account: AccountId::from_u64(number("account")?),
+        seen: seen(&value)?,
+        max_concurrency: u32::try_from(number("max_concurrency")?).ok()?,
+        slot_denied: number("slot_denied")?,
+        lines: value.get("lines")?.as_array()?.iter().map(line::from_json).collect::<Option<_>>()?,
+    })
+}
+
+fn seen(value: &Value) -> Option<DestinationView> {
     let number = |field: &str| value.get(field).and_then(Value::as_u64);
     let word = |field: &str| value.get(field).and_then(Value::as_str);
     let small = |field: &str| number(field).and_then(|number| u32::try_from(number).ok());
@@ -69,6 +85,8 @@ pub(super) fn in_flight_from_json(text: &str) -> Option<Vec<InFlight>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postrider_core::delivery::{Lane, OrderKey, Priority};
+    use postrider_core::scheduler::{LineQueue, Oldest};
 
     #[test]
     fn what_goes_on_is_read_as_it_was_told() {
@@ -83,9 +101,18 @@ mod tests {
             why: Why::Circuit,
             until: Some(Timestamp::from_unix_ms(12)),
         };
+        let oldest = Some(Oldest { delivery: DeliveryId::from_u64(u64::MAX), attempts: 3 });
+        let line =
+            LineQueue { priority: Priority::Bulk, lane: Lane::Retry, rows: 5, oldest, due: view.until };
+        let ordered = Lane::Ordered(OrderKey::WHOLE);
+        let unseen = LineQueue { lane: ordered, oldest: None, due: None, ..line };
         let quiet = DestinationView { circuit: Circuit::HalfOpen, until: None, ..view };
-        for view in [view, quiet, DestinationView { circuit: Circuit::Closed, ..quiet }] {
-            assert_eq!(from_json(&to_json(&view)), Some(view));
+        for seen in [view, quiet, DestinationView { circuit: Circuit::Closed, ..quiet }] {
+            let (id, account) = (DestinationId::from_u64(8), AccountId::from_u64(9));
+            let lines = vec![line, unseen];
+            let queue =
+                DestinationQueue { id, account, seen, max_concurrency: 6, slot_denied: u64::MAX, lines };
+            assert_eq!(from_json(id, &to_json(&queue)), Some(queue));
         }
         let one = InFlight {
             delivery: DeliveryId::from_u64(1),

@@ -3,6 +3,7 @@
 
 mod audit_age;
 mod bury;
+mod changes;
 mod conformance;
 mod ownership;
 

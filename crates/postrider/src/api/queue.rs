@@ -17,8 +17,9 @@ use std::collections::HashMap;
 /// See what is owed right now
 ///
 /// Destinations that are owed something or do not stand as usual, the deepest first, and how much waits for how long
-/// by priority, lane and account. With the admin key of all accounts, else of the caller's account alone. The picture is
-/// at most a quarter of a second old, and of the node that is asked.
+/// by priority, lane and account. With the admin key of all accounts, else of the caller's account alone. Of all nodes:
+/// what the node that is asked owns as of a quarter of a second ago at most, the rest as its owners told it last, which
+/// is a second ago, or as long as `activity_age_ms` says.
 #[utoipa::path(
     get, path = "/v1/queue", operation_id = "get_queue", tag = "stats",
     params(
@@ -37,14 +38,14 @@ pub(crate) async fn get(
     let limit = number(&parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
     let after = parameters.get("cursor").map(|text| cursor::parse(List::Queue, text)).transpose()?;
     let whose = whose(caller, &parameters)?;
-    let queue = app.engine.queue().await;
+    let queue = app.engine.cluster_queue().await;
     let catalog = app.engine.catalog();
     let unknown = whose.is_some_and(|account| catalog.account(account).is_none());
     if unknown {
         return Err(ApiError::not_found("account"));
     }
     let of_account = |found: &&DestinationQueue| whose.is_none_or(|account| found.account == account);
-    let all: Vec<&DestinationQueue> = queue.destinations.iter().filter(of_account).collect();
+    let all: Vec<&DestinationQueue> = queue.destinations().into_iter().filter(of_account).collect();
     let first = after.map_or(0, |place| all.partition_point(|found| is_before(found, place)));
     let page = &all[first..all.len().min(first + limit)];
     let more = all.len() > first + limit;
@@ -52,8 +53,8 @@ pub(crate) async fn get(
         let place = [last.seen.pending.rows, last.id.as_u64()];
         cursor::text(List::Queue, place)
     });
-    let slots = caller.is_admin().then(|| (queue.totals.in_flight.len(), queue.totals.slots));
-    let mut shown = view::Queue::of(&all, page, queue.taken_at, slots, &catalog);
+    let slots = caller.is_admin().then(|| queue.slots());
+    let mut shown = view::Queue::of(&queue, &all, page, slots, &catalog);
     shown.next_cursor = next_cursor;
     Ok(view::data(StatusCode::OK, &shown))
 }

@@ -24,11 +24,17 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "a start with the wall clock set back: nothing lost, order kept; what was due waits until the clock has caught up",
-        &[Test(
-            "crates/postrider/tests/it/time/jumps.rs",
-            "what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_day_behind",
-        )],
+        "a start with the wall clock set back: nothing lost, order kept, and by up to two days nothing waits for it",
+        &[
+            Test(
+                "crates/postrider/tests/it/time/jumps.rs",
+                "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_behind",
+            ),
+            Test(
+                "crates/postrider/tests/it/time/jumps.rs",
+                "what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_year_behind",
+            ),
+        ],
     ),
     case(
         "",

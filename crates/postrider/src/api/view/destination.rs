@@ -12,6 +12,7 @@ use postrider_store::codec::{circuit_to_json, policy_to_json, rate_to_json};
 use postrider_store::{ClientCertificate, DestinationAuth, Handshake};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// Where events go, with its limits and what it is doing.
@@ -169,7 +170,7 @@ impl Destination {
             pending: seen.map_or(0, |seen| seen.pending.rows),
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
             circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
-            activity_age_ms: told_ago.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+            activity_age_ms: told_ago.map(age_ms),
             created_at: found.created_at.to_string(),
             concurrency: concurrency(found, seen),
             waiting_for: seen.map(|seen| seen.why.as_str()),
@@ -215,4 +216,9 @@ fn auth(auth: &DestinationAuth) -> Auth {
 fn redacted(found: &postrider_store::Destination) -> Option<Map<String, Value>> {
     let names = found.custom_headers.iter().map(|(name, _)| (name.to_owned(), Value::from("[redacted]")));
     Some(names.collect()).filter(|names: &Map<String, Value>| !names.is_empty())
+}
+
+/// As a whole number, for a program.
+pub(super) fn age_ms(ago: Duration) -> u64 {
+    u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)
 }

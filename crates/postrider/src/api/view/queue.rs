@@ -1,13 +1,13 @@
 //! What is owed right now.
 
-use super::destination::Concurrency;
+use super::destination::{Concurrency, age_ms};
 use super::word::{CircuitState, Lane as LaneWord, WaitingFor};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::id::{AccountId, time_of};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::DestinationQueue;
 use postrider_core::time::Timestamp;
-use postrider_engine::{Catalog, Waiting};
+use postrider_engine::{Catalog, ClusterQueue, Waiting};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -21,7 +21,7 @@ pub(crate) struct Queue {
     #[schema(format = DateTime)]
     taken_at: String,
     total: Waits,
-    /// The gateway's slots; with an admin key.
+    /// The slots of all nodes; with an admin key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     slots: Option<Slots>,
@@ -116,6 +116,10 @@ struct QueueItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     blocked_keys: Option<u64>,
+    /// How long ago the owner of the destination told this; absent when it is the node that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    activity_age_ms: Option<u64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -130,12 +134,17 @@ struct OldestDelivery {
 impl Queue {
     /// The sums are of `all`; `page` is shown one by one.
     pub(crate) fn of(
+        queue: &ClusterQueue,
         all: &[&DestinationQueue],
         page: &[&DestinationQueue],
-        now: Timestamp,
         slots: Option<(usize, usize)>,
         catalog: &Catalog,
     ) -> Self {
+        let now = queue.taken_at();
+        let item = |found: &&DestinationQueue| QueueItem {
+            activity_age_ms: queue.told_ago(found.id).map(age_ms),
+            ..QueueItem::of(found, now, catalog)
+        };
         let sum = Sums::of(all, now);
         let by_priority = Priority::ALL.into_iter().zip(sum.priorities).map(|(priority, waiting)| Waits {
             priority: Some(priority.number()),
@@ -160,7 +169,7 @@ impl Queue {
             by_priority: by_priority.collect(),
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),
-            items: page.iter().map(|found| QueueItem::of(found, now, catalog)).collect(),
+            items: page.iter().map(item).collect(),
             next_cursor: None,
         }
     }
@@ -238,6 +247,7 @@ impl QueueItem {
             waiting_for: seen.why.as_str(),
             waiting_until: seen.until.map(|until| until.to_string()),
             blocked_keys: Some(seen.blocked_keys as u64).filter(|keys| *keys > 0),
+            activity_age_ms: None,
         }
     }
 }

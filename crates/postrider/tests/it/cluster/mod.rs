@@ -11,6 +11,7 @@ mod latency;
 mod nodes;
 mod order;
 mod partition;
+mod queue;
 mod readiness;
 mod refusals;
 mod seen;
