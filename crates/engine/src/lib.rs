@@ -60,6 +60,6 @@ pub use meters::{
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
 pub use store_health::StoreHealth;
-pub use traces::{Span, SpanKind, SpanValue, Spans};
+pub use traces::{Spans, trace_request};
 
 pub use engine::Seen;

@@ -46,7 +46,12 @@ impl TraceContext {
 
     /// What a delivery carries: the same trace, and the attempt as the parent of what the receiver does.
     pub(crate) fn traceparent(&self, span: [u8; 8]) -> HeaderValue {
-        let text = format!("00-{}-{}-{:02x}", hex(&self.trace), hex(&span), self.flags);
+        let text = format!(
+            "00-{:032x}-{:016x}-{:02x}",
+            u128::from_be_bytes(self.trace),
+            u64::from_be_bytes(span),
+            self.flags
+        );
         HeaderValue::try_from(text).expect("digits and dashes are a legal value")
     }
 
@@ -124,14 +129,14 @@ fn is_member(member: &str) -> bool {
     begins && key.bytes().all(in_key) && !value.is_empty() && value.bytes().all(in_value)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
     const PARENT: &str = "b7ad6b7169203331";

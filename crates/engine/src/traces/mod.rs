@@ -4,7 +4,9 @@
 //! the same to the same, and nothing is stored for it.
 
 mod context;
+mod protobuf;
 mod span;
 
 pub(crate) use context::{TraceContext, span_of_attempt};
-pub use span::{Span, SpanKind, SpanValue, Spans};
+pub use protobuf::trace_request;
+pub use span::Spans;

@@ -1,84 +1,80 @@
-//! A span, and the queue that spans leave by. What finds no room is dropped and counted: nothing waits for a collector.
+//! Spans, written as they leave, where they are made, and waiting for the exporter. What finds no room is dropped and
+//! counted: nothing waits for a collector.
 
 use super::context::{TraceContext, span_of_attempt, span_of_event};
+use super::protobuf::{bytes, delimited, fixed, integer, number, text};
 use crate::send::AttemptReport;
 use postrider_core::id::EventId;
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
 use postrider_store::EventContent;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::Notify;
 
-/// Spans that wait for the exporter: a second's worth at a few thousand events a second.
-const SPANS_WAITING_MAX: usize = 8192;
-
-/// What a span is to its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpanKind {
-    /// It answers a request.
-    Server,
-    /// It makes one.
-    Client,
-}
-
-/// A value of an attribute.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SpanValue {
-    /// A text.
-    Text(String),
-    /// A number.
-    Number(i64),
-}
-
-/// Something that took its time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Span {
-    /// Of which trace.
-    pub trace: [u8; 16],
-    /// Its id.
-    pub id: [u8; 8],
-    /// What it is a part of.
-    pub parent: Option<[u8; 8]>,
-    /// What systems on the way have noted.
-    pub state: Option<String>,
-    /// What it is.
-    pub name: &'static str,
-    /// What it is to its parent.
-    pub kind: SpanKind,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// How long it took.
-    pub took: Duration,
-    /// What it was about.
-    pub attributes: Vec<(&'static str, SpanValue)>,
-    /// What was wrong, when something was.
-    pub error: Option<String>,
-}
+/// Spans that leave in one request: well below the 4 MiB that collectors take by default.
+const BATCH_BYTES: usize = 512 << 10;
+/// Batches that wait for the exporter: 8 MiB, a second's worth at ten thousand events a second.
+const BATCHES_MAX: usize = 16;
+/// The field of a span in what it is a part of.
+const SPAN: u64 = 2;
+const ATTRIBUTE: u64 = 9;
+const KIND_SERVER: u64 = 2;
+const KIND_CLIENT: u64 = 3;
+const STATUS_ERROR: u64 = 2;
 
 /// Where spans leave.
-#[derive(Clone, Debug)]
-pub struct Spans {
-    queue: mpsc::Sender<Span>,
-    dropped: Arc<AtomicU64>,
+#[derive(Clone, Debug, Default)]
+pub struct Spans(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// A batch is full.
+    full: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The last one is being filled.
+    batches: VecDeque<Vec<u8>>,
+    dropped: u64,
 }
 
 impl Spans {
-    /// A queue, and the end where the exporter takes them.
-    pub fn channel() -> (Spans, mpsc::Receiver<Span>) {
-        let (queue, exporter) = mpsc::channel(SPANS_WAITING_MAX);
-        (Spans { queue, dropped: Arc::default() }, exporter)
-    }
-
     /// How many found no room since this was last asked.
     pub fn take_dropped(&self) -> u64 {
-        self.dropped.swap(0, Relaxed)
+        std::mem::take(&mut self.waiting().dropped)
     }
 
-    fn offer(&self, span: Span) {
-        if self.queue.try_send(span).is_err() {
-            self.dropped.fetch_add(1, Relaxed);
+    /// The oldest spans that wait, in the form of a request's part.
+    pub fn take(&self) -> Option<Vec<u8>> {
+        self.waiting().batches.pop_front()
+    }
+
+    /// Returns once there is a whole request's worth.
+    pub async fn full(&self) {
+        self.0.full.notified().await;
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, span: impl FnOnce(&mut Vec<u8>)) {
+        let mut waiting = self.waiting();
+        if waiting.batches.back().is_none_or(|batch| batch.len() >= BATCH_BYTES) {
+            if waiting.batches.len() == BATCHES_MAX {
+                waiting.dropped += 1;
+                return;
+            }
+            waiting.batches.push_back(Vec::with_capacity(1024));
+        }
+        let batch = waiting.batches.back_mut().expect("there is one with room");
+        delimited(batch, SPAN, span);
+        if batch.len() >= BATCH_BYTES {
+            self.0.full.notify_one();
         }
     }
 
@@ -88,28 +84,23 @@ impl Spans {
         if !context.is_sampled() {
             return;
         }
-        let mut attributes = vec![
-            ("postrider.event.id", SpanValue::Text(event.to_string())),
-            ("postrider.account.id", SpanValue::Text(content.account.to_string())),
-            ("messaging.message.body.size", number(content.body.len())),
-        ];
-        let source =
-            content.origin.source().map(|id| ("postrider.source.id", SpanValue::Text(id.to_string())));
-        attributes.extend(source);
-        let named = content.event_type.as_ref();
-        attributes
-            .extend(named.map(|known| ("postrider.event.type", SpanValue::Text(known.as_str().to_owned()))));
-        self.offer(Span {
-            trace: context.trace,
-            id: span_of_event(event),
-            parent: context.parent,
-            state: context.state,
-            name: "accept",
-            kind: SpanKind::Server,
-            started_at: content.received_at,
-            took: now.since(content.received_at),
-            attributes,
-            error: None,
+        self.write(|span| {
+            bytes(span, 1, &context.trace);
+            bytes(span, 2, &span_of_event(event));
+            if let Some(parent) = &context.parent {
+                bytes(span, 4, parent);
+            }
+            let took = now.since(content.received_at);
+            told(span, &context, ("accept", KIND_SERVER), content.received_at, took);
+            text(span, ATTRIBUTE, "postrider.event.id", &event);
+            text(span, ATTRIBUTE, "postrider.account.id", &content.account);
+            integer(span, ATTRIBUTE, "messaging.message.body.size", whole(content.body.len()));
+            if let Some(source) = content.origin.source() {
+                text(span, ATTRIBUTE, "postrider.source.id", &source);
+            }
+            if let Some(event_type) = &content.event_type {
+                text(span, ATTRIBUTE, "postrider.event.type", &event_type.as_str());
+            }
         });
     }
 
@@ -121,37 +112,77 @@ impl Spans {
             return;
         }
         let attempt = ticket.attempts + 1;
-        let mut attributes = vec![
-            ("postrider.event.id", SpanValue::Text(ticket.event.to_string())),
-            ("postrider.delivery.id", SpanValue::Text(ticket.delivery.to_string())),
-            ("postrider.destination.id", SpanValue::Text(ticket.line.destination.to_string())),
-            ("postrider.account.id", SpanValue::Text(report.content.account.to_string())),
-            ("postrider.attempt", SpanValue::Number(i64::from(attempt))),
-            ("postrider.outcome", SpanValue::Text(report.outcome.as_str().to_owned())),
-        ];
-        let status = report.trace.status;
-        attributes
-            .extend(status.map(|status| ("http.response.status_code", SpanValue::Number(status.into()))));
         let problem = report.problem.as_ref().filter(|_| report.outcome != Outcome::Success);
-        self.offer(Span {
-            trace: context.trace,
-            id: span_of_attempt(ticket.delivery, attempt),
-            parent: Some(span_of_event(ticket.event)),
-            state: context.state,
-            name: "deliver",
-            kind: SpanKind::Client,
-            started_at: report.started_at,
-            took: report.trace.timing.total,
-            attributes,
-            error: problem.map(|problem| problem.sentence.clone()),
+        self.write(|span| {
+            bytes(span, 1, &context.trace);
+            bytes(span, 2, &span_of_attempt(ticket.delivery, attempt));
+            bytes(span, 4, &span_of_event(ticket.event));
+            told(span, &context, ("deliver", KIND_CLIENT), report.started_at, report.trace.timing.total);
+            text(span, ATTRIBUTE, "postrider.event.id", &ticket.event);
+            text(span, ATTRIBUTE, "postrider.delivery.id", &ticket.delivery);
+            text(span, ATTRIBUTE, "postrider.destination.id", &ticket.line.destination);
+            text(span, ATTRIBUTE, "postrider.account.id", &report.content.account);
+            integer(span, ATTRIBUTE, "postrider.attempt", attempt.into());
+            text(span, ATTRIBUTE, "postrider.outcome", &report.outcome.as_str());
+            if let Some(status) = report.trace.status {
+                integer(span, ATTRIBUTE, "http.response.status_code", status.into());
+            }
+            if let Some(problem) = problem {
+                delimited(span, 15, |status| {
+                    bytes(status, 2, problem.sentence.as_bytes());
+                    number(status, 3, STATUS_ERROR);
+                });
+            }
         });
     }
+}
+
+/// What every span tells: what it is, when it began, how long it took.
+fn told(
+    span: &mut Vec<u8>,
+    context: &TraceContext,
+    (name, kind): (&str, u64),
+    began: Timestamp,
+    took: Duration,
+) {
+    if let Some(state) = &context.state {
+        bytes(span, 3, state.as_bytes());
+    }
+    bytes(span, 5, name.as_bytes());
+    number(span, 6, kind);
+    let began_ns = began.unix_ms().saturating_mul(1_000_000);
+    fixed(span, 7, began_ns);
+    fixed(span, 8, began_ns.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)));
 }
 
 fn context(event: EventId, content: &EventContent) -> TraceContext {
     TraceContext::of(&content.headers).unwrap_or_else(|| TraceContext::begun_by(event))
 }
 
-fn number(value: usize) -> SpanValue {
-    SpanValue::Number(i64::try_from(value).unwrap_or(i64::MAX))
+fn whole(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+
+    #[test]
+    fn spans_leave_in_batches_and_what_finds_no_room_is_counted() {
+        let spans = Spans::default();
+        let write =
+            |count: usize| (0..count).for_each(|_| spans.write(|span| span.resize(span.len() + 1020, 0)));
+        let in_a_batch = BATCH_BYTES / 1024;
+        write(1);
+        assert!(spans.full().now_or_never().is_none(), "nothing to hurry for");
+        write(in_a_batch - 1);
+        assert!(spans.full().now_or_never().is_some());
+        write(in_a_batch * (BATCHES_MAX - 1) + 3);
+        assert_eq!((spans.take_dropped(), spans.take_dropped()), (3, 0));
+        let taken: Vec<Vec<u8>> = std::iter::from_fn(|| spans.take()).collect();
+        assert_eq!((taken.len(), taken.iter().map(Vec::len).max()), (BATCHES_MAX, Some(BATCH_BYTES)));
+        write(1);
+        assert_eq!((spans.take().map(|batch| batch.len()), spans.take_dropped()), (Some(1024), 0));
+    }
 }

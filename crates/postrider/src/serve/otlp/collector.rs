@@ -1,4 +1,4 @@
-//! One request to a collector, by HTTP or by gRPC, on a connection of its own: there is one a second at most.
+//! One request to a collector, by HTTP or by gRPC, on a connection of its own: there are a few a second at most.
 
 use crate::config::{OtlpProtocol, TracesTo};
 use anyhow::{Context, anyhow, ensure};

@@ -2,19 +2,16 @@
 //! that a collector that is slow or gone costs nothing but its traces.
 
 mod collector;
-mod protobuf;
 
 use crate::config::TracesTo;
 use anyhow::Context;
 use collector::Collector;
-use postrider_engine::{Span, Spans};
+use postrider_engine::{Spans, trace_request};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
-/// Spans in one request.
-const BATCH_MAX: usize = 512;
 /// How long a span waits for others.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -26,7 +23,7 @@ pub(super) struct Exporter {
 
 /// Starts it; gives where spans go.
 pub(super) fn start(to: &TracesTo, node: &str) -> anyhow::Result<(Spans, Exporter)> {
-    let (spans, queue) = Spans::channel();
+    let spans = Spans::default();
     let (stop, stopping) = oneshot::channel();
     let sending = Sending {
         collector: Collector::new(to)?,
@@ -35,7 +32,7 @@ pub(super) fn start(to: &TracesTo, node: &str) -> anyhow::Result<(Spans, Exporte
         failing: Failing::No,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let run = move || runtime.block_on(sending.run(queue, stopping));
+    let run = move || runtime.block_on(sending.run(stopping));
     let thread = std::thread::Builder::new().name("traces".into()).spawn(run);
     Ok((spans, Exporter { stop, thread: thread.context("the thread for traces could not be started")? }))
 }
@@ -63,35 +60,34 @@ struct Sending {
 }
 
 impl Sending {
-    async fn run(mut self, mut queue: mpsc::Receiver<Span>, mut stopping: oneshot::Receiver<()>) {
-        let mut batch = Vec::with_capacity(BATCH_MAX);
+    async fn run(mut self, mut stopping: oneshot::Receiver<()>) {
         let mut stops = false;
         while !stops {
             tokio::select! {
-                () = gather(&mut queue, &mut batch) => {}
+                _ = timeout(LINGER, self.spans.full()) => {}
                 _ = &mut stopping => stops = true,
             }
-            self.send(&mut batch).await;
-        }
-        // Once more what is there, and not for ever: a collector that is gone is not waited for.
-        while self.failing == Failing::No && queue.try_recv().map(|span| batch.push(span)).is_ok() {
-            while batch.len() < BATCH_MAX && queue.try_recv().map(|span| batch.push(span)).is_ok() {}
-            self.send(&mut batch).await;
+            self.send_all().await;
         }
     }
 
-    /// A batch that cannot be sent is lost: the next one is more telling than one that is late.
-    async fn send(&mut self, batch: &mut Vec<Span>) {
+    /// A collector that is gone is tried once, and not for each batch: there is a next time, or the gateway stops.
+    async fn send_all(&mut self) {
         let dropped = self.spans.take_dropped();
         if dropped > 0 {
             tracing::warn!(spans = dropped, "spans were dropped: the collector does not keep up");
         }
-        if batch.is_empty() {
-            return;
+        while let Some(batch) = self.spans.take() {
+            self.send(&batch).await;
+            if self.failing == Failing::Told {
+                return;
+            }
         }
-        let request = protobuf::request(batch, &self.node);
-        let sent = self.collector.export(request).await;
-        match sent {
+    }
+
+    /// A batch that cannot be sent is lost: the next one is more telling than one that is late.
+    async fn send(&mut self, batch: &[u8]) {
+        match self.collector.export(trace_request(batch, &self.node)).await {
             Ok(()) if self.failing == Failing::Told => {
                 self.failing = Failing::No;
                 tracing::info!("the collector takes spans again");
@@ -102,23 +98,6 @@ impl Sending {
                 tracing::warn!(error = format!("{error:#}"), "spans cannot be sent to the collector");
             }
             Err(_) => {}
-        }
-        batch.clear();
-    }
-}
-
-/// Waits for a span and then for those that come soon after it.
-async fn gather(queue: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) {
-    if queue.recv_many(batch, BATCH_MAX).await == 0 {
-        // All who make spans are gone; the stop follows.
-        std::future::pending::<()>().await;
-    }
-    let until = Instant::now() + LINGER;
-    while batch.len() < BATCH_MAX {
-        let room = BATCH_MAX - batch.len();
-        match timeout_at(until, queue.recv_many(batch, room)).await {
-            Ok(taken) if taken > 0 => {}
-            _ => return,
         }
     }
 }

@@ -1,0 +1,116 @@
+//! OTLP's messages in protobuf (opentelemetry-proto 1.x, `trace/v1/trace.proto`), written straight into the bytes that
+//! leave. By hand: it is eight small messages that do not change, and the crates for it would bring a second HTTP client
+//! and a gRPC stack.
+
+use std::fmt::Display;
+use std::io::Write as _;
+
+/// A length that is filled in later takes as many bytes, whatever it is. Readers of protobuf take such numbers.
+const LENGTH_BYTES: usize = 3;
+const LENGTH_MAX: usize = (1 << (7 * LENGTH_BYTES)) - 1;
+
+/// A request to a collector (`ExportTraceServiceRequest`) with spans that are written already.
+pub fn trace_request(spans: &[u8], node: &str) -> Vec<u8> {
+    let mut resource = Vec::new();
+    text(&mut resource, 1, "service.name", &"postrider");
+    text(&mut resource, 1, "service.version", &env!("CARGO_PKG_VERSION"));
+    text(&mut resource, 1, "service.instance.id", &node);
+    let mut scope = Vec::new();
+    bytes(&mut scope, 1, b"postrider");
+    let mut scope_spans = Vec::with_capacity(spans.len() + 64);
+    bytes(&mut scope_spans, 1, &scope);
+    scope_spans.extend_from_slice(spans);
+    let mut resource_spans = Vec::with_capacity(scope_spans.len() + 256);
+    bytes(&mut resource_spans, 1, &resource);
+    bytes(&mut resource_spans, 2, &scope_spans);
+    let mut request = Vec::with_capacity(resource_spans.len() + 8);
+    bytes(&mut request, 1, &resource_spans);
+    request
+}
+
+/// A `KeyValue` with a text.
+pub(super) fn text(into: &mut Vec<u8>, field: u64, name: &str, value: &impl Display) {
+    pair(into, field, name, |any| {
+        delimited(any, 1, |text| write!(text, "{value}").expect("bytes in memory take everything"));
+    });
+}
+
+/// A `KeyValue` with a number. A negative one has all its bits, as protobuf wants it.
+pub(super) fn integer(into: &mut Vec<u8>, field: u64, name: &str, value: i64) {
+    pair(into, field, name, |any| number(any, 3, value.cast_unsigned()));
+}
+
+fn pair(into: &mut Vec<u8>, field: u64, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
+    delimited(into, field, |pair| {
+        bytes(pair, 1, name.as_bytes());
+        delimited(pair, 2, value);
+    });
+}
+
+/// Something whose length is known once it is written.
+pub(super) fn delimited(into: &mut Vec<u8>, field: u64, fill: impl FnOnce(&mut Vec<u8>)) {
+    varint(into, field << 3 | 2);
+    let length_at = into.len();
+    into.extend_from_slice(&[0; LENGTH_BYTES]);
+    fill(into);
+    let length = into.len() - length_at - LENGTH_BYTES;
+    assert!(length <= LENGTH_MAX, "what a span tells is bounded");
+    for (place, byte) in into[length_at..length_at + LENGTH_BYTES].iter_mut().enumerate() {
+        let more = if place + 1 < LENGTH_BYTES { 0x80 } else { 0 };
+        *byte = (length >> (7 * place) & 0x7f) as u8 | more;
+    }
+}
+
+pub(super) fn bytes(into: &mut Vec<u8>, field: u64, value: &[u8]) {
+    varint(into, field << 3 | 2);
+    varint(into, value.len() as u64);
+    into.extend_from_slice(value);
+}
+
+pub(super) fn number(into: &mut Vec<u8>, field: u64, value: u64) {
+    varint(into, field << 3);
+    varint(into, value);
+}
+
+pub(super) fn fixed(into: &mut Vec<u8>, field: u64, value: u64) {
+    varint(into, field << 3 | 1);
+    into.extend_from_slice(&value.to_le_bytes());
+}
+
+fn varint(into: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        into.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    into.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn numbers_are_written_as_protobuf_has_them() {
+        for (value, expected) in [(0, &[0][..]), (1, &[1]), (127, &[127]), (128, &[128, 1]), (300, &[172, 2])]
+        {
+            assert_eq!(written(|into| varint(into, value)), expected);
+        }
+        let most = written(|into| varint(into, u64::MAX));
+        assert_eq!((most.len(), most[9]), (10, 1));
+        assert_eq!(written(|into| fixed(into, 7, 1)), [57, 1, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_delimited_has_its_field_its_length_and_its_bytes() {
+        let pair = written(|into| integer(into, 9, "a", 5));
+        assert_eq!(pair, [74, 0x80 | 9, 0x80, 0, 10, 1, b'a', 18, 0x80 | 2, 0x80, 0, 24, 5]);
+        let long = written(|into| delimited(into, 1, |inner| inner.extend([b'x'; 300])));
+        assert_eq!((&long[..4], long.len()), (&[10, 0x80 | 44, 0x80 | 2, 0][..], 304));
+    }
+}
