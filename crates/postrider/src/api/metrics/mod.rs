@@ -22,6 +22,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 /// address is on loopback and there is no public URL.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "get_metrics", tag = "gateway",
+    security((), ("bearer" = [])),
     responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain"), Keyed)
 )]
 pub(crate) async fn get(State(app): Shared, _: Watcher) -> Response {

@@ -39,14 +39,29 @@ fn every_call_is_told_apart_summed_up_and_filed() {
         let refused = call["responses"].as_object().unwrap().keys().any(|status| status.starts_with('4'));
         let takes = path.contains('{') || !call["parameters"].is_null() || !call["requestBody"].is_null();
         assert!(refused || !takes, "{id} takes input and never refuses it");
-        let open = call["security"]
-            .as_array()
-            .is_some_and(|ways| ways.iter().any(|way| way == &serde_json::json!({})));
+        let open = is_open(call);
         let unauthorized = !call["responses"]["401"].is_null();
         assert!(open || unauthorized, "{id} needs a key and does not say 401");
         check_path_parameters(&path, call);
     }
     assert!(ids.len() > 30);
+}
+
+/// Whether a call is described as one that needs no key.
+fn is_open(call: &Value) -> bool {
+    let ways = call["security"].as_array();
+    ways.is_some_and(|ways| ways.iter().any(|way| way == &serde_json::json!({})))
+}
+
+#[test]
+fn a_call_that_is_described_with_a_key_is_refused_without_one() {
+    let site = Site::new();
+    let gateway = site.start();
+    let reading = calls().into_iter().filter(|(method, path, _)| method == "GET" && !path.contains('{'));
+    for (_, path, call) in reading {
+        let status = gateway.api().with_key("").get(&path).status;
+        assert_eq!(status == 401, !is_open(call), "GET {path} without a key is answered {status}");
+    }
 }
 
 fn check_path_parameters(path: &str, call: &Value) {
