@@ -265,6 +265,11 @@ impl Catalog {
         self.destinations.len()
     }
 
+    /// Of all accounts. Nothing but the ids is looked at, so that very many cost little.
+    pub(crate) fn destination_ids(&self) -> impl Iterator<Item = DestinationId> {
+        self.destinations.keys().copied()
+    }
+
     pub(crate) fn all_destinations(&self) -> impl Iterator<Item = &Arc<Destination>> {
         self.destinations.values().map(|known| &known.destination)
     }

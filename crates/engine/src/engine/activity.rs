@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// How often the other nodes are told.
 const TELL: Duration = Duration::from_secs(1);
+/// Each destination is looked at for it, which is some tenths of a microsecond: with this pause for each it stays below
+/// a hundredth of a core however many there are.
+const TELL_EACH: Duration = Duration::from_micros(40);
 
 /// What is going on right now.
 #[derive(Clone, Debug, Default)]
@@ -114,14 +117,28 @@ impl Engine {
 
 /// Tells the other nodes what is going on here, until the engine is gone.
 pub(super) async fn tell_others(engine: Weak<Engine>) {
-    let mut tick = tokio::time::interval(TELL);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut pause = Duration::ZERO;
     loop {
-        tick.tick().await;
+        tokio::time::sleep(pause).await;
         let Some(engine) = engine.upgrade() else { return };
+        pause = pause_after(engine.catalog().destination_count());
         let queue = engine.queue().await;
         if let Err(error) = engine.store.tell_activity(told(&queue)).await {
             tracing::debug!(%error, "the other nodes could not be told what goes on here");
         }
+    }
+}
+
+fn pause_after(destinations: usize) -> Duration {
+    TELL.max(TELL_EACH * u32::try_from(destinations).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_others_are_told_every_second_and_of_very_many_destinations_less_often() {
+        assert_eq!([0, 25_000, 100_000].map(|count| pause_after(count).as_secs()), [1, 1, 4]);
     }
 }

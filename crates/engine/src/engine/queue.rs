@@ -96,7 +96,7 @@ impl Engine {
         let (reply, totals) = oneshot::channel();
         self.tell(Control::Totals(reply)).await;
         let totals: QueueTotals = totals.await.unwrap_or_default();
-        let ids: Vec<DestinationId> = self.catalog().all_destinations().map(|found| found.id).collect();
+        let ids: Vec<DestinationId> = self.catalog().destination_ids().collect();
         let mut step = QueueStep { ids: ids.into(), looked_at: 0, found: Vec::new() };
         while step.looked_at < step.ids.len() {
             let (reply, stepped) = oneshot::channel();

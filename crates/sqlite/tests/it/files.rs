@@ -218,6 +218,10 @@ async fn dead_letters_are_one_list_over_segments_and_go_with_their_event_unless_
     let ids = |all: &[DeadLetter]| all.iter().map(|letter| letter.event.as_u64()).collect::<Vec<_>>();
     let all = list(DeadLetterOrder::OldestFirst).await;
     assert_eq!(ids(&all), deaths);
+    let groups = store.dead_letter_groups(account, 9).await.unwrap();
+    let last_died_at = all.last().map(|letter| letter.died_at);
+    assert_eq!((groups.items.len(), groups.items[0].count), (1, 6), "a group spans segments");
+    assert_eq!(Some(groups.items[0].last_died_at), last_died_at);
     let newest: Vec<u64> = deaths.into_iter().rev().collect();
     assert_eq!(ids(&list(DeadLetterOrder::NewestFirst).await), newest);
 
