@@ -62,6 +62,14 @@ fn one_run(args: &Args, store: Store, seed: u64) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
+fn faults(args: &Args) -> Faults {
+    match (args.calm, args.soak) {
+        (true, _) => Faults::None,
+        (false, true) => Faults::Seldom,
+        (false, false) => Faults::All,
+    }
+}
+
 fn options(args: &Args, store: Store, seed: u64) -> Options {
     Options {
         binary: args.binary.clone(),
@@ -69,7 +77,7 @@ fn options(args: &Args, store: Store, seed: u64) -> Options {
         duration: Duration::from_secs(args.seconds()),
         seed,
         rate: args.rate,
-        faults: if args.calm { Faults::None } else { Faults::All },
+        faults: faults(args),
         logs: Some(logs(args, store, seed)),
     }
 }

@@ -39,6 +39,8 @@ pub struct Options {
 pub enum Faults {
     /// All there are.
     All,
+    /// The same, with minutes between two that end a process, so that processes grow old.
+    Seldom,
     /// A clean run.
     None,
 }
@@ -77,8 +79,12 @@ pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink))
     sleep(Duration::from_micros(HEARD));
     let began = Instant::now();
     let producers = Producers::start(watch, stage.orders(fleet.addresses(), options.seed, options.rate));
-    let strikes = options.faults == Faults::All;
-    let nemesis = strikes.then(|| Nemesis::start(watch, &fleet, &stage, &sink, options.seed));
+    let rest = match options.faults {
+        Faults::None => None,
+        Faults::All => Some([Duration::from_millis(500), Duration::from_secs(5)]),
+        Faults::Seldom => Some([Duration::from_secs(60), Duration::from_secs(300)]),
+    };
+    let nemesis = rest.map(|rest| Nemesis::start(watch, &fleet, &stage, &sink, rest, options.seed));
     while began.elapsed() < options.duration {
         sleep(Duration::from_secs(1).min(options.duration.saturating_sub(began.elapsed())));
         each_second(watch, &fleet, &sink);

@@ -48,7 +48,8 @@ pub(super) fn strike(shared: &Shared, mut random: Random) -> anyhow::Result<()> 
         shared.does(&what);
         land(shared, blow, node, lasts, &what)?;
         shared.fleet.node(node).look();
-        shared.pass(random.between(Duration::from_millis(500), Duration::from_secs(5)));
+        let [least, most] = shared.rest;
+        shared.pass(random.between(least, most));
     }
     Ok(())
 }

@@ -44,6 +44,8 @@ struct Shared {
     log: Mutex<Log>,
     over: AtomicBool,
     changed: Condvar,
+    /// The least and the most between two blows to the machine.
+    rest: [Duration; 2],
 }
 
 /// What was done.
@@ -56,8 +58,15 @@ pub struct Log {
 }
 
 impl Nemesis {
-    /// Begins to strike.
-    pub fn start(watch: Watch, fleet: &Arc<Fleet>, stage: &Arc<Stage>, sink: &Arc<Sink>, seed: u64) -> Self {
+    /// Begins to strike; the machine rests for so long at least and at most between two blows.
+    pub fn start(
+        watch: Watch,
+        fleet: &Arc<Fleet>,
+        stage: &Arc<Stage>,
+        sink: &Arc<Sink>,
+        rest: [Duration; 2],
+        seed: u64,
+    ) -> Self {
         let shared = Arc::new(Shared {
             watch,
             fleet: Arc::clone(fleet),
@@ -66,6 +75,7 @@ impl Nemesis {
             log: Mutex::default(),
             over: AtomicBool::new(false),
             changed: Condvar::new(),
+            rest,
         });
         let lanes: [Lane; 4] = [machine::strike, operator::strike, receivers::strike, stalls::watch];
         let lane = |(number, strike): (u64, Lane)| {
