@@ -3,8 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Addresses for one test binary. 127.0.0.0/8 has room for 16,384 binaries at once.
-const PER_PROCESS: u32 = 1 << 10;
+/// Addresses for one test binary. 127.0.0.0/8 has room for 4,096 binaries at once.
+const PER_PROCESS: u32 = 1 << 12;
 
 /// Below the ports that the system hands out by itself, so that none of those can come in between.
 const PORTS: std::ops::Range<u16> = 7070..7170;
