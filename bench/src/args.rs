@@ -19,7 +19,7 @@ pub struct BenchArgs {
     /// What is measured; may be repeated [default: throughput by --rounds, and backlog by --pending]
     #[arg(long = "scenario", value_name = "NAME")]
     pub(crate) scenarios: Vec<ScenarioName>,
-    /// Rounds of the throughput scenario, forwarder and gateway in turn; 0 skips it
+    /// Rounds of the throughput scenario, forwarder and gateway in turn, and of each other that compares; 0 skips the throughput
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(0..=100))]
     pub(crate) rounds: u32,
     /// Events in each run

@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 use crate::machine::Machine;
 use crate::page;
 use crate::scenario::backlog::Backlog;
-use crate::scenario::isolation::Isolation;
+use crate::scenario::comparison::Comparison;
 use crate::scenario::throughput::Throughput;
 use crate::table;
 use anyhow::Context as _;
@@ -17,7 +17,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) throughput: Option<Throughput>,
     pub(crate) backlog: Option<Backlog>,
-    pub(crate) isolation: Vec<Isolation>,
+    pub(crate) comparisons: Vec<Comparison>,
 }
 
 impl Report {

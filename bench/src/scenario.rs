@@ -1,13 +1,15 @@
 //! The scenarios, one after the other, and the figures they give.
 
 pub(crate) mod backlog;
+pub(crate) mod comparison;
 pub(crate) mod healthy;
-pub(crate) mod isolation;
+mod isolation;
 mod limits;
 mod name;
 pub(crate) mod run;
 pub(crate) mod throughput;
 
+pub(crate) use comparison::Comparison;
 pub(crate) use name::ScenarioName;
 
 use crate::args::BenchArgs;
@@ -27,7 +29,7 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
     let work_dir = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     let machine = Machine::describe(Path::new(&work_dir));
     let receiver = Receiver::start().await?;
-    let mut report = Report { machine, throughput: None, backlog: None, isolation: Vec::new() };
+    let mut report = Report { machine, throughput: None, backlog: None, comparisons: Vec::new() };
     let mut failure = Ok(());
     for scenario in asked_for {
         let done = Box::pin(run(scenario, args, &receiver, &mut report)).await;
@@ -44,8 +46,8 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
 /// Instead of all others: it needs no receiver and no gateway.
 async fn on_database(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<()> {
     let machine = Machine::describe(&args.work_dir.clone().unwrap_or_else(std::env::temp_dir));
-    let isolation = vec![database::measure(args, url, lives).await?];
-    Report { machine, throughput: None, backlog: None, isolation }.publish(args)
+    let comparisons = vec![database::measure(args, url, lives).await?];
+    Report { machine, throughput: None, backlog: None, comparisons }.publish(args)
 }
 
 async fn run(
@@ -57,10 +59,27 @@ async fn run(
     match scenario {
         ScenarioName::Throughput => report.throughput = Some(throughput::measure(args, receiver).await?),
         ScenarioName::Backlog => report.backlog = Some(backlog::measure(args, receiver).await?),
-        ScenarioName::Ingest => report.isolation.push(limits::ingest::measure(args).await?),
-        ScenarioName::Nginx => report.isolation.push(limits::nginx::measure(args, receiver).await?),
-        ScenarioName::HalfLoad => report.isolation.push(limits::half_load::measure(args, receiver).await?),
-        other => report.isolation.extend(isolation::measure(other, args, receiver).await?),
+        other => report.comparisons.push(compare(other, args, receiver).await?),
     }
     Ok(())
+}
+
+/// Makes a comparison as often as there are rounds, since one round says little on a machine that others share.
+async fn compare(
+    scenario: ScenarioName,
+    args: &BenchArgs,
+    receiver: &Receiver,
+) -> anyhow::Result<Comparison> {
+    let most = args.size_of(args.rounds.max(1), 1);
+    let mut rounds = Vec::new();
+    for round in 1..=most {
+        progress!("{scenario:?}, round {round} of {most}");
+        receiver.reset().await?;
+        receiver.end_outage().await?;
+        rounds.push(match limits::measure(scenario, args, receiver).await? {
+            Some(measured) => measured,
+            None => isolation::measure(scenario, args, receiver).await?,
+        });
+    }
+    Comparison::of_rounds(&rounds)
 }

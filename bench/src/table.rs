@@ -2,11 +2,12 @@
 
 use crate::machine::Machine;
 use crate::report::Report;
+use crate::scenario::Comparison;
 use crate::scenario::backlog::Backlog;
-use crate::scenario::isolation::Isolation;
 use crate::scenario::throughput::Throughput;
 use crate::spread::Spread;
 use crate::units::{figure, mebibytes, milliseconds, number};
+use crate::verdict::Goal;
 
 /// A label, and a column for each subject.
 type Row = [String; 3];
@@ -21,7 +22,7 @@ pub(crate) fn render(report: &Report) -> String {
 pub(crate) fn parts(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     let throughput = report.throughput.iter().map(|shown| ("throughput", throughput(shown)));
     let backlog = report.backlog.iter().map(|shown| ("backlog", backlog(shown)));
-    let others = report.isolation.iter().map(|shown| (shown.scenario, isolation(shown)));
+    let others = report.comparisons.iter().map(|shown| (shown.scenario, comparison(shown)));
     throughput.chain(backlog).chain(others).collect()
 }
 
@@ -95,23 +96,29 @@ fn backlog(backlog: &Backlog) -> Vec<String> {
     titled(title, &rows)
 }
 
-fn isolation(isolation: &Isolation) -> Vec<String> {
+fn comparison(compared: &Comparison) -> Vec<String> {
     let shown = |value: Option<f64>| value.map(count_or_figure).unwrap_or_default();
-    let [without, with] = isolation.columns;
+    let [without, with] = compared.columns;
     let mut rows = vec![["", without, with].map(str::to_owned)];
-    for line in &isolation.figures {
+    for line in &compared.figures {
         rows.push(row(line.name, shown(line.without), shown(line.with)));
     }
-    for goal in &isolation.goals {
-        let verdict = if goal.held { "held" } else { "MISSED" };
-        let wanted = format!("{} {}", goal.bound.words(), count_or_figure(goal.limit));
-        rows.push(row(
-            &format!("goal: {}", goal.what),
-            wanted,
-            format!("{} {verdict}", count_or_figure(goal.measured)),
-        ));
-    }
-    titled(isolation.title.clone(), &rows)
+    rows.extend(compared.goals.iter().map(goal));
+    let rounds = match compared.rounds {
+        0 | 1 => String::new(),
+        more => format!("; median of {more}, goals with least and most"),
+    };
+    titled(format!("{}{rounds}", compared.title), &rows)
+}
+
+fn goal(goal: &Goal) -> Row {
+    let verdict = if goal.held { "held" } else { "MISSED" };
+    let wanted = format!("{} {}", goal.bound.words(), count_or_figure(goal.limit));
+    let spread = goal.spread.filter(|spread| spread.min < spread.max);
+    let between =
+        spread.map(|spread| format!(" ({}–{})", count_or_figure(spread.min), count_or_figure(spread.max)));
+    let measured = format!("{}{}", count_or_figure(goal.measured), between.unwrap_or_default());
+    row(&format!("goal: {}", goal.what), wanted, format!("{measured} {verdict}"))
 }
 
 /// Counts and measurements share the columns; a count is whole.
@@ -138,23 +145,15 @@ fn titled(title: String, rows: &[Row]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::isolation::Figure;
-    use crate::verdict::Goal;
+    use crate::scenario::comparison::Figure;
 
     #[test]
     fn a_goal_shows_what_was_promised_what_was_measured_and_whether_it_was_held() {
         let goals = vec![Goal::at_most("p99", 1.84, 1.5), Goal::at_least("retries", 200.0, 200.0)];
         let figures = vec![Figure { name: "p99 ms", without: None, with: Some(7.094) }];
-        let shown = Isolation {
-            scenario: "storm",
-            title: "Storm".to_owned(),
-            columns: ["without", "with"],
-            figures,
-            goals,
-            held: false,
-        };
+        let shown = Comparison::new("storm", "Storm".to_owned(), ["without", "with"], figures, goals);
         let words = |line: &String| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lines: Vec<String> = isolation(&shown).iter().map(words).collect();
+        let lines: Vec<String> = comparison(&shown).iter().map(words).collect();
         let expected = [
             "",
             "Storm",

@@ -1,5 +1,6 @@
 //! What a scenario promises, and whether the run kept it.
 
+use crate::spread::Spread;
 use serde::Serialize;
 
 /// One promise with its limit and what was measured.
@@ -10,6 +11,10 @@ pub(crate) struct Goal {
     pub(crate) bound: Bound,
     pub(crate) limit: f64,
     pub(crate) held: bool,
+    /// The least and the most of several rounds.
+    pub(crate) spread: Option<Spread>,
+    /// Judged by its worst round, not by its median.
+    every_round: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -21,11 +26,37 @@ pub(crate) enum Bound {
 
 impl Goal {
     pub(crate) fn at_most(what: &'static str, measured: f64, limit: f64) -> Goal {
-        Goal { what, measured, bound: Bound::AtMost, limit, held: measured <= limit }
+        Goal::new(what, measured, Bound::AtMost, limit)
     }
 
     pub(crate) fn at_least(what: &'static str, measured: f64, limit: f64) -> Goal {
-        Goal { what, measured, bound: Bound::AtLeast, limit, held: measured >= limit }
+        Goal::new(what, measured, Bound::AtLeast, limit)
+    }
+
+    fn new(what: &'static str, measured: f64, bound: Bound, limit: f64) -> Goal {
+        let held = match bound {
+            Bound::AtMost => measured <= limit,
+            Bound::AtLeast => measured >= limit,
+        };
+        Goal { what, measured, bound, limit, held, spread: None, every_round: false }
+    }
+
+    /// Of what must not be otherwise even once.
+    pub(crate) fn in_every_round(self) -> Goal {
+        Goal { every_round: true, ..self }
+    }
+
+    /// One of the same goal in several rounds.
+    pub(crate) fn of_rounds<'a>(rounds: impl Iterator<Item = &'a Goal> + Clone) -> Option<Goal> {
+        let first = rounds.clone().next()?;
+        let spread = Spread::of(rounds.map(|goal| goal.measured))?;
+        let measured = match (first.every_round, first.bound) {
+            (false, _) => spread.median,
+            (true, Bound::AtMost) => spread.max,
+            (true, Bound::AtLeast) => spread.min,
+        };
+        let whole = Goal::new(first.what, measured, first.bound, first.limit);
+        Some(Goal { spread: Some(spread), every_round: first.every_round, ..whole })
     }
 }
 

@@ -13,7 +13,7 @@ pub use order::{LifeOrder, Lives};
 
 use crate::args::BenchArgs;
 use crate::progress::progress;
-use crate::scenario::isolation::{Figure, Isolation};
+use crate::scenario::comparison::{Comparison, Figure};
 use crate::units::{float, number, per_second};
 use crate::verdict::{Goal, ratio};
 use schema::Schema;
@@ -35,7 +35,7 @@ struct Bench<'a> {
     lives: Lives,
 }
 
-pub(crate) async fn measure(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Isolation> {
+pub(crate) async fn measure(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Comparison> {
     let bench = Bench { args, url, lives };
     let claims = bench.textbook(Design::Claims).await?;
     let counter = bench.textbook(Design::Counter).await?;
@@ -160,7 +160,7 @@ fn report(
     nodes: &[(u8, Measured)],
     hot: Measured,
     laden: Option<Measured>,
-) -> Isolation {
+) -> Comparison {
     let row = |name, of: Measured| Figure { name, without: Some(of.lives_per_s), with: finite(of.cpu_us) };
     let mut figures = vec![row(Design::Claims.name(), claims), row(Design::Counter.name(), counter)];
     figures.extend(nodes.iter().map(|(count, measured)| row(node_name(*count), *measured)));
@@ -184,7 +184,7 @@ fn report(
         number(args.pending),
         number(args.database.finished),
     );
-    Isolation::compared("database", title, ["lives/s", "server CPU µs"], figures, goals)
+    Comparison::new("database", title, ["lives/s", "server CPU µs"], figures, goals)
 }
 
 fn finite(value: f64) -> Option<f64> {

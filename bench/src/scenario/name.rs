@@ -28,6 +28,8 @@ pub(crate) enum ScenarioName {
     Nginx,
     /// Half of what the gateway can deliver, and how long it takes
     HalfLoad,
+    /// Everything the gateway delivers, with traces, metrics and figures asked for, and without
+    Watched,
     /// All of them; backlog where --pending is given
     All,
 }
@@ -79,9 +81,10 @@ mod tests {
     #[test]
     fn named_scenarios_run_once_each_and_in_order() {
         assert_eq!(asked_for(&[Storm, Hanging, Storm], 3, 9).expect("legal"), [Hanging, Storm]);
-        let others = [Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad];
+        let others =
+            [Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad, Watched];
         assert_eq!(asked_for(&[All], 3, 0).expect("legal"), [&[Throughput][..], &others].concat());
-        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 12);
+        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 13);
     }
 
     #[test]

@@ -132,8 +132,8 @@ pub const AUDIT_RECORDS_MAX: usize = 5_000;
 
 /// Events that a list with a filter looks through at once; past it the list says so, and its cursor goes on.
 pub const SCAN_EVENTS_MAX: usize = 20_000;
-/// Body bytes that a search for a text looks through at once.
-pub const SCAN_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Body bytes that a search for a text looks through at once. 256 MiB took a second, which is too long for a page.
+pub const SCAN_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest text that can be searched for.
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256;
 /// Days that are counted one by one; what was before is kept as one sum.

@@ -1,16 +1,19 @@
 //! Whether there is room for another event: looked up at ingest, kept up to date by the dispatcher.
 //!
 //! A refusal costs a few loads from memory, so that it is given at once however much is refused.
+//!
+//! Limits are of all nodes together: what the others told to be owed by them, about every second, counts beside what is owed
+//! by this one. So a node refuses what it would only pass on, too.
 
 use crate::catalog::Catalog;
 use postrider_core::id::AccountId;
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Depth, Scheduler};
 use postrider_core::time::Timestamp;
-use postrider_store::Account;
+use postrider_store::{Account, Elsewhere};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 /// Above which no further event is taken.
@@ -75,6 +78,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Admission {
     limits: BacklogLimits,
+    /// Owed by this node.
+    own_rows: AtomicU64,
+    /// Owed by all nodes, and so on.
     rows: AtomicU64,
     bytes: AtomicU64,
     longest_wait_ms: AtomicU64,
@@ -83,6 +89,8 @@ pub(crate) struct Admission {
     looked_at_ms: AtomicU64,
     /// Accounts that are over a limit of theirs.
     over: RwLock<IdMap<AccountId, Limit>>,
+    /// What is owed by other nodes, as they told last.
+    elsewhere: RwLock<Elsewhere>,
 }
 
 /// Why an event is refused.
@@ -98,12 +106,14 @@ impl Admission {
     pub(crate) fn new(limits: BacklogLimits) -> Self {
         Admission {
             limits,
+            own_rows: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             longest_wait_ms: AtomicU64::new(0),
             commit_since_ms: AtomicU64::new(0),
             looked_at_ms: AtomicU64::new(0),
             over: RwLock::default(),
+            elsewhere: RwLock::default(),
         }
     }
 
@@ -133,9 +143,14 @@ impl Admission {
         }
     }
 
-    /// Deliveries owed.
+    /// Deliveries owed by this node.
     pub(crate) fn pending(&self) -> u64 {
-        self.rows.load(Relaxed)
+        self.own_rows.load(Relaxed)
+    }
+
+    /// Whether this node is the one to tell of limits that all of them see.
+    pub(crate) fn speaks(&self) -> bool {
+        self.elsewhere().before == 0
     }
 
     /// Who is over which limit of the backlog; `None` stands for all accounts together.
@@ -159,17 +174,30 @@ impl Admission {
         self.commit_since_ms.store(0, Relaxed);
     }
 
+    /// Takes in what other nodes told; looked at in the same turn.
+    pub(crate) fn hear(&self, elsewhere: Elsewhere) {
+        *self.elsewhere.write().unwrap_or_else(PoisonError::into_inner) = elsewhere;
+        self.looked_at_ms.store(0, Relaxed);
+    }
+
+    fn elsewhere(&self) -> RwLockReadGuard<'_, Elsewhere> {
+        self.elsewhere.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes in how things stand; called by the dispatcher at every turn.
     pub(crate) fn observe(&self, scheduler: &Scheduler, catalog: &RwLock<Catalog>, now: Timestamp) {
-        let Depth { rows, bytes } = scheduler.pending();
-        self.rows.store(rows, Relaxed);
-        self.bytes.store(bytes, Relaxed);
+        let mut owed = scheduler.pending();
+        self.own_rows.store(owed.rows, Relaxed);
+        owed += self.elsewhere().pending;
+        self.rows.store(owed.rows, Relaxed);
+        self.bytes.store(owed.bytes, Relaxed);
         let looked_at = Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed));
         if now.since(looked_at) < LOOK {
             return;
         }
         self.looked_at_ms.store(now.unix_ms(), Relaxed);
-        let longest_wait = u64::try_from(scheduler.longest_wait(now).as_millis()).unwrap_or(u64::MAX);
+        let longest_wait = scheduler.longest_wait(now).max(self.elsewhere().longest_wait);
+        let longest_wait = u64::try_from(longest_wait.as_millis()).unwrap_or(u64::MAX);
         self.longest_wait_ms.store(longest_wait, Relaxed);
         let over = self.over_limits(scheduler, &catalog.read().unwrap_or_else(PoisonError::into_inner));
         let mut known = self.over.write().unwrap_or_else(PoisonError::into_inner);
@@ -185,14 +213,16 @@ impl Admission {
         scheduler: &Scheduler,
         catalog: &RwLock<Catalog>,
     ) {
-        let catalog = catalog.read().unwrap_or_else(PoisonError::into_inner);
+        let (catalog, elsewhere) = (catalog.read().unwrap_or_else(PoisonError::into_inner), self.elsewhere());
         let mut last = None;
         for id in accounts {
             // Most of a batch is of one account.
             if last.replace(id) == Some(id) {
                 continue;
             }
-            let found = catalog.account(id).and_then(|account| own_limit(account, scheduler.pending_of(id)));
+            let mut owed = scheduler.pending_of(id);
+            owed += elsewhere.accounts.get(&id).copied().unwrap_or_default();
+            let found = catalog.account(id).and_then(|account| own_limit(account, owed));
             if let Some(limit) = found {
                 self.over.write().unwrap_or_else(PoisonError::into_inner).insert(id, limit);
             }
@@ -207,12 +237,14 @@ impl Admission {
     }
 
     fn over_limits(&self, scheduler: &Scheduler, catalog: &Catalog) -> IdMap<AccountId, Limit> {
-        let total = scheduler.pending();
-        let under_pressure = is_past_share(total.rows, self.limits.rows, PRESSURE_PERCENT, 100)
-            || is_past_share(total.bytes, self.limits.bytes, PRESSURE_PERCENT, 100);
+        let (rows, bytes) = (self.rows.load(Relaxed), self.bytes.load(Relaxed));
+        let under_pressure = is_past_share(rows, self.limits.rows, PRESSURE_PERCENT, 100)
+            || is_past_share(bytes, self.limits.bytes, PRESSURE_PERCENT, 100);
         let weights = if under_pressure { catalog.total_weight() } else { 0 };
+        let mut owed = self.elsewhere().accounts.clone();
+        scheduler.pending_by_account().for_each(|(id, depth)| *owed.entry(id).or_default() += depth);
         let mut over = IdMap::default();
-        for (id, depth) in scheduler.pending_by_account() {
+        for (id, depth) in owed {
             let Some(account) = catalog.account(id) else { continue };
             let weight = u64::from(account.weight.get());
             // One that is alone has no share to keep to: the limit of all is its limit.

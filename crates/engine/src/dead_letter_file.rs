@@ -54,7 +54,8 @@ impl DeadLetterFile {
                 // What retention or a fault has taken meanwhile has no line.
                 let Ok(Some(content)) = content else { continue };
                 if let Err(error) = log.append(&note.line(&content.body)) {
-                    tracing::warn!(%error, event = %note.event, "a line of the dead letter file was lost");
+                    let account = content.account;
+                    tracing::warn!(%error, event = %note.event, %account, "a line of the dead letter file was lost");
                 }
                 if inbox.is_empty() {
                     caught_up.store(false, Ordering::Relaxed);

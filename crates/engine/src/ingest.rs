@@ -135,7 +135,7 @@ pub fn storable_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) 
     for (name, value) in headers {
         let secret = NEVER_STORED.iter().any(|secret| name.eq_ignore_ascii_case(secret));
         if !secret && kept.as_text().len() + name.len() + value.len() <= EVENT_HEADER_BYTES_MAX {
-            kept.push(name, &String::from_utf8_lossy(value));
+            kept.push_bytes(name, value);
         }
     }
     kept

@@ -19,6 +19,7 @@ mod filter;
 pub mod fuzzing;
 mod ingest;
 mod known_key;
+mod lease;
 mod live;
 mod maintenance;
 mod meters;
@@ -60,6 +61,6 @@ pub use meters::{
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};
 pub use store_health::StoreHealth;
-pub use traces::{Spans, trace_request};
+pub use traces::{SampleRatio, Spans, trace_request_head};
 
 pub use engine::Seen;

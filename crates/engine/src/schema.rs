@@ -18,7 +18,8 @@ const PATTERN_BYTES_MAX: usize = 128 * 1024;
 /// Body bytes times parts of a schema that are looked at for each element. 50 parts for the largest body, a thousand
 /// for one of 256 KiB.
 const WORK_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Longest part of a sentence that comes from the validator.
+/// Longest part of a sentence that comes from the validator. What it tells of a body is kept, logged and shown, so a
+/// name of megabytes in one must not be.
 const REASON_CHARS_MAX: usize = 200;
 
 /// A legal schema, ready to check events.
@@ -34,7 +35,7 @@ pub struct BadSchema(String);
 /// How a body is not what the schema of its type asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Where in the body, as a JSON pointer.
+    /// Where in the body, as a JSON pointer; of a long one the beginning.
     pub pointer: String,
     /// What is wrong there, as a part of a sentence.
     pub reason: String,
@@ -53,7 +54,7 @@ impl Schema {
         let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES_MAX);
         let options = jsonschema::options().offline().with_pattern_options(patterns);
         let built = options.build(schema).map_err(|error| {
-            let at = error.instance_path().to_string();
+            let at = short(error.instance_path().as_str());
             BadSchema(format!("is not a legal JSON Schema at {at:?}: {}", short(&error.to_string())))
         });
         Ok(Schema { validator: built?, weight })
@@ -71,7 +72,7 @@ impl Schema {
         let run = std::panic::AssertUnwindSafe(|| match self.validator.validate(&value) {
             Ok(()) => Ok(()),
             Err(error) => Err(Mismatch {
-                pointer: error.instance_path().to_string(),
+                pointer: short(error.instance_path().as_str()),
                 reason: short(&error.masked().to_string()),
             }),
         });
@@ -81,10 +82,10 @@ impl Schema {
     }
 }
 
-fn short(reason: &str) -> String {
+fn short(text: &str) -> String {
     let mut short: String =
-        reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(REASON_CHARS_MAX).collect();
-    if reason.chars().nth(REASON_CHARS_MAX).is_some() {
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(REASON_CHARS_MAX).collect();
+    if text.chars().nth(REASON_CHARS_MAX).is_some() {
         short.push('…');
     }
     short

@@ -57,8 +57,8 @@ CREATE TABLE mail (
     PRIMARY KEY (shard, node, incarnation, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
--- What nodes are doing, told by each every second, for the others to show. Nothing is decided by it, so it may be lost
--- with a crash of the server.
+-- What nodes are doing, told by each every second, for the others to show and to count against limits of all nodes
+-- together. Nothing that must be exact is decided by it, so it may be lost with a crash of the server.
 CREATE UNLOGGED TABLE node_activity (
     node            integer PRIMARY KEY,
     incarnation     bigint  NOT NULL,
@@ -68,7 +68,8 @@ CREATE UNLOGGED TABLE node_activity (
     slots           bigint  NOT NULL, -- attempts that may be in flight at once
     pending_rows    bigint  NOT NULL,
     pending_bytes   bigint  NOT NULL,
-    longest_wait_ms bigint  NOT NULL
+    longest_wait_ms bigint  NOT NULL,
+    accounts        text    NOT NULL  -- [[account, pending rows, pending bytes], …]
 ) WITH (fillfactor = 50);
 
 -- The same of destinations that have something going on.

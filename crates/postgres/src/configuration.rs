@@ -165,9 +165,13 @@ pub(crate) async fn tell_newer(database: &Database, client: &impl GenericClient)
                 .map_err(|_| QueryError::Corrupt("a document"))?,
         });
     }
+    // Whoever waits for room may be cut off: until there is some, nothing counts as told.
+    let room = database.news.reserve().await;
     *known = Known { version: Some(version), told: uint(version) };
     // An engine that is gone needs to hear nothing.
-    let _ = database.news.send(News::Configured(known.told, changes)).await;
+    if let Ok(room) = room {
+        room.send(News::Configured(known.told, changes));
+    }
     Ok(known.told)
 }
 

@@ -3,19 +3,19 @@
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::gather::give;
+use crate::standing;
 use crate::values::{column, int, read_time, uint};
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
-use postrider_core::map::IdMap;
-use postrider_core::outcome::{DeathReason, Next, Outcome};
+use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
-    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Problem,
-    SendWindow, StoreError, Timing,
+    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
+    Problem, SendWindow, StoreError, Timing,
 };
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -98,25 +98,9 @@ pub(crate) async fn listed(
         format!("SELECT {EVENT_COLUMNS}, substr(body, 1, {LIST_BODY_BYTES_MAX}) FROM events WHERE id = $1");
     let Some(row) = client.query_opt(&select, &[&int(event.as_u64())]).await? else { return Ok(None) };
     let Found { mut detail, owed } = read_event(&row)?;
-    detail.deliveries = standing(client, detail.id, &owed, detail.content.due()).await?;
+    let owing = Owing { event, owed: &owed, first_due: detail.content.due() };
+    detail.deliveries = standing::of(client, owing).await?;
     Ok(Some(detail))
-}
-
-/// Where the deliveries of an event stand.
-pub(crate) async fn standing(
-    client: &impl GenericClient,
-    event: EventId,
-    owed: &[NewDelivery],
-    first_due: Timestamp,
-) -> Result<Vec<DeliveryState>, QueryError> {
-    let select = "SELECT delivery_id, next, next_due_at FROM attempts WHERE event_id = $1 ORDER BY id";
-    let rows = client.query(select, &[&int(event.as_u64())]).await?;
-    let followed = rows.iter().map(|row| {
-        Ok((DeliveryId::from_u64(uint(column(row, 0)?)), read_next(column(row, 1)?, column(row, 2)?)?))
-    });
-    let followed: Vec<(DeliveryId, Next)> = followed.collect::<Result<_, QueryError>>()?;
-    let dead = dead_letters(client, event).await?;
-    Ok(DeliveryState::derive(owed, first_due, followed.into_iter(), &dead))
 }
 
 async fn find(client: &impl GenericClient, event: EventId) -> Result<Option<Found>, QueryError> {
@@ -129,24 +113,12 @@ async fn find(client: &impl GenericClient, event: EventId) -> Result<Option<Foun
 /// Adds the attempts, and where the deliveries stand.
 async fn complete(client: &impl GenericClient, found: Found) -> Result<EventDetail, QueryError> {
     let Found { mut detail, owed } = found;
+    // First, so that one that has just died is not shown as dead before it was tried.
+    let dead = standing::dead_letters(client, &[detail.id]).await?;
     detail.attempts = attempts(client, detail.id).await?;
-    let dead = dead_letters(client, detail.id).await?;
     let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
     detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
     Ok(detail)
-}
-
-async fn dead_letters(
-    client: &impl GenericClient,
-    event: EventId,
-) -> Result<IdMap<DeliveryId, DeathReason>, QueryError> {
-    let select = "SELECT delivery_id, reason FROM dead_letters WHERE event_id = $1";
-    let rows = client.query(select, &[&int(event.as_u64())]).await?;
-    let read = |row: &Row| {
-        let reason = DeathReason::from_word(column(row, 1)?).ok_or(QueryError::Corrupt("a reason"))?;
-        Ok((DeliveryId::from_u64(uint(column(row, 0)?)), reason))
-    };
-    rows.iter().map(read).collect()
 }
 
 async fn attempts(client: &impl GenericClient, event: EventId) -> Result<Vec<Attempt>, QueryError> {
@@ -194,6 +166,12 @@ pub(crate) struct Facts {
     pub(crate) owed: Vec<NewDelivery>,
 }
 
+impl Facts {
+    pub(crate) fn owing(&self) -> Owing<'_> {
+        Owing { event: self.id, owed: &self.owed, first_due: self.window.due(self.received_at) }
+    }
+}
+
 pub(crate) fn read_facts(row: &Row) -> Result<Facts, QueryError> {
     let (source, key): (Option<i64>, Option<i64>) = (column(row, 1)?, column(row, 2)?);
     let event_type: Option<&str> = column(row, 3)?;
@@ -213,7 +191,7 @@ pub(crate) fn read_facts(row: &Row) -> Result<Facts, QueryError> {
     })
 }
 
-fn read_next(word: &str, due: Option<i64>) -> Result<Next, QueryError> {
+pub(crate) fn read_next(word: &str, due: Option<i64>) -> Result<Next, QueryError> {
     next_from_words(word, due.map(read_time)).ok_or(QueryError::Corrupt("what follows"))
 }
 

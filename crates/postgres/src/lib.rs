@@ -14,6 +14,7 @@ mod commit;
 mod configuration;
 mod database;
 mod dead_letters;
+mod doubt;
 mod durability;
 mod error;
 mod gather;
@@ -30,6 +31,7 @@ mod passing;
 mod queue;
 mod replays;
 mod series;
+mod standing;
 mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -53,9 +55,9 @@ use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
-    DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, EventContent, EventDetail,
-    EventPage, EventQuery, LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page, Receipt,
-    Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
+    DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,
+    EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page,
+    Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
@@ -367,6 +369,10 @@ impl Store for PostgresStore {
 
     async fn others(&self, of: TellOf) -> Result<Others, StoreError> {
         self.run(|database| async move { activity::others(&database, of).await }).await
+    }
+
+    async fn elsewhere(&self) -> Result<Elsewhere, StoreError> {
+        self.run(|database| async move { activity::elsewhere(&database).await }).await
     }
 
     async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {

@@ -2,11 +2,14 @@
 
 use crate::error::QueryError;
 use crate::history::{self, FACT_COLUMNS, Facts};
+use crate::standing;
 use crate::stats;
 use crate::values::{column, int};
 use deadpool_postgres::GenericClient;
 use postrider_core::id::EventId;
-use postrider_store::{Direction, EventFacts, EventPage, EventQuery, ListScan};
+use postrider_store::{
+    DeliveryState, Direction, EventFacts, EventFilter, EventPage, EventQuery, ListScan, Standings,
+};
 
 /// Rows read at once.
 const STEP: usize = 500;
@@ -56,6 +59,7 @@ async fn filtered(client: &impl GenericClient, query: &EventQuery) -> Result<Eve
     loop {
         let rows = newest(client, query, least..=most, STEP, 0).await?;
         let last_rows = rows.len() < STEP;
+        let standings = standings(client, &query.filter, &rows).await?;
         for facts in rows {
             if scan.is_full() {
                 return Ok(scan.page());
@@ -64,7 +68,8 @@ async fn filtered(client: &impl GenericClient, query: &EventQuery) -> Result<Eve
                 return Ok(scan.cut());
             }
             most = facts.id.as_u64().saturating_sub(1);
-            let matches = matches(client, query, &facts, &mut scan).await?;
+            let standing = standings.get(&facts.id).map(Vec::as_slice);
+            let matches = matches(client, query, &facts, standing, &mut scan).await?;
             if scan.looked_at(facts.id, matches) {
                 scan.show(history::listed(client, facts.id).await?);
             }
@@ -75,23 +80,34 @@ async fn filtered(client: &impl GenericClient, query: &EventQuery) -> Result<Eve
     }
 }
 
+/// Where those stand that fit so far, if that is asked for.
+async fn standings(
+    client: &impl GenericClient,
+    filter: &EventFilter,
+    rows: &[Facts],
+) -> Result<Standings, QueryError> {
+    if !filter.asks_for_standing() {
+        return Ok(Standings::default());
+    }
+    let fitting = rows.iter().filter(|facts| facts.fit(filter));
+    standing::of_fitting(client, filter, fitting.map(Facts::owing).collect()).await
+}
+
 /// What costs least is asked first.
 async fn matches(
     client: &impl GenericClient,
     query: &EventQuery,
     facts: &Facts,
+    standing: Option<&[DeliveryState]>,
     scan: &mut ListScan<'_>,
 ) -> Result<bool, QueryError> {
     let filter = &query.filter;
-    if !filter.fits(facts.as_asked()) || !filter.fits_fan_out(&facts.owed) {
+    let stands = match standing {
+        Some(standing) => filter.fits_standing(standing),
+        None => !filter.asks_for_standing(),
+    };
+    if !stands || !facts.fit(filter) {
         return Ok(false);
-    }
-    if filter.asks_for_standing() {
-        let first_due = facts.window.due(facts.received_at);
-        let standing = history::standing(client, facts.id, &facts.owed, first_due).await?;
-        if !filter.fits_standing(&standing) {
-            return Ok(false);
-        }
     }
     match &filter.text {
         None => Ok(true),
@@ -113,6 +129,10 @@ async fn has_text(
 }
 
 impl Facts {
+    fn fit(&self, filter: &EventFilter) -> bool {
+        filter.fits(self.as_asked()) && filter.fits_fan_out(&self.owed)
+    }
+
     fn as_asked(&self) -> EventFacts<'_> {
         EventFacts {
             origin: self.origin,

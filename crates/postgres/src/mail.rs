@@ -1,9 +1,10 @@
 //! Mail between nodes: written in the transaction that it tells of, read by the owner of the shard.
 
+use crate::doubt::{WAIT_BRIEFLY, is_still_held};
 use crate::error::QueryError;
 use crate::members::Identity;
 use crate::values::column;
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Object};
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId, ReplayId, RouteId};
@@ -13,6 +14,7 @@ use postrider_store::{LineDepth, Mail, Shard, Shards};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
+use tokio_postgres::Row;
 
 /// Letters of one transaction, by shard.
 #[derive(Default)]
@@ -69,24 +71,58 @@ static NUMBER: AtomicI64 = AtomicI64::new(0);
 const TAKE: &str = "DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
      AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body, m.shard, m.node, m.incarnation, m.number";
 
-const STILL_THERE: &str = "SELECT EXISTS (SELECT FROM mail
-     WHERE shard = $1 AND node = $2 AND incarnation = $3 AND number = $4)";
+/// By locking them: who takes them out holds them until its COMMIT has ended.
+const STILL_THERE: &str = "SELECT FROM mail WHERE (shard, node, incarnation, number) IN
+     (SELECT * FROM unnest($1::int4[], $2::int4[], $3::int8[], $4::int8[])) FOR UPDATE";
 
 /// Letters that were taken out in one transaction.
 #[derive(Default)]
 pub(crate) struct Taken {
     pub(crate) letters: Vec<Mail>,
-    /// The key of one of them.
-    one: Option<(i32, i32, i64, i64)>,
+    keys: Keys,
+}
+
+/// Of rows: shard, writer with incarnation, number.
+type Keys = (Vec<i32>, Vec<i32>, Vec<i64>, Vec<i64>);
+
+/// What became of the transaction that took letters out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Made,
+    RolledBack,
+    /// It is still going on.
+    Unknown,
 }
 
 impl Taken {
-    /// Whether the transaction that took them out was made: they are gone together.
-    pub(crate) async fn is_settled(&self, client: &impl GenericClient) -> Result<bool, QueryError> {
-        let Some((shard, node, incarnation, number)) = self.one else { return Ok(true) };
-        let row = client.query_one(STILL_THERE, &[&shard, &node, &incarnation, &number]).await?;
-        let still_there: bool = column(&row, 0)?;
-        Ok(!still_there)
+    /// Letters are gone together or not at all.
+    pub(crate) async fn fate(&self, client: &mut Object) -> Result<Fate, QueryError> {
+        let (shards, nodes, incarnations, numbers) = &self.keys;
+        if shards.is_empty() {
+            return Ok(Fate::Made);
+        }
+        let reading = client.transaction().await?;
+        reading.batch_execute(WAIT_BRIEFLY).await?;
+        match reading.query(STILL_THERE, &[shards, nodes, incarnations, numbers]).await {
+            Ok(found) if found.is_empty() => Ok(Fate::Made),
+            Ok(_) => Ok(Fate::RolledBack),
+            Err(error) if is_still_held(&error) => Ok(Fate::Unknown),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn add(&mut self, row: &Row) -> Result<(), QueryError> {
+        let body: &str = column(row, 0)?;
+        let letters = serde_json::from_str(body).ok().and_then(|value: Value| {
+            value.as_array().and_then(|letters| letters.iter().map(from_json).collect::<Option<Vec<_>>>())
+        });
+        self.letters.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
+        let (shards, nodes, incarnations, numbers) = &mut self.keys;
+        shards.push(column(row, 1)?);
+        nodes.push(column(row, 2)?);
+        incarnations.push(column(row, 3)?);
+        numbers.push(column(row, 4)?);
+        Ok(())
     }
 }
 
@@ -101,12 +137,7 @@ pub(crate) async fn take(
     let rows = client.query(&statement, &[&reader.node, &reader.incarnation, &own]).await?;
     let mut taken = Taken::default();
     for row in &rows {
-        taken.one = Some((column(row, 1)?, column(row, 2)?, column(row, 3)?, column(row, 4)?));
-        let body: &str = column(row, 0)?;
-        let letters = serde_json::from_str(body).ok().and_then(|value: Value| {
-            value.as_array().and_then(|letters| letters.iter().map(from_json).collect::<Option<Vec<_>>>())
-        });
-        taken.letters.extend(letters.ok_or(QueryError::Corrupt("a letter"))?);
+        taken.add(row)?;
     }
     Ok(taken)
 }

@@ -5,8 +5,7 @@ use crate::notice;
 use crate::values::column;
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_store::{Shard, Shards};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The number has ten bits of every id.
@@ -19,28 +18,38 @@ pub(crate) struct Identity {
     pub(crate) incarnation: i64,
 }
 
-pub(crate) struct Membership {
-    identity: Mutex<Identity>,
-    batch: AtomicI64,
+pub(crate) struct Membership(Mutex<Life>);
+
+struct Life {
+    identity: Identity,
+    /// The number of its last batch.
+    batch: i64,
 }
 
 impl Membership {
     pub(crate) fn new(identity: Identity) -> Self {
-        Membership { identity: Mutex::new(identity), batch: AtomicI64::new(0) }
+        Membership(Mutex::new(Life { identity, batch: 0 }))
     }
 
     pub(crate) fn identity(&self) -> Identity {
-        *self.identity.lock().unwrap_or_else(PoisonError::into_inner)
+        self.life().identity
     }
 
     /// A new life: its batches count from the beginning.
     pub(crate) fn begin_anew(&self, identity: Identity) {
-        *self.identity.lock().unwrap_or_else(PoisonError::into_inner) = identity;
-        self.batch.store(0, Ordering::Relaxed);
+        *self.life() = Life { identity, batch: 0 };
     }
 
-    pub(crate) fn next_batch(&self) -> i64 {
-        self.batch.fetch_add(1, Ordering::Relaxed) + 1
+    /// The number of the next batch, and whose it is: one life's number under another would make a later batch look
+    /// written that is not.
+    pub(crate) fn next_batch(&self) -> (Identity, i64) {
+        let mut life = self.life();
+        life.batch += 1;
+        (life.identity, life.batch)
+    }
+
+    fn life(&self) -> MutexGuard<'_, Life> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,21 +122,33 @@ pub(crate) fn numbers(shards: Shards) -> Vec<i32> {
     shards.iter().map(|shard| i32::from(shard.number())).collect()
 }
 
-/// Takes members whose lease is over for dead, and frees their shards. Waits for a batch that one of them is writing.
+/// Takes members whose lease is over for dead, and frees what has no member to its owner, whatever came of that. Waits
+/// for a batch that one of them is writing.
 pub(crate) async fn bury_dead(client: &mut Object) -> Result<u64, QueryError> {
     let change = client.transaction().await?;
     let bury =
         "WITH dead AS (DELETE FROM members WHERE lease_until < now() RETURNING node, incarnation, name, last_batch)
          INSERT INTO departed SELECT node, incarnation, name, last_batch, now() FROM dead";
     let buried = change.execute(bury, &[]).await?;
-    if buried > 0 {
-        let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE owner IS NOT NULL
-             AND NOT EXISTS (SELECT FROM members m WHERE m.node = owner AND m.incarnation = shards.incarnation)";
-        change.execute(free, &[]).await?;
+    let freed = free_ownerless(&change).await?;
+    if buried > 0 || freed > 0 {
         notice::announce(&change).await?;
     }
     change.commit().await?;
     Ok(buried)
+}
+
+/// Locks first and looks then: a statement that had waited for a lock would judge who took the shard meanwhile by the
+/// members of its beginning, and take it from one that had just joined.
+async fn free_ownerless(change: &Transaction<'_>) -> Result<u64, QueryError> {
+    const OWNERLESS: &str = "owner IS NOT NULL AND NOT EXISTS
+         (SELECT FROM members m WHERE m.node = owner AND m.incarnation = shards.incarnation)";
+    let lock = format!("SELECT shard FROM shards WHERE {OWNERLESS} ORDER BY shard FOR UPDATE");
+    if change.query(&lock, &[]).await?.is_empty() {
+        return Ok(0);
+    }
+    let free = format!("UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE {OWNERLESS}");
+    Ok(change.execute(&free, &[]).await?)
 }
 
 /// Shards that are now ours.
@@ -138,7 +159,8 @@ pub(crate) struct Taken {
     pub(crate) clean: Shards,
 }
 
-/// Takes these shards, as far as they are free.
+/// Takes these shards, as far as they are free. One that is leaving takes none: it has let go of all that it had, and
+/// nobody would free them.
 pub(crate) async fn take(
     client: &impl GenericClient,
     identity: Identity,
@@ -147,8 +169,9 @@ pub(crate) async fn take(
     if wanted.is_empty() {
         return Ok(Taken::default());
     }
-    let take = "WITH free AS (SELECT shard, clean FROM shards WHERE owner IS NULL AND shard = ANY($3)
-             ORDER BY shard FOR UPDATE SKIP LOCKED)
+    let take = "WITH me AS (SELECT FROM members WHERE node = $1 AND incarnation = $2 FOR KEY SHARE),
+         free AS (SELECT shard, clean FROM shards WHERE owner IS NULL AND shard = ANY($3)
+             AND EXISTS (SELECT FROM me) ORDER BY shard FOR UPDATE SKIP LOCKED)
          UPDATE shards s SET owner = $1, incarnation = $2, epoch = epoch + 1, clean = false,
                 takeovers = takeovers + (NOT s.clean)::int
          FROM free WHERE s.shard = free.shard RETURNING s.shard, free.clean";
@@ -178,11 +201,10 @@ pub(crate) async fn hand_over(
     Ok(())
 }
 
-/// Leaves in order, with nothing in flight.
+/// Leaves in order, with nothing in flight. No member first, so that what it is taking meanwhile is freed as well.
 pub(crate) async fn leave(change: &Transaction<'_>, identity: Identity) -> Result<(), QueryError> {
-    hand_over(change, identity, Shards::ALL).await?;
     let leave = "WITH gone AS (DELETE FROM members WHERE node = $1 AND incarnation = $2 RETURNING *)
          INSERT INTO departed SELECT node, incarnation, name, last_batch, now() FROM gone";
     change.execute(leave, &[&identity.node, &identity.incarnation]).await?;
-    Ok(())
+    hand_over(change, identity, Shards::ALL).await
 }

@@ -5,12 +5,13 @@ use crate::assignment::part_of;
 use crate::configuration;
 use crate::database::Shared;
 use crate::error::QueryError;
-use crate::mail::Taken;
+use crate::mail::{Fate, Taken};
 use crate::members::Identity;
 use crate::notice::Heard;
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
 use postrider_store::{Gained, Mail, News, Shards};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -29,7 +30,10 @@ pub(crate) struct Tending {
     lease: Duration,
     heard: Arc<Heard>,
     own: Shards,
-    /// Mail that was taken out and is not told yet.
+    /// What the engine is to hear and has no room for yet. A round may be cut off at any moment, and what is told is told
+    /// once: so it waits here, and not in the round. No more than one round brings, since the next begins with telling it.
+    untold: VecDeque<News>,
+    /// Mail that was taken out, of which nothing may be told before what was configured until then.
     letters: Vec<Mail>,
     /// The same of a transaction of which it is not known whether it was made.
     unsettled: Option<Taken>,
@@ -45,6 +49,7 @@ impl Tending {
             lease,
             heard,
             own: Shards::NONE,
+            untold: VecDeque::new(),
             letters: Vec::new(),
             unsettled: None,
             renewed,
@@ -79,38 +84,31 @@ impl Tending {
     pub(crate) async fn round(&mut self) -> Result<(), QueryError> {
         let mut client = self.database.urgent_client().await?;
         let shared_anew = self.heard.take_shards();
-        if self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() || shared_anew {
+        let is_due = self.renewed.elapsed() >= self.lease / 3 || self.own.is_empty() || shared_anew;
+        if is_due {
             self.renew(&mut client).await?;
+        }
+        self.tell_all().await;
+        if is_due {
             members::bury_dead(&mut client).await?;
             self.balance(&mut client).await?;
         }
         self.take_mail(&mut client).await?;
         // Whoever wrote a letter knew its destination: after it was read, so does whoever reads what is configured.
         configuration::tell_newer(&self.database, &client).await?;
-        for letter in std::mem::take(&mut self.letters) {
-            self.tell(News::Mail(letter)).await;
-        }
+        self.untold.extend(self.letters.drain(..).map(News::Mail));
+        self.tell_all().await;
         Ok(())
     }
 
-    /// Mail is told once: a letter that is lost is an event that nobody sends, one that is told twice is counted twice.
-    async fn take_mail(&mut self, client: &mut Object) -> Result<(), QueryError> {
-        if let Some(unsettled) = &self.unsettled {
-            let settled = unsettled.is_settled(client).await?;
-            let unsettled = self.unsettled.take().filter(|_| settled);
-            self.letters.extend(unsettled.unwrap_or_default().letters);
+    async fn tell_all(&mut self) {
+        while !self.untold.is_empty() {
+            // An engine that is gone needs to hear nothing.
+            let Ok(room) = self.database.news.reserve().await else { return };
+            if let Some(news) = self.untold.pop_front() {
+                room.send(news);
+            }
         }
-        let change = client.transaction().await?;
-        let taken = mail::take(&change, self.database.membership.identity(), self.own).await?;
-        self.unsettled = Some(taken);
-        change.commit().await?;
-        self.letters.extend(self.unsettled.take().unwrap_or_default().letters);
-        Ok(())
-    }
-
-    async fn tell(&self, news: News) {
-        // An engine that is gone needs to hear nothing.
-        let _ = self.database.news.send(news).await;
     }
 
     async fn renew(&mut self, client: &mut Object) -> Result<(), QueryError> {
@@ -119,20 +117,33 @@ impl Tending {
         let identity = self.database.membership.identity();
         if members::renew(client, identity, self.lease).await? {
             self.renewed = asked;
-            self.tell(News::Lease(asked + self.lease)).await;
+            // One that was not told yet is of no use any more.
+            self.untold.pop_back_if(|last| matches!(last, News::Lease(_)));
+            self.untold.push_back(News::Lease(asked + self.lease));
             return Ok(());
         }
         if self.database.leaving.load(Ordering::Acquire) {
             return Ok(());
         }
+        self.begin_anew(client).await
+    }
+
+    async fn begin_anew(&mut self, client: &mut Object) -> Result<(), QueryError> {
         tracing::warn!("this node was taken for dead by another; it begins anew");
         let lost = std::mem::take(&mut self.own);
         (self.letters, self.unsettled) = (Vec::new(), None);
         self.database.wanted.store(0, Ordering::Release);
-        self.tell(News::Lost(lost)).await;
+        if !lost.is_empty() {
+            self.untold.push_back(News::Lost(lost));
+        }
+        self.tell_all().await;
+        // Taken before there is a new life: with a wait between both, it could be cut off and known to the others alone.
+        let room = self.database.news.reserve().await;
         let identity = members::join(client, &self.name, self.lease).await?;
         // Before it writes under it.
-        self.tell(News::Numbered(u16::try_from(identity.node).unwrap_or(0))).await;
+        if let Ok(room) = room {
+            room.send(News::Numbered(u16::try_from(identity.node).unwrap_or(0)));
+        }
         self.database.membership.begin_anew(identity);
         Ok(())
     }
@@ -152,15 +163,37 @@ impl Tending {
             let gained = look_into(client, identity, new, taken.clean).await?;
             configuration::tell_newer(&self.database, client).await?;
             self.own = self.own.and(new);
-            self.tell(News::Gained(gained)).await;
+            self.untold.push_back(News::Gained(gained));
         }
         let surplus = self.own.without(part).without(wanted);
         self.database.wanted.store(wanted.and(surplus).bits(), Ordering::Release);
         if !surplus.is_empty() {
-            self.tell(News::Wanted(surplus)).await;
+            self.untold.push_back(News::Wanted(surplus));
         }
         self.database.own.store(self.own.bits(), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Mail is told once: a letter that is lost is an event that nobody sends, one that is told twice is counted twice.
+    async fn take_mail(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        if let Some(unsettled) = &self.unsettled {
+            match unsettled.fate(client).await? {
+                Fate::Made => self.settled(),
+                Fate::RolledBack => self.unsettled = None,
+                // Its rows are held, so they cannot be taken out again either.
+                Fate::Unknown => return Ok(()),
+            }
+        }
+        let change = client.transaction().await?;
+        let taken = mail::take(&change, self.database.membership.identity(), self.own).await?;
+        self.unsettled = Some(taken);
+        change.commit().await?;
+        self.settled();
+        Ok(())
+    }
+
+    fn settled(&mut self) {
+        self.letters.extend(self.unsettled.take().unwrap_or_default().letters);
     }
 }
 

@@ -1,4 +1,4 @@
-// Keeps what is marked as live fresh, and asks before what cannot be undone. Pages work without it.
+// Keeps what is marked as live fresh, and asks in a box what a page asks without it. Pages work without it.
 "use strict";
 
 const EVERY_MS = 2000;
@@ -25,7 +25,10 @@ async function keepFresh() {
 
 document.addEventListener("submit", (event) => {
   const question = event.target.dataset.confirm;
-  if (question && !confirm(question)) event.preventDefault();
+  if (!question) return;
+  if (!confirm(question)) return event.preventDefault();
+  // Whoever has agreed here is not asked again by a page.
+  event.target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "confirmed", value: "yes" }));
 });
 document.addEventListener("click", async (event) => {
   if (!(event.target instanceof HTMLButtonElement) || !("copy" in event.target.dataset)) return;

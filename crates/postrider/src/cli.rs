@@ -254,4 +254,7 @@ pub(crate) struct ServeArgs {
     /// How it is spoken to: http or grpc [default: http]
     #[arg(long, value_name = "PROTOCOL")]
     pub(crate) otlp_protocol: Option<String>,
+    /// How many of the traces that begin here it gets, from 0 to 1; what a sender has decided stands [default: 1]
+    #[arg(long, value_name = "RATIO")]
+    pub(crate) otlp_sample_ratio: Option<String>,
 }

@@ -2,14 +2,17 @@
 //! may run meanwhile: all that belongs to an event is in one file, and each file is read as it is at one moment.
 
 use crate::checksum;
+use crate::configuration;
 use crate::error::{OpenError, store_error};
-use crate::history::{FACT_COLUMNS, read_facts, standing};
+use crate::history::{FACT_COLUMNS, read_facts};
 use crate::open::database_error;
 use crate::reader::connect;
 use crate::rows::uint;
 use crate::segment;
+use crate::standing;
+use crate::write_ahead_log;
 use postrider_core::delivery::DeliveryStatus;
-use postrider_core::id::DeliveryId;
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use rusqlite::{Connection, Transaction};
 use std::path::Path;
 
@@ -47,12 +50,16 @@ impl Audit {
 
     /// Walks all segments of a data directory.
     pub fn of(directory: &Path) -> Result<Audit, OpenError> {
+        write_ahead_log::check_all(directory)?;
         let live_path = directory.join("live.db");
         let in_file =
             |path: &Path, error: &rusqlite::Error| database_error(path, &store_error(error).to_string());
         let live = connect(&live_path).map_err(|error| in_file(&live_path, &error))?;
         let mut audit = Audit::default();
         audit.check_pages(&live_path, &live).map_err(|error| in_file(&live_path, &error))?;
+        if let Err(error) = configuration::documents(&live) {
+            audit.damage.push(format!("{}: {}", live_path.display(), store_error(&error)));
+        }
         let listed = segment::list(&live).map_err(|error| in_file(&live_path, &error))?;
         for segment in listed {
             let path = segment::path(directory, segment.number);
@@ -82,9 +89,8 @@ impl Audit {
             if let Err(error) = checksum::check(row) {
                 self.damage.push(format!("{}: {}: {}", path.display(), facts.id, store_error(&error)));
             }
-            let due = facts.window.deliver_at.unwrap_or(facts.received_at);
-            for state in standing(segment, facts.id, &facts.owed, due)? {
-                self.judge(state.id, state.status, &mut queue);
+            for state in standing::of(segment, facts.owing())? {
+                self.judge((state.id, facts.id, state.destination), state.status, &mut queue);
             }
         }
         self.strays += queue.iter().filter(|queued| !queued.is_claimed).count() as u64;
@@ -92,8 +98,9 @@ impl Audit {
         Ok(())
     }
 
-    fn judge(&mut self, id: DeliveryId, status: DeliveryStatus, queue: &mut [Queued]) {
-        let place = queue.binary_search_by_key(&id, |queued| queued.id).ok();
+    /// A row of the queue that names another event or destination is not the delivery's.
+    fn judge(&mut self, owed: Owed, status: DeliveryStatus, queue: &mut [Queued]) {
+        let place = queue.binary_search_by_key(&owed, |queued| queued.owed).ok();
         let queued = place.map(|at| &mut queue[at]);
         match (status, queued) {
             // If it has a row all the same, that stays unclaimed and is counted as a stray.
@@ -110,7 +117,7 @@ impl Audit {
             (_, None) => {
                 self.orphans += 1;
                 if self.orphaned.len() < NAMED_MAX {
-                    self.orphaned.push(id);
+                    self.orphaned.push(owed.0);
                 }
             }
         }
@@ -125,18 +132,24 @@ impl Audit {
     }
 }
 
+/// A delivery, its event, and to whom it goes.
+type Owed = (DeliveryId, EventId, DestinationId);
+
 struct Queued {
-    id: DeliveryId,
+    owed: Owed,
     /// An event owes it.
     is_claimed: bool,
 }
 
 /// By id: the queue itself is in the order in which it is sent.
 fn queued(segment: &Connection) -> rusqlite::Result<Vec<Queued>> {
-    let mut select = segment.prepare("SELECT delivery_id FROM queue")?;
-    let rows = select.query_map([], |row| Ok(DeliveryId::from_u64(uint(row.get(0)?))))?;
-    let mut queue: Vec<Queued> =
-        rows.map(|id| Ok(Queued { id: id?, is_claimed: false })).collect::<rusqlite::Result<_>>()?;
-    queue.sort_by_key(|queued| queued.id);
+    let mut select = segment.prepare("SELECT delivery_id, event_id, destination_id FROM queue")?;
+    let rows = select.query_map([], |row| {
+        let id = |column| row.get(column).map(uint);
+        let owed = (DeliveryId::from_u64(id(0)?), EventId::from_u64(id(1)?), DestinationId::from_u64(id(2)?));
+        Ok(Queued { owed, is_claimed: false })
+    })?;
+    let mut queue = rows.collect::<rusqlite::Result<Vec<Queued>>>()?;
+    queue.sort_by_key(|queued| queued.owed);
     Ok(queue)
 }

@@ -33,14 +33,15 @@ pub(crate) fn add(change: &Transaction<'_>, record: &AuditRecord) -> rusqlite::R
     Ok(())
 }
 
+/// The oldest of an account, as many as there are over the bound: those are all that it reads.
+const MAKE_ROOM: &str =
+    "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE account_id = ?1 ORDER BY id
+     LIMIT max(0, coalesce((SELECT records FROM audit_counts WHERE account_id = ?1), 0) - ?2))";
+
 /// Once for each account that a change is of, so that a large one costs no more than a small one.
 pub(crate) fn make_room(change: &Transaction<'_>, account: AccountId) -> rusqlite::Result<()> {
-    change.execute(
-        "DELETE FROM audit WHERE account_id = ?1 AND id <=
-         (SELECT id FROM audit WHERE account_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-        [int(account.as_u64()), int(AUDIT_RECORDS_MAX as u64)],
-    )?;
-    Ok(())
+    let bound = [int(account.as_u64()), int(AUDIT_RECORDS_MAX as u64)];
+    change.prepare_cached(MAKE_ROOM)?.execute(bound).map(drop)
 }
 
 /// One that tells of no change of the configuration.
@@ -100,4 +101,74 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
         before: row.get(9)?,
         after: row.get(10)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::StatementStatus;
+    use std::path::Path;
+
+    const ACCOUNT: AccountId = AccountId::from_u64(1);
+    const START: Timestamp = Timestamp::from_unix_ms(0);
+
+    fn record(id: u64) -> AuditRecord {
+        AuditRecord {
+            id: AuditId::from_u64(id),
+            account: ACCOUNT,
+            at: START,
+            author: Author { way: Way::Machine, key: None, key_name: None },
+            call: "POST /v1/accounts".into(),
+            noun: "account".into(),
+            object: None,
+            before: None,
+            after: None,
+        }
+    }
+
+    fn log() -> Connection {
+        let mut live = Connection::open_in_memory().unwrap();
+        crate::open::migrate_live(&mut live, Path::new("live.db")).unwrap();
+        live
+    }
+
+    fn add_all(live: &mut Connection, ids: impl Iterator<Item = u64>) {
+        let change = live.transaction().unwrap();
+        ids.for_each(|id| add(&change, &record(id)).unwrap());
+        change.commit().unwrap();
+    }
+
+    /// What the database does to make room, in steps of its machine.
+    fn steps(live: &Connection) -> i32 {
+        let mut make_room = live.prepare(MAKE_ROOM).unwrap();
+        make_room.execute([int(ACCOUNT.as_u64()), int(AUDIT_RECORDS_MAX as u64)]).unwrap();
+        make_room.get_status(StatementStatus::VmStep)
+    }
+
+    #[test]
+    fn room_is_made_without_a_walk_over_what_stays() {
+        let (mut live, full) = (log(), AUDIT_RECORDS_MAX as u64);
+        add_all(&mut live, 1..=full + 1);
+        let taken = steps(&live);
+        assert_eq!(read_all(&live).unwrap().iter().map(|record| record.id.as_u64()).min(), Some(2));
+        assert!(taken < 500, "{taken} steps for one record over the bound");
+        assert!(steps(&live) < 500, "{} steps at the bound", steps(&live));
+    }
+
+    #[test]
+    fn records_are_counted_however_they_come_and_go() {
+        let count = |live: &Connection| -> Option<i64> {
+            live.query_row("SELECT sum(records) FROM audit_counts", [], |row| row.get(0)).unwrap()
+        };
+        let mut live = log();
+        put(&mut live, &record(1)).unwrap();
+        add_all(&mut live, 2..=10);
+        assert_eq!(count(&live), Some(10));
+        let undone = live.transaction().unwrap();
+        add(&undone, &record(11)).unwrap();
+        drop(undone);
+        assert_eq!(count(&live), Some(10));
+        drop_before(&live, Timestamp::from_unix_ms(1)).unwrap();
+        assert_eq!(count(&live), None);
+    }
 }

@@ -4,6 +4,7 @@ use crate::error::{OpenError, store_error};
 use crate::open::database_error;
 use crate::reader::connect;
 use crate::segment;
+use crate::write_ahead_log;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 use std::fs;
@@ -37,6 +38,7 @@ struct Held {
 /// copied.
 pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64)) -> Result<Copied, OpenError> {
     let refuse = |path: &Path, cause: std::io::Error| OpenError::Directory { path: path.to_owned(), cause };
+    write_ahead_log::check_all(from)?;
     let held = hold(from)?;
     // Not recursive: a directory that is there already is not ours to write over.
     fs::DirBuilder::new().mode(0o700).create(to).map_err(|cause| refuse(to, cause))?;

@@ -1,5 +1,5 @@
-//! A checksum of what an event carries. SQLite has none for the pages of its files, and a disk that flips a bit does
-//! not say so: other bytes than were accepted must not be delivered.
+//! Checksums of what an event carries and of what is configured. SQLite has none for the pages of its files, and a disk
+//! that flips a bit does not say so: other bytes than were accepted must not be delivered.
 
 use crate::error::corrupt;
 use crc32fast::Hasher;
@@ -10,6 +10,11 @@ pub(crate) fn of(event_type: Option<&str>, deliveries: &str, headers: &str, body
     let parts = [event_type.unwrap_or_default().as_bytes(), deliveries.as_bytes(), headers.as_bytes(), body];
     parts.iter().for_each(|part| hasher.update(part));
     i64::from(hasher.finalize())
+}
+
+/// Of an object of the configuration.
+pub(crate) fn of_document(text: &str) -> i64 {
+    i64::from(crc32fast::hash(text.as_bytes()))
 }
 
 /// Holds a row of an event against its checksum; one that was moved here from another store has none.

@@ -1,6 +1,7 @@
 //! Configuration in `live.db`: a document a row, written whole, read whole at start.
 
 use crate::audit_log;
+use crate::checksum;
 use crate::circuits;
 use crate::error::corrupt;
 use crate::reader::Reader;
@@ -25,8 +26,8 @@ pub(crate) fn write(live: &mut Connection, changes: &[Change], vault: &Vault) ->
 fn apply(into: &Transaction<'_>, edit: &Edit) -> rusqlite::Result<()> {
     match edit {
         Edit::Put(Document { kind, id, text }) => {
-            let row = params![kind.as_str(), int(*id), text];
-            into.execute("INSERT OR REPLACE INTO configuration VALUES (?1, ?2, ?3)", row)?;
+            let row = params![kind.as_str(), int(*id), text, checksum::of_document(text)];
+            into.execute("INSERT OR REPLACE INTO configuration VALUES (?1, ?2, ?3, ?4)", row)?;
             into.execute("UPDATE meta SET last_id = max(last_id, ?1)", [int(*id)])?;
         }
         Edit::Delete(kind, id) => {
@@ -57,11 +58,18 @@ pub(crate) fn read(reader: &mut Reader) -> rusqlite::Result<Rows> {
 }
 
 pub(crate) fn documents(live: &Connection) -> rusqlite::Result<Vec<Document>> {
-    let mut select = live.prepare("SELECT kind, id, document FROM configuration ORDER BY id")?;
+    let mut select = live.prepare("SELECT kind, id, document, checksum FROM configuration ORDER BY id")?;
     let rows = select.query_map([], |row| {
         let kind: String = row.get(0)?;
         let kind = Kind::from_word(&kind).ok_or_else(|| corrupt("a kind of configuration"))?;
-        Ok(Document { kind, id: uint(row.get(1)?), text: row.get(2)? })
+        let document = Document { kind, id: uint(row.get(1)?), text: row.get(2)? };
+        match row.get::<_, i64>(3)? == checksum::of_document(&document.text) {
+            true => Ok(document),
+            // A letter of an address may have changed: what was configured is not known any more.
+            false => {
+                Err(corrupt(&format!("the {} with the number {} in live.db", kind.as_str(), document.id)))
+            }
+        }
     })?;
     rows.collect()
 }

@@ -5,19 +5,19 @@ use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, read_time, uint};
 use crate::segment::Listed;
+use crate::standing;
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
-use postrider_core::map::IdMap;
-use postrider_core::outcome::{DeathReason, Next, Outcome};
+use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::{
-    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Problem,
-    SendWindow, Timing,
+    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
+    Problem, SendWindow, Timing,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use std::time::Duration;
 
 pub(crate) const FACT_COLUMNS: &str =
@@ -82,27 +82,9 @@ pub(crate) fn listed(segment: &Connection, event: EventId) -> rusqlite::Result<O
     ))?;
     let found = select.query_row([int(event.as_u64())], read_event).optional()?;
     let Some(Found { mut detail, owed }) = found else { return Ok(None) };
-    detail.deliveries = standing(segment, detail.id, &owed, detail.content.due())?;
+    let owing = Owing { event, owed: &owed, first_due: detail.content.due() };
+    detail.deliveries = standing::of(segment, owing)?;
     Ok(Some(detail))
-}
-
-/// Where the deliveries of an event stand.
-pub(crate) fn standing(
-    segment: &Connection,
-    event: EventId,
-    owed: &[NewDelivery],
-    first_due: Timestamp,
-) -> rusqlite::Result<Vec<DeliveryState>> {
-    let mut select = segment.prepare_cached(
-        "SELECT delivery_id, next, next_due_at FROM attempts WHERE event_id = ?1 ORDER BY id",
-    )?;
-    let rows = select.query_map([int(event.as_u64())], |row| {
-        let (next, due): (String, Option<i64>) = (row.get(1)?, row.get(2)?);
-        Ok((DeliveryId::from_u64(uint(row.get(0)?)), read_next(&next, due)?))
-    })?;
-    let followed: Vec<(DeliveryId, Next)> = rows.collect::<Result<_, _>>()?;
-    let dead = dead_letters(segment, event)?;
-    Ok(DeliveryState::derive(owed, first_due, followed.into_iter(), &dead))
 }
 
 fn find(segment: &Connection, event: EventId) -> rusqlite::Result<Option<Found>> {
@@ -112,25 +94,21 @@ fn find(segment: &Connection, event: EventId) -> rusqlite::Result<Option<Found>>
         .optional()
 }
 
+/// What several statements read from, as it is at one moment. By themselves each takes a lock and gives it up, and what is
+/// written between two of them would make them disagree.
+pub(crate) fn snapshot(segment: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    segment.unchecked_transaction()
+}
+
 /// Adds the attempts, and where the deliveries stand.
 fn complete(segment: &Connection, found: Found) -> rusqlite::Result<EventDetail> {
+    let segment = &*snapshot(segment)?;
     let Found { mut detail, owed } = found;
     detail.attempts = attempts(segment, detail.id)?;
-    let dead = dead_letters(segment, detail.id)?;
+    let dead = standing::dead_letters(segment, &[detail.id])?;
     let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
     detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
     Ok(detail)
-}
-
-fn dead_letters(segment: &Connection, event: EventId) -> rusqlite::Result<IdMap<DeliveryId, DeathReason>> {
-    let mut select =
-        segment.prepare_cached("SELECT delivery_id, reason FROM dead_letters WHERE event_id = ?1")?;
-    let rows = select.query_map([int(event.as_u64())], |row| {
-        let reason: String = row.get(1)?;
-        let reason = DeathReason::from_word(&reason).ok_or_else(|| corrupt("a reason"))?;
-        Ok((DeliveryId::from_u64(uint(row.get(0)?)), reason))
-    })?;
-    rows.collect()
 }
 
 fn attempts(segment: &Connection, event: EventId) -> rusqlite::Result<Vec<Attempt>> {
@@ -179,6 +157,12 @@ pub(crate) struct Facts {
     pub(crate) owed: Vec<NewDelivery>,
 }
 
+impl Facts {
+    pub(crate) fn owing(&self) -> Owing<'_> {
+        Owing { event: self.id, owed: &self.owed, first_due: self.window.due(self.received_at) }
+    }
+}
+
 pub(crate) fn read_facts(row: &Row<'_>) -> rusqlite::Result<Facts> {
     let (source, key): (Option<i64>, Option<i64>) = (row.get(1)?, row.get(2)?);
     let source = source.map(|id| SourceId::from_u64(uint(id)));
@@ -197,7 +181,7 @@ pub(crate) fn read_facts(row: &Row<'_>) -> rusqlite::Result<Facts> {
     })
 }
 
-fn read_next(word: &str, due: Option<i64>) -> rusqlite::Result<Next> {
+pub(crate) fn read_next(word: &str, due: Option<i64>) -> rusqlite::Result<Next> {
     next_from_words(word, due.map(read_time)).ok_or_else(|| corrupt("what follows"))
 }
 

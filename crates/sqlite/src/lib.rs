@@ -7,6 +7,7 @@
 mod audit;
 mod audit_log;
 mod backup;
+mod boot;
 mod checkpoint;
 mod checksum;
 mod circuits;
@@ -25,9 +26,11 @@ mod retention;
 mod rows;
 mod segment;
 mod series;
+mod standing;
 mod statements;
 mod stats;
 mod transfer;
+mod write_ahead_log;
 mod writer;
 
 pub use audit::Audit;

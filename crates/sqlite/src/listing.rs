@@ -1,15 +1,18 @@
 //! Lists of events, newest first. A filter looks through the newest events one by one, and only so many at a time.
 
-use crate::history::{self, FACT_COLUMNS, Facts};
+use crate::history::{self, FACT_COLUMNS, Facts, snapshot};
 use crate::reader::Reader;
 use crate::rows::{int, uint};
+use crate::standing;
 use crate::stats;
-use postrider_core::id::EventId;
-use postrider_store::{Direction, EventFacts, EventPage, EventQuery, ListScan};
+use postrider_store::{
+    DeliveryState, Direction, EventFacts, EventFilter, EventPage, EventQuery, ListScan, Standings,
+};
 use rusqlite::{Connection, params};
 
 /// Rows read at once.
 const STEP: usize = 500;
+
 pub(crate) fn events(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
     if query.filter.is_empty() { whole(reader, query) } else { filtered(reader, query) }
 }
@@ -21,6 +24,7 @@ fn whole(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage>
     let (mut skip, mut more) = (query.offset, false);
     for listed in reader.segments()?.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
+        let segment = &*snapshot(segment)?;
         page.total += stats::events_of(segment, query.account)?;
         if listed.first_event_id > ids.1 {
             continue;
@@ -84,7 +88,7 @@ fn filtered(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPa
             continue;
         }
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        match look_through(segment, query, ids, &mut scan)? {
+        match look_through(&*snapshot(segment)?, query, ids, &mut scan)? {
             Looked::AtAll => {}
             Looked::AtEnough => break,
             Looked::BrokeOff => return Ok(scan.cut()),
@@ -108,6 +112,7 @@ fn look_through(
     loop {
         let rows = newest(segment, query, (least, most), STEP, 0)?;
         let last_rows = rows.len() < STEP;
+        let standings = standings(segment, &query.filter, &rows)?;
         for facts in rows {
             if scan.is_full() {
                 return Ok(Looked::AtEnough);
@@ -116,7 +121,8 @@ fn look_through(
                 return Ok(Looked::BrokeOff);
             }
             most = facts.id.as_u64().saturating_sub(1);
-            let matches = matches(segment, query, &facts, scan)?;
+            let standing = standings.get(&facts.id).map(Vec::as_slice);
+            let matches = matches(segment, query, &facts, standing, scan)?;
             if scan.looked_at(facts.id, matches) {
                 scan.show(history::listed(segment, facts.id)?);
             }
@@ -127,45 +133,48 @@ fn look_through(
     }
 }
 
+/// Where those stand that fit so far, if that is asked for.
+fn standings(segment: &Connection, filter: &EventFilter, rows: &[Facts]) -> rusqlite::Result<Standings> {
+    if !filter.asks_for_standing() {
+        return Ok(Standings::default());
+    }
+    let fitting = rows.iter().filter(|facts| facts.fit(filter));
+    standing::of_fitting(segment, filter, fitting.map(Facts::owing).collect())
+}
+
 /// What costs least is asked first.
 fn matches(
     segment: &Connection,
     query: &EventQuery,
     facts: &Facts,
+    standing: Option<&[DeliveryState]>,
     scan: &mut ListScan<'_>,
 ) -> rusqlite::Result<bool> {
     let filter = &query.filter;
-    if !filter.fits(facts.as_asked()) || !filter.fits_fan_out(&facts.owed) {
+    let stands = match standing {
+        Some(standing) => filter.fits_standing(standing),
+        None => !filter.asks_for_standing(),
+    };
+    if !stands || !facts.fit(filter) {
         return Ok(false);
     }
-    if filter.asks_for_standing() {
-        let first_due = facts.window.due(facts.received_at);
-        let standing = history::standing(segment, facts.id, &facts.owed, first_due)?;
-        if !filter.fits_standing(&standing) {
-            return Ok(false);
-        }
+    if filter.text.is_none() {
+        return Ok(true);
     }
-    match &filter.text {
-        None => Ok(true),
-        Some(text) => has_text(segment, facts.id, text, scan),
-    }
-}
-
-fn has_text(
-    segment: &Connection,
-    event: EventId,
-    text: &str,
-    scan: &mut ListScan<'_>,
-) -> rusqlite::Result<bool> {
-    let mut select =
-        segment.prepare_cached("SELECT instr(body, ?2) > 0, length(body) FROM events WHERE id = ?1")?;
-    let key = params![int(event.as_u64()), text.as_bytes()];
-    let (found, bytes): (bool, i64) = select.query_row(key, |row| Ok((row.get(0)?, row.get(1)?)))?;
-    scan.searched(usize::try_from(bytes).unwrap_or(usize::MAX));
-    Ok(found)
+    let mut select = segment.prepare_cached("SELECT body FROM events WHERE id = ?1")?;
+    select.query_row([int(facts.id.as_u64())], |row| {
+        let body = row.get_ref(0)?.as_blob()?;
+        scan.searched(body.len());
+        // Not by SQL's `instr`, which compares at every byte.
+        Ok(filter.fits_body(body))
+    })
 }
 
 impl Facts {
+    fn fit(&self, filter: &EventFilter) -> bool {
+        filter.fits(self.as_asked()) && filter.fits_fan_out(&self.owed)
+    }
+
     fn as_asked(&self) -> EventFacts<'_> {
         EventFacts {
             origin: self.origin,
@@ -175,3 +184,6 @@ impl Facts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,11 +1,13 @@
 //! Opens the store of a data directory: schema, the open segment, and the threads.
 
 use crate::SqliteStore;
-use crate::checkpoint::Checkpointer;
+use crate::boot;
+use crate::checkpoint::{self, Checkpointer, Failure};
 use crate::error::{OpenError, store_error};
 use crate::lock::DataDirectory;
 use crate::reader::Readers;
 use crate::segment::Segments;
+use crate::write_ahead_log;
 use crate::writer::Writer;
 use postrider_store::{StoreError, Vault};
 use rusqlite::Connection;
@@ -53,6 +55,8 @@ pub(crate) fn open(
     options: SqliteOptions,
 ) -> Result<SqliteStore, OpenError> {
     let directory = taken.path();
+    write_ahead_log::check_all(directory)?;
+    write_ahead_log::cut_tails(directory)?;
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
@@ -60,13 +64,17 @@ pub(crate) fn open(
     if is_half_moved(&live).map_err(|error| in_live(&error))? {
         return Err(OpenError::HalfMoved(directory.to_owned()));
     }
-    live.pragma_update(None, "wal_autocheckpoint", 1000).map_err(|error| in_live(&error))?;
+    let failure = Failure::default();
+    checkpoint::after_commits(&mut live, &failure).map_err(|error| in_live(&error))?;
     let bytes_max = options.segment_bytes.min(segment_bytes(&options));
-    let segments = Segments::open(directory, &live, bytes_max)?;
+    let segments = Segments::open(directory, &live, bytes_max, failure.clone())?;
     let unclean_stop = mark_running(&live).map_err(|error| in_live(&error))?;
 
+    let noted = boot::note(directory);
+    noted.map_err(|cause| OpenError::Directory { path: directory.to_owned(), cause })?;
+
     let readers = Readers::start(directory).map_err(|error| in_live(&error))?;
-    let checkpointer = Checkpointer::start(options.disk_reserve_bytes);
+    let checkpointer = Checkpointer::start(options.disk_reserve_bytes, failure);
     let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
     Ok(SqliteStore {
         writer: Mutex::new(writer),

@@ -3,7 +3,8 @@
 //! All that belongs to an event is in the segment that its id falls into, for good: an outcome that comes after
 //! the segment was sealed is written there too. So no transaction ever spans two files.
 
-use crate::error::{OpenError, store_error};
+use crate::checkpoint::{self, Failure};
+use crate::error::{OpenError, migration_error, store_error};
 use crate::open::{connect, database_error};
 use crate::rows::{int, read_time, time, uint};
 use crate::stats;
@@ -81,11 +82,17 @@ pub(crate) struct Segments {
     sealed: Vec<(i64, Connection)>,
     /// Greatest event id so far.
     last_event_id: u64,
+    failure: Failure,
 }
 
 impl Segments {
     /// Opens the newest segment, or begins the first.
-    pub(crate) fn open(directory: &Path, live: &Connection, bytes_max: u64) -> Result<Self, OpenError> {
+    pub(crate) fn open(
+        directory: &Path,
+        live: &Connection,
+        bytes_max: u64,
+        failure: Failure,
+    ) -> Result<Self, OpenError> {
         let in_live = |error: rusqlite::Error| {
             database_error(&directory.join("live.db"), &store_error(&error).to_string())
         };
@@ -96,12 +103,12 @@ impl Segments {
         }
         let newest = *listed.last().expect("there is at least one");
         let file = path(directory, newest.number);
-        let open = create(&file).map_err(|cause| database_error(&file, &cause))?;
+        let open = create(&file).map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
         let last: Result<Option<i64>, _> = open.query_row("SELECT max(id) FROM events", [], |row| row.get(0));
         let last = last.map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
         let last_event_id = last.map_or(newest.first_event_id.saturating_sub(1), uint);
         let directory = directory.to_owned();
-        Ok(Segments { directory, bytes_max, listed, open, sealed: Vec::new(), last_event_id })
+        Ok(Segments { directory, bytes_max, listed, open, sealed: Vec::new(), last_event_id, failure })
     }
 
     /// The number of the open segment.
@@ -149,9 +156,9 @@ impl Segments {
                 if self.sealed.len() >= SEALED_OPEN_MAX {
                     self.sealed.remove(0);
                 }
-                let connection = connect(&path(&self.directory, number))?;
+                let mut connection = connect(&path(&self.directory, number))?;
                 // Few writes still come here, and no checkpointer watches them.
-                connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
+                checkpoint::after_commits(&mut connection, &self.failure)?;
                 self.sealed.push((number, connection));
             }
         }
@@ -178,7 +185,7 @@ impl Segments {
     /// Seals the open segment and begins the next; gives the sealed one's file.
     pub(crate) fn rotate(&mut self, live: &mut Connection, now: Timestamp) -> rusqlite::Result<PathBuf> {
         let (sealed, number) = (self.number(), self.number() + 1);
-        let next = create(&path(&self.directory, number)).map_err(|cause| crate::error::corrupt(&cause))?;
+        let next = create(&path(&self.directory, number))?;
         let change = live.transaction()?;
         change.execute("UPDATE segments SET sealed_at = ?1 WHERE number = ?2", params![time(now), sealed])?;
         let first = int(self.last_event_id + 1);
@@ -217,10 +224,19 @@ impl Segments {
     }
 }
 
-pub(crate) fn create(path: &Path) -> Result<Connection, String> {
-    let mut connection = connect(path).map_err(|error| store_error(&error).to_string())?;
-    schema::migrations::runner().set_grouped(true).run(&mut connection).map_err(|error| error.to_string())?;
+pub(crate) fn create(path: &Path) -> rusqlite::Result<Connection> {
+    let mut connection = connect(path)?;
+    migrate(&mut connection)?;
     Ok(connection)
+}
+
+/// Brings the schema of a segment up to date.
+pub(crate) fn migrate(segment: &mut Connection) -> rusqlite::Result<()> {
+    schema::migrations::runner()
+        .set_grouped(true)
+        .run(segment)
+        .map(drop)
+        .map_err(|error| migration_error(&error))
 }
 
 /// A file that cannot be removed now is not known any more and costs only its space.

@@ -37,7 +37,8 @@ impl Writer {
     }
 
     pub(crate) fn trusted(&self) -> Result<(), StoreError> {
-        self.distrusted.as_ref().map_or(Ok(()), |cause| Err(StoreError::Broken(cause.clone())))
+        self.distrusted.as_ref().map_or(Ok(()), |cause| Err(StoreError::Broken(cause.clone())))?;
+        self.checkpointer.check()
     }
 
     pub(crate) fn distrust(&mut self, cause: &str) {

@@ -1,8 +1,10 @@
-//! What nodes are doing, as they tell each other: for people to see, never for a decision.
+//! What nodes are doing, as they tell each other: for people to see, and for the limits that are of all nodes together,
+//! which keep to what is known. Nothing that must be exact is decided by it.
 
 use crate::cluster::Shard;
 use postrider_core::delivery::Ticket;
-use postrider_core::id::{DeliveryId, DestinationId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
+use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Depth, DestinationQueue};
 use std::time::Duration;
 
@@ -35,6 +37,8 @@ pub struct NodeActivity {
     pub slots: u64,
     /// Owed in all its shards.
     pub pending: Depth,
+    /// The same by account.
+    pub accounts: Vec<(AccountId, Depth)>,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
     /// Of each destination that has something going on.
@@ -63,4 +67,19 @@ pub struct Others {
     pub destinations: Vec<DestinationQueue>,
     /// How long ago the owner of each shard told this; no entry for those that are this node's own or nobody's.
     pub told_ago: Vec<(Shard, Duration)>,
+}
+
+/// Who else there is, and what is owed by them as they told last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Live nodes beside this one.
+    pub nodes: u32,
+    /// Those of them with a lesser number. Where it is enough that one speaks, the one without any does.
+    pub before: u32,
+    /// Owed in all their shards.
+    pub pending: Depth,
+    /// The same by account.
+    pub accounts: IdMap<AccountId, Depth>,
+    /// How long the longest has waited for nothing but a slot.
+    pub longest_wait: Duration,
 }

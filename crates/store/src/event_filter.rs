@@ -4,6 +4,7 @@ use crate::batch::NewDelivery;
 use crate::event::{DeliveryState, EventDetail};
 use crate::origin::{Direction, Origin};
 use crate::query::EventStatus;
+use memchr::memmem;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::event::EventType;
 use postrider_core::id::{DestinationId, SourceId};
@@ -71,13 +72,18 @@ impl EventFilter {
 
     /// Whether a body has the text in it.
     pub fn fits_body(&self, body: &[u8]) -> bool {
-        let Some(text) = self.text.as_deref().map(str::as_bytes) else { return true };
-        text.is_empty() || body.windows(text.len()).any(|part| part == text)
+        self.text.as_deref().is_none_or(|text| memmem::find(body, text.as_bytes()).is_some())
     }
 
     /// Whether where the deliveries stand must be known.
     pub fn asks_for_standing(&self) -> bool {
         self.status.is_some() || self.delivery_status.is_some()
+    }
+
+    /// Whether nothing fits but events with a dead letter.
+    pub fn asks_for_dead_letter(&self) -> bool {
+        let dead = DeliveryStatus::DeadLetter;
+        self.status == Some(EventStatus::Of(dead)) || self.delivery_status == Some(dead)
     }
 
     /// Whether where the deliveries stand fits.

@@ -21,11 +21,20 @@ impl Headers {
 
     /// Adds one. A line break cannot be in a header; if one is, it becomes a space.
     pub fn push(&mut self, name: &str, value: &str) {
-        let clean = |text: &str| !text.bytes().any(|byte| matches!(byte, b'\n' | b'\r'));
+        let clean = |text: &str| memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none();
         self.push_clean(name, clean(name));
         self.0.push_str(": ");
         self.push_clean(value, clean(value));
         self.0.push('\n');
+    }
+
+    /// The same of a value as it came; what is no UTF-8 is kept lossily.
+    pub fn push_bytes(&mut self, name: &str, value: &[u8]) {
+        // Nearly all values are plain text, which is found out far faster than it is repaired.
+        match std::str::from_utf8(value) {
+            Ok(text) => self.push(name, text),
+            Err(_) => self.push(name, &String::from_utf8_lossy(value)),
+        }
     }
 
     fn push_clean(&mut self, text: &str, clean: bool) {
@@ -39,7 +48,16 @@ impl Headers {
 
     /// Names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.lines().filter_map(|line| line.split_once(": "))
+        let mut rest = self.as_text();
+        let lines = std::iter::from_fn(move || {
+            let (line, behind) = split(rest, b'\n').or_else(|| (!rest.is_empty()).then_some((rest, "")))?;
+            rest = behind;
+            Some(line)
+        });
+        lines.filter_map(|line| {
+            let (name, value) = split(line, b':')?;
+            Some((name, value.strip_prefix(' ')?))
+        })
     }
 
     /// The first value of a name, in whatever case it was written.
@@ -61,6 +79,12 @@ impl Headers {
     pub fn has(&self, name: &str, value: &str) -> bool {
         self.iter().any(|pair| pair == (name, value))
     }
+}
+
+/// Before and behind a byte of ASCII. Searched by vector: the headers of every event are read several times.
+fn split(text: &str, at: u8) -> Option<(&str, &str)> {
+    let place = memchr::memchr(at, text.as_bytes())?;
+    Some((&text[..place], &text[place + 1..]))
 }
 
 impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Headers {
@@ -87,6 +111,14 @@ mod tests {
         let headers: Headers = pairs.into_iter().collect();
         let back = Headers::from_text(headers.as_text().to_owned());
         assert_eq!(back.iter().collect::<Vec<_>>(), pairs);
+    }
+
+    #[test]
+    fn a_value_that_is_no_text_is_kept_lossily() {
+        let mut headers = Headers::default();
+        headers.push_bytes("a", b"1");
+        headers.push_bytes("b", b"\xff2");
+        assert_eq!(headers.iter().collect::<Vec<_>>(), [("a", "1"), ("b", "\u{fffd}2")]);
     }
 
     #[test]

@@ -25,11 +25,12 @@ mod query;
 mod replay;
 mod series;
 mod space;
+mod standing;
 mod stats;
 pub mod transfer;
 mod vault;
 
-pub use activity::{InFlight, NodeActivity, Others, TellOf};
+pub use activity::{Elsewhere, InFlight, NodeActivity, Others, TellOf};
 pub use attempt::{Attempt, ErrorKind, Problem, Timing};
 pub use audit::{AuditPage, AuditQuery, AuditRecord, Author, Way};
 pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, NewEvent, Receipt};
@@ -58,6 +59,7 @@ pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
 pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
 pub use space::Space;
+pub use standing::{Dead, Followed, Owing, Standings};
 pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
@@ -242,7 +244,7 @@ pub trait Store: Send + Sync + 'static {
         Ok(0)
     }
 
-    /// Tells the other nodes what this one is doing, for them to show. Nothing is decided by it.
+    /// Tells the other nodes what this one is doing. It may be lost: nothing that must be exact is decided by it.
     async fn tell_activity(&self, _told: NodeActivity) -> Result<(), StoreError> {
         Ok(())
     }
@@ -250,6 +252,11 @@ pub trait Store: Send + Sync + 'static {
     /// What the other nodes told last.
     async fn others(&self, _of: TellOf) -> Result<Others, StoreError> {
         Ok(Others::default())
+    }
+
+    /// Who else there is, and how much is owed by them as they told last.
+    async fn elsewhere(&self) -> Result<Elsewhere, StoreError> {
+        Ok(Elsewhere::default())
     }
 
     /// Who shares the store, and who owns what of it; `None` when it is one node's own.

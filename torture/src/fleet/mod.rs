@@ -7,12 +7,13 @@ use crate::api::Api;
 use crate::rig::proxy::Proxy;
 use crate::soak::directory_bytes;
 use node::Node;
-use postrider_postgres::testing::{Alone, Server};
+use postrider_postgres::testing::{Alone, Server, remove_afterwards};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Where events are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Fleet {
     nodes: Vec<Mutex<Node>>,
     addresses: Vec<SocketAddr>,
     database: Option<Database>,
+    /// Dropped when no process of a node is left to write to it.
+    _home: TempDir,
 }
 
 /// A server of the run's own, and the ways to it.
@@ -63,11 +66,13 @@ impl Fleet {
             None => vec![None],
             Some(database) => database.proxies.iter().map(|proxy| Some(proxy.url(&database.url))).collect(),
         };
-        let node = |(number, way)| Node::new(binary, number, way, ADMIN_KEY);
+        let home = TempDir::with_prefix("postrider-torture-").expect("there is room for temporary files");
+        remove_afterwards(home.path());
+        let node = |(number, way)| Node::new(binary, home.path(), number, way, ADMIN_KEY);
         let mut nodes: Vec<Node> = ways.into_iter().enumerate().map(node).collect();
         nodes.iter_mut().for_each(Node::start);
         let addresses = nodes.iter().map(Node::address).collect();
-        Fleet { nodes: nodes.into_iter().map(Mutex::new).collect(), addresses, database }
+        Fleet { nodes: nodes.into_iter().map(Mutex::new).collect(), addresses, database, _home: home }
     }
 
     /// Where its nodes listen.

@@ -3,12 +3,11 @@
 use super::LEASE;
 use crate::rig::loopback;
 use crate::rig::process::Process;
+use crate::rig::tied;
 use rustix::process::Signal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
-use tempfile::TempDir;
 
 pub(crate) struct Node {
     number: usize,
@@ -17,7 +16,7 @@ pub(crate) struct Node {
     admin_key: String,
     address: SocketAddr,
     /// With its data, and with what it printed in each of its runs.
-    directory: TempDir,
+    directory: PathBuf,
     process: Option<Process>,
     complaints: Vec<String>,
 }
@@ -28,12 +27,18 @@ const STARTS: usize = 5;
 const GRACE_SECONDS: &str = "10";
 
 impl Node {
-    /// By this way to its database, or with a data directory alone.
-    pub(super) fn new(binary: &Path, number: usize, way: Option<String>, admin_key: &str) -> Self {
-        let directory =
-            TempDir::with_prefix("postrider-torture-").expect("there is room for temporary files");
+    /// In a directory of its own under this one. By this way to its database, or with a data directory alone.
+    pub(super) fn new(
+        binary: &Path,
+        home: &Path,
+        number: usize,
+        way: Option<String>,
+        admin_key: &str,
+    ) -> Self {
+        let directory = home.join(format!("node-{number}"));
+        std::fs::create_dir(&directory).expect("there is room for temporary files");
         let address = loopback::fresh();
-        let data = directory.path().join("data");
+        let data = directory.join("data");
         let mut args: Vec<String> =
             ["serve", "--egress-allow", "127.0.0.0/8", "--grace-seconds", GRACE_SECONDS]
                 .map(str::to_owned)
@@ -80,14 +85,14 @@ impl Node {
 
     /// Starts it and does not wait.
     pub(crate) fn spawn(&mut self) {
-        let mut command = Command::new(&self.binary);
+        let mut command = tied::command(&self.binary);
         let ours = std::env::vars_os().map(|(name, _)| name);
         ours.filter(|name| name.to_string_lossy().starts_with("POSTRIDER_")).for_each(|name| {
             command.env_remove(name);
         });
         command.env("POSTRIDER_ADMIN_KEY", &self.admin_key);
-        command.current_dir(self.directory.path()).args(&self.args);
-        self.process = Some(Process::spawn(command, self.directory.path()));
+        command.current_dir(&self.directory).args(&self.args);
+        self.process = Some(Process::spawn(command, &self.directory));
     }
 
     pub(crate) fn kill(&mut self) {
@@ -134,7 +139,7 @@ impl Node {
 
     /// Lines that tell of a panic, in the logs of all its runs.
     pub(super) fn panics(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.directory.path()).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let logs = entries.filter(|entry| entry.path().extension().is_some_and(|found| found == "err"));
         let texts = logs.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
         let told = texts.flat_map(|text| {
@@ -145,7 +150,7 @@ impl Node {
 
     pub(super) fn keep_logs(&self, directory: &Path) -> anyhow::Result<()> {
         std::fs::create_dir_all(directory)?;
-        for entry in std::fs::read_dir(self.directory.path())? {
+        for entry in std::fs::read_dir(&self.directory)? {
             let path = entry?.path();
             if let (true, Some(run)) =
                 (path.extension().is_some_and(|found| found == "err"), path.file_name())
@@ -163,6 +168,6 @@ impl Node {
 
     /// Where its data is.
     pub(crate) fn data(&self) -> PathBuf {
-        self.directory.path().join("data")
+        self.directory.join("data")
     }
 }

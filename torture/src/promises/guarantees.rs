@@ -12,7 +12,13 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
                   honours fsync. On PostgreSQL it survives the loss of nodes and a crash of the database; a failover only \
                   with synchronous replication, and `/readyz` says which of the two it is.",
         columns: &["lost"],
-        by: &[Test("crates/store/src/cluster_state.rs", "settings_of_the_server_say_what_an_event_survives")],
+        by: &[
+            Test("crates/store/src/cluster_state.rs", "settings_of_the_server_say_what_an_event_survives"),
+            Test(
+                "crates/postrider/tests/it/cluster/failover.rs",
+                "a_standby_that_takes_over_has_all_that_was_accepted",
+            ),
+        ],
     },
     Guarantee {
         code: "G2",
@@ -103,6 +109,10 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
             Test(
                 "crates/postrider/tests/it/bad_input/crowds.rs",
                 "one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left",
+            ),
+            Test(
+                "crates/postrider/tests/it/bad_input/crowds.rs",
+                "a_crowd_that_takes_every_connection_takes_no_descriptor_from_store_and_deliveries",
             ),
             Test("crates/sqlite/tests/it/files.rs", "a_write_ahead_log_does_not_grow_without_end"),
         ],

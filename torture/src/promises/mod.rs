@@ -26,7 +26,7 @@ pub struct Guarantee {
 pub struct Case {
     /// As people call it; empty where it has no number.
     pub code: &'static str,
-    /// `E` embedded, `P` PostgreSQL, `B` both.
+    /// `E` embedded, `P` PostgreSQL, `B` both, a dash where it has no part in it.
     pub stores: &'static str,
     /// What happens and what must hold.
     pub what: &'static str,

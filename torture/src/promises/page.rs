@@ -19,7 +19,8 @@ and how many at once; a nemesis with a seed kills, freezes, stops and cuts off, 
 operator pauses and changes limits. Then the faults stop, the backlog drains, and [a judge](../torture/src/check/mod.rs), which is \
 itself tested with planted faults, holds the one against the other. Run it yourself: `scripts/torture --seconds 300`.
 
-E is the embedded store, P PostgreSQL with several nodes, B both.
+E: shown on the embedded store. P: on PostgreSQL with several nodes. B: on both. A dash: where events are kept has no \
+part in it, and it is shown over a store in memory or the embedded one.
 ";
 
 /// The page with these results.

@@ -8,5 +8,6 @@ pub mod loopback;
 pub mod process;
 pub mod proxy;
 pub mod random;
+pub mod tied;
 pub mod wait;
 pub mod wire;

@@ -1,5 +1,6 @@
 //! One run of the gateway as a process of its own. It never outlives whoever started it.
 
+use super::tied;
 use super::wait::{wait_until, wait_within};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, read_to_string};
@@ -28,14 +29,14 @@ pub struct Ended {
 }
 
 impl Process {
-    /// Starts it; what it prints and logs goes to files of this directory.
+    /// Starts what [`tied::command`] describes; what it prints and logs goes to files of this directory.
     pub fn spawn(mut command: Command, directory: &Path) -> Self {
         // One pair of files a run: the last of them is what a failing test looks at.
         let run = std::fs::read_dir(directory).map_or(0, Iterator::count);
         let (out, err) = (directory.join(format!("{run}.out")), directory.join(format!("{run}.err")));
         let file = |path: &PathBuf| Stdio::from(File::create(path).expect("the directory is ours"));
         command.stdin(Stdio::null()).stdout(file(&out)).stderr(file(&err));
-        let child = command.spawn().expect("the binary is there");
+        let child = tied::spawn(command).expect("setpriv is there: it is of util-linux");
         Process { child, started_at: Instant::now(), out, err }
     }
 
@@ -96,6 +97,11 @@ impl Process {
     /// The memory that it has now.
     pub fn resident_bytes(&self) -> u64 {
         self.status_bytes("VmRSS:")
+    }
+
+    /// The files and connections that it has open now.
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).map_or(0, Iterator::count)
     }
 
     fn status_bytes(&self, field: &str) -> u64 {

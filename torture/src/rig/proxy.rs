@@ -27,17 +27,20 @@ pub enum Commits {
     Pass,
     /// The connection breaks before the server hears of it.
     LostBefore,
+    /// The server hears of it, and the connection breaks while it is being made.
+    LostDuring,
     /// The server makes it durable, and the connection breaks before its answer is heard.
     LostAfter,
 }
 
 struct Shared {
-    server: PathBuf,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
+    /// Where the way leads.
+    server: PathBuf,
     /// Nobody gets through, and who was through is cut off.
     cut: bool,
     /// Bytes wait, and connections stay open.
@@ -56,6 +59,7 @@ impl Proxy {
     pub fn start(server: &Path) -> Self {
         let listener = TcpListener::bind(loopback::fresh()).expect("the address is ours alone");
         let state = State {
+            server: server.to_owned(),
             cut: false,
             stalled: false,
             delay: Duration::ZERO,
@@ -63,7 +67,7 @@ impl Proxy {
             broken: 0,
             deaf: false,
         };
-        let shared = Shared { server: server.to_owned(), state: Mutex::new(state), changed: Condvar::new() };
+        let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
         let (shared, address) = (Arc::new(shared), listener.local_addr().unwrap());
         let accepting = Arc::clone(&shared);
         thread::spawn(move || accept(&listener, &accepting));
@@ -74,6 +78,11 @@ impl Proxy {
     pub fn url(&self, direct: &str) -> String {
         let name = direct.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
         format!("postgres://postrider@{}/{name}?sslmode=disable", self.address)
+    }
+
+    /// Whoever comes from now on gets to another server.
+    pub fn lead_to(&self, server: &Path) {
+        self.change(|state| state.server = server.to_owned());
     }
 
     /// Nobody gets through, and who was through is cut off.
@@ -131,7 +140,8 @@ impl Shared {
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for client in listener.incoming().flatten() {
-        let Ok(server) = UnixStream::connect(&shared.server) else { continue };
+        let server = shared.state().server.clone();
+        let Ok(server) = UnixStream::connect(server) else { continue };
         if shared.state().cut {
             continue;
         }
@@ -188,14 +198,15 @@ impl Pair {
             if state.deaf && contains(said, LISTEN) {
                 *self.fate.lock().unwrap() = Fate::Deaf;
             }
-            if state.commits != Commits::Pass && contains(said, COMMIT) {
-                state.broken += 1;
-                if state.commits == Commits::LostBefore {
-                    return Ok(());
-                }
-                *self.fate.lock().unwrap() = Fate::EndsWithAnswer;
-            }
+            let commits = if contains(said, COMMIT) { state.commits } else { Commits::Pass };
+            state.broken += usize::from(commits != Commits::Pass);
             drop(state);
+            match commits {
+                Commits::LostBefore => return Ok(()),
+                Commits::LostDuring => return (&self.server).write_all(said),
+                Commits::LostAfter => *self.fate.lock().unwrap() = Fate::EndsWithAnswer,
+                Commits::Pass => {}
+            }
             (&self.server).write_all(said)?;
         }
     }

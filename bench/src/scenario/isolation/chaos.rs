@@ -3,7 +3,7 @@
 
 use super::hey;
 use super::stage::Stage;
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::{Gateway, Guards, NewDestination};
 use crate::progress::progress;
@@ -59,7 +59,7 @@ struct Answers {
     p99_ms: f64,
 }
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let size = args.size_of(FULL, QUICK);
     let wanted: Vec<NewDestination> = (0..DESTINATIONS).map(|n| destination(receiver, size, n)).collect();
     let (stage, url) = match &args.isolation.path {
@@ -93,12 +93,13 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
         Figure::with("deliveries given up on", float(ledger.exhausted)),
     ];
     let goals = vec![
-        Goal::at_least("events answered 202", float(answers.accepted), float(size.events)),
+        Goal::at_least("events answered 202", float(answers.accepted), float(size.events)).in_every_round(),
         Goal::at_most("answer p99 ms", answers.p99_ms, ANSWER_P99_MS_MAX),
-        Goal::at_least("deliveries ended, by the receiver", float(ledger.ended()), float(deliveries)),
-        Goal::at_least("events ended, by the gateway", float(ended), float(size.events)),
+        Goal::at_least("deliveries ended, by the receiver", float(ledger.ended()), float(deliveries))
+            .in_every_round(),
+        Goal::at_least("events ended, by the gateway", float(ended), float(size.events)).in_every_round(),
     ];
-    Ok(Isolation { columns: ["", "with"], ..Isolation::new("chaos", title, figures, goals) })
+    Ok(Comparison::new("chaos", title, ["", "with"], figures, goals))
 }
 
 fn destination(receiver: &Receiver, size: Size, n: u64) -> NewDestination {

@@ -2,7 +2,7 @@
 //! as if the gateway were idle.
 
 use super::stage::{Stage, p50_ratio, p99_ratio, receipts};
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::NewDestination;
 use crate::progress::progress;
@@ -31,7 +31,7 @@ struct Size {
 const FULL: Size = Size { bulk: 100_000, samples: 400 };
 const QUICK: Size = Size { bulk: 1200, samples: 10 };
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let size = args.size_of(FULL, QUICK);
     let stage = Stage::set(args, receiver, &[format!("--slots={SLOTS}")]).await?;
     let account = stage.gateway.account();
@@ -78,5 +78,5 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
         // Without bulk until the end there was nothing to be isolated from.
         Goal::at_least("bulk owed at the last", at_last, 1.0),
     ];
-    Ok(Isolation { columns: ["idle", "with bulk"], ..Isolation::new("critical", title, figures, goals) })
+    Ok(Comparison::new("critical", title, ["idle", "with bulk"], figures, goals))
 }

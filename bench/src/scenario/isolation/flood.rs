@@ -2,7 +2,7 @@
 //! wait behind it.
 
 use super::stage::{Stage, p99_ratio, receipts};
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::NewDestination;
 use crate::load::Refused;
@@ -30,7 +30,7 @@ struct Size {
 const FULL: Size = Size { seconds: 10 };
 const QUICK: Size = Size { seconds: 1 };
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let size = args.size_of(FULL, QUICK);
     let stage = Stage::set(args, receiver, &[format!("--slots={SLOTS}")]).await?;
     let flooding = stage.gateway.new_account("flood").await?;
@@ -71,5 +71,5 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
     figures.push(Figure::with("flood refusals", float(sent.refused)));
     figures.push(Figure::with("flood delivered meanwhile", float(delivered)));
     let goals = vec![Goal::at_most("trickle p99, with by without", p99_ratio(&without, &with), RATIO_MAX)];
-    Ok(Isolation::new("flood", title, figures, goals))
+    Ok(Comparison::new("flood", title, ["without", "with"], figures, goals))
 }

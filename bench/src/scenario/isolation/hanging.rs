@@ -1,7 +1,7 @@
 //! Hanging: of twenty destinations one accepts every request and never answers. The others must not notice.
 
 use super::stage::{Stage, p99_ratio, receipts};
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::{Guards, NewDestination};
 use crate::progress::progress;
@@ -16,7 +16,7 @@ const RATIO_MAX: f64 = 1.5;
 /// The load of the hanging destination, apart from that of the others.
 const LOAD_HANGING: u8 = 1;
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let stage = Stage::set(args, receiver, &[]).await?;
     let account = stage.gateway.account();
     let mut urls = Vec::new();
@@ -56,5 +56,5 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
     figures.push(Figure::with("accepted for the one that hangs", float(sent.accepted)));
     figures.push(Figure::with("attempts that hung", float(hung)));
     let goals = vec![Goal::at_most("others' p99, with by without", p99_ratio(&without, &with), RATIO_MAX)];
-    Ok(Isolation::new("hanging", title, figures, goals))
+    Ok(Comparison::new("hanging", title, ["without", "with"], figures, goals))
 }

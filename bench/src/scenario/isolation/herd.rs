@@ -2,7 +2,7 @@
 //! never more of it at once than the destination takes.
 
 use super::stage::Stage;
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::{Guards, NewDestination};
 use crate::progress::progress;
@@ -30,7 +30,7 @@ struct Size {
 const FULL: Size = Size { events: 10_000, retry_seconds: 30 };
 const QUICK: Size = Size { events: 200, retry_seconds: 2 };
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let Size { events, retry_seconds } = args.size_of(FULL, QUICK);
     let stage = Stage::set(args, receiver, &[]).await?;
     let wanted = NewDestination {
@@ -71,11 +71,12 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
         Figure::with("even share of a second", float(herd) / f64::from(retry_seconds)),
     ];
     let goals = vec![
-        Goal::at_most("in flight at the receiver", in_flight_max, f64::from(MAX_CONCURRENCY)),
+        Goal::at_most("in flight at the receiver", in_flight_max, f64::from(MAX_CONCURRENCY))
+            .in_every_round(),
         Goal::at_most("share of the busiest second", share, share_max),
-        Goal::at_least("events that came back", float(back.all.unique), float(herd)),
+        Goal::at_least("events that came back", float(back.all.unique), float(herd)).in_every_round(),
     ];
-    Ok(Isolation { columns: ["outage", "after"], ..Isolation::new("herd", title, figures, goals) })
+    Ok(Comparison::new("herd", title, ["outage", "after"], figures, goals))
 }
 
 fn busiest_second(per_second: &BTreeMap<u64, u64>) -> u64 {

@@ -3,7 +3,7 @@
 
 use super::memory::{self, Samples};
 use super::stage::Stage;
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::{NewDestination, Wire, knows_flag};
 use crate::load::{LoadReport, Refused};
@@ -40,7 +40,7 @@ struct Overload<'a> {
     wire: Wire,
 }
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let overload = Overload::set(args, receiver).await?;
     progress!("overload: as much as the backlog may hold");
     let without = overload.within().await?;
@@ -94,7 +94,7 @@ impl<'a> Overload<'a> {
         (without, with): (&PathReport, &PathReport),
         load: &LoadReport,
         samples: &Samples,
-    ) -> Isolation {
+    ) -> Comparison {
         let title = format!(
             "Overload: {} events at {}/s for a backlog of {} and a destination that takes 400/s",
             number(self.size.offered),
@@ -114,12 +114,13 @@ impl<'a> Overload<'a> {
         let goals = vec![
             Goal::at_least("refusals", float(load.refused), 1.0),
             Goal::at_most("refusal p99 ms", milliseconds(load.refusal_p99_us), REFUSAL_P99_MS_MAX),
-            Goal::at_most("refusals without a time or a code", float(load.refusals_unexplained), 0.0),
-            Goal::at_most("neither accepted nor refused", float(load.failed), 0.0),
+            Goal::at_most("refusals without a time or a code", float(load.refusals_unexplained), 0.0)
+                .in_every_round(),
+            Goal::at_most("neither accepted nor refused", float(load.failed), 0.0).in_every_round(),
             Goal::at_most("rss, second half by first", samples.growth(), GROWTH_MAX),
             Goal::at_least("delivered per s, with by without", rate_with / rate_without, DELIVERED_RATIO_MIN),
         ];
-        Isolation::new("overload", title, figures, goals)
+        Comparison::new("overload", title, ["without", "with"], figures, goals)
     }
 }
 

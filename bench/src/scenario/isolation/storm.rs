@@ -2,7 +2,7 @@
 //! to others must not wait behind them.
 
 use super::stage::{Stage, p99_ratio, receipts};
-use super::{Figure, Isolation};
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::event::unix_now_ns;
 use crate::gateway::{Guards, NewDestination, Wire};
@@ -48,7 +48,7 @@ struct Fresh {
     same: PathReport,
 }
 
-pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     let storm = Storm::set(args, receiver).await?;
     progress!("storm: fresh events before it");
     let order = storm.stage.fresh_order()?;
@@ -78,9 +78,9 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
     let goals = vec![
         Goal::at_most("others' p99, with by without", p99_ratio(&without.others, &with.others), RATIO_MAX),
         Goal::at_most("same's p99, with by without", p99_ratio(&without.same, &with.same), RATIO_MAX),
-        Goal::at_least("retries received", float(over.unique), float(retries)),
+        Goal::at_least("retries received", float(over.unique), float(retries)).in_every_round(),
     ];
-    Ok(Isolation::new("storm", title, figures, goals))
+    Ok(Comparison::new("storm", title, ["without", "with"], figures, goals))
 }
 
 impl<'a> Storm<'a> {

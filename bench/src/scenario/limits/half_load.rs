@@ -1,9 +1,8 @@
 //! Half load: events at half the rate that the gateway can deliver on this machine, and how long they take.
 
-use super::super::isolation::{Figure, Isolation};
 use super::super::run::{self, all_accepted};
 use super::super::throughput::wires;
-use super::events;
+use super::{Comparison, Figure};
 use crate::args::BenchArgs;
 use crate::gateway::Gateway;
 use crate::progress::progress;
@@ -14,15 +13,13 @@ use crate::verdict::Goal;
 
 const P99_MS_MAX: f64 = 10.0;
 
-pub(crate) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
     // Declared first and so dropped last: the gateway must be gone before its directory is.
     let home = Scratch::create(args.work_dir.as_deref())?;
     let gateway = Gateway::start(home.path(), &args.gateway_args).await?;
     let urls = wires(args, &gateway, receiver).await?;
     progress!("half load: as much as there is room for");
-    let full =
-        run::measure(&BenchArgs { events: events(args), ..args.clone() }, gateway.pid(), &urls, receiver)
-            .await?;
+    let full = run::measure(args, gateway.pid(), &urls, receiver).await?;
     let half_per_s = per_s(full.delivered_per_s / 2.0);
     progress!("half load: {half_per_s} events/s");
     receiver.reset().await?;
@@ -49,7 +46,7 @@ pub(crate) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
         number(order.events)
     );
     let goals = vec![Goal::at_most("receipt p99 ms at half load", ms(half.p99_us), P99_MS_MAX)];
-    Ok(Isolation::compared("half-load", title, ["full", "half"], figures, goals))
+    Ok(Comparison::new("half-load", title, ["full", "half"], figures, goals))
 }
 
 /// At least one.

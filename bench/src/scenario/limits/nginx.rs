@@ -1,18 +1,14 @@
 //! nginx as a proxy in the gateway's place: what a good forwarder in C does on this machine. It has to be installed.
 
-use super::super::isolation::{Figure, Isolation};
 use super::super::run::{self, Run};
 use super::super::throughput::{measure_gateway, paths};
-use super::{events, turns};
+use super::{Comparison, compared};
 use crate::args::BenchArgs;
 use crate::child::Child;
 use crate::gateway::free_address;
 use crate::progress::progress;
 use crate::role::Receiver;
 use crate::scratch::Scratch;
-use crate::spread::Spread;
-use crate::units::{milliseconds, number};
-use crate::verdict::{Goal, ratio};
 use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -24,39 +20,12 @@ const RATIO_MIN: f64 = 0.5;
 const START_WAIT_MAX: Duration = Duration::from_secs(10);
 const START_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-pub(crate) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Isolation> {
-    let args = BenchArgs { events: events(args), ..args.clone() };
-    let (mut proxy, mut gateway) = (Vec::new(), Vec::new());
-    for turn in 1..=turns(&args) {
-        progress!("nginx, turn {turn} of {}", turns(&args));
-        proxy.push(through_nginx(&args, receiver).await?);
-        progress!("  {:.0} events/s; now the gateway", proxy[proxy.len() - 1].delivered_per_s);
-        gateway.push(measure_gateway(&args, receiver).await?);
-        progress!("  {:.0} events/s", gateway[gateway.len() - 1].delivered_per_s);
-    }
-    let ratios =
-        proxy.iter().zip(&gateway).map(|(proxy, own)| ratio(own.delivered_per_s, proxy.delivered_per_s));
-    let ratios = Spread::of(ratios).context("no turn was made")?;
-    let row = |name, of: fn(&Run) -> f64| {
-        let median = |runs: &[Run]| Spread::of(runs.iter().map(of)).map(|spread| spread.median);
-        Figure { name, without: median(&proxy), with: median(&gateway) }
-    };
-    let figures = vec![
-        row("delivered per s", |run| run.delivered_per_s),
-        row("receipt p50 ms", |run| milliseconds(run.receipt_p50_us)),
-        row("receipt p99 ms", |run| milliseconds(run.receipt_p99_us)),
-        Figure { name: "ratio, least and most", without: Some(ratios.min), with: Some(ratios.max) },
-    ];
-    let title = format!(
-        "nginx: {} events of {} bytes, {} connections, {} destinations; median of {}",
-        number(args.events),
-        number(args.size.into()),
-        args.connections,
-        args.destinations,
-        turns(&args)
-    );
-    let goals = vec![Goal::at_least("gateway by nginx", ratios.median, RATIO_MIN)];
-    Ok(Isolation::compared("nginx", title, ["nginx", "gateway"], figures, goals))
+pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Comparison> {
+    let proxy = through_nginx(args, receiver).await?;
+    progress!("  {:.0} events/s through nginx; now the gateway", proxy.delivered_per_s);
+    let own = measure_gateway(args, receiver).await?;
+    let promise = ("gateway by nginx", RATIO_MIN);
+    Ok(compared(args, ("nginx", ["nginx", "gateway"]), [&proxy, &own], promise))
 }
 
 async fn through_nginx(args: &BenchArgs, receiver: &Receiver) -> anyhow::Result<Run> {

@@ -166,6 +166,15 @@ pub struct Share {
     pub max_in_flight: Option<u32>,
 }
 
+impl Share {
+    /// One node's part of it, when so many make the account's attempts. Each may make one, however many there are.
+    #[must_use]
+    pub fn among(self, nodes: u32) -> Self {
+        let part = |most: u32| (most / nodes.max(1)).max(1);
+        Share { max_in_flight: self.max_in_flight.map(part), ..self }
+    }
+}
+
 /// So many deliveries and body bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {

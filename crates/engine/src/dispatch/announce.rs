@@ -39,7 +39,8 @@ impl Dispatcher {
             let drafts = due.iter().filter_map(|(to, telling)| draft(&catalog, *to, telling, self.now));
             drafts.for_each(|draft| self.commits.take_draft(draft));
         }
-        let over = self.admission.refusing();
+        // All nodes see the same limits reached; one of them tells.
+        let over = if self.admission.speaks() { self.admission.refusing() } else { OverLimit::new() };
         if over.is_empty() && self.over_limit.is_empty() {
             return;
         }

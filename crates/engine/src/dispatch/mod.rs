@@ -5,6 +5,7 @@
 
 mod announce;
 mod commits;
+mod elsewhere;
 mod expiry;
 mod outcomes;
 mod owned;
@@ -18,6 +19,7 @@ use crate::content_cache::ContentCache;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::engine::{Activity, FaultSender, Ids, QueueStep, QueueTotals};
 use crate::ingest::Draft;
+use crate::lease::Lease;
 use crate::live::{Happening, Live};
 use crate::meters::Meters;
 use crate::operational::{Notice, Operational};
@@ -36,9 +38,8 @@ use postrider_core::limits::COMMIT_EVENTS_MAX;
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
-use postrider_store::{Batch, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
+use postrider_store::{Batch, Elsewhere, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
 use std::sync::{Arc, RwLock};
-use std::time::Instant;
 use tokio::sync::{mpsc, oneshot};
 
 /// Bodies kept between commit and send.
@@ -75,8 +76,10 @@ pub(crate) enum Control {
     LetGo(Shards, oneshot::Sender<()>),
     /// Answered once nothing of them is in flight.
     Idle(Shards, oneshot::Sender<()>),
-    /// No attempt may begin after this.
-    Lease(Instant),
+    /// There is one from now on, or again.
+    Leased,
+    /// Who else there is, and what is owed by them.
+    Elsewhere(Elsewhere),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
     Drain(oneshot::Sender<()>),
 }
@@ -120,6 +123,7 @@ pub(crate) struct Shared {
     pub(crate) meters: Arc<Meters>,
     pub(crate) fault: FaultSender,
     pub(crate) live: Arc<Live>,
+    pub(crate) lease: Lease,
 }
 
 pub(crate) struct Dispatcher {
@@ -135,6 +139,8 @@ pub(crate) struct Dispatcher {
     cache: ContentCache,
     commits: Commits,
     owned: Owned,
+    /// Live nodes, this one included.
+    nodes: u32,
     work: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Operators whose word about a circuit was taken in this turn.
     orders: Vec<KeptReply>,
@@ -163,7 +169,7 @@ impl Dispatcher {
         workers: Vec<WorkerHandle>,
         gone: mpsc::Sender<DestinationId>,
     ) -> Self {
-        let Shared { store, catalog, clock, ids, admission, meters, fault, live } = shared;
+        let Shared { store, catalog, clock, ids, admission, meters, fault, live, lease } = shared;
         Dispatcher {
             store,
             catalog,
@@ -175,7 +181,8 @@ impl Dispatcher {
             workers,
             cache: ContentCache::new(CACHE_BYTES),
             commits: Commits::default(),
-            owned: Owned::default(),
+            owned: Owned::new(lease),
+            nodes: 1,
             work: FuturesUnordered::new(),
             orders: Vec::new(),
             drained: None,
@@ -250,10 +257,11 @@ impl Dispatcher {
                 Turn::Done(done) => self.finish(done),
                 Turn::Woken => self.step(Input::Tick),
             }
+            // Before it is told who is over a limit: there may be no further turn for long.
+            self.admission.observe(&self.scheduler, &self.catalog, self.now);
             self.start_commit();
             self.perform_actions();
             self.tell_idle();
-            self.admission.observe(&self.scheduler, &self.catalog, self.now);
             if !self.workers.iter_mut().all(WorkerHandle::flush) {
                 self.fault.tell("a thread that sends has ended");
             }
@@ -307,6 +315,7 @@ impl Dispatcher {
     fn control(&mut self, control: Control) {
         match control {
             Control::Input(Input::Configure(id, _)) if !self.owned.shards.own(id) => {}
+            Control::Input(Input::Share(account, share)) => self.share(account, share),
             Control::Input(input) => self.step(input),
             Control::Circuit(destination, order, reply) => {
                 self.step(Input::Circuit(destination, order));
@@ -325,7 +334,8 @@ impl Dispatcher {
             Control::Lose(shards) => self.lose(shards),
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
-            Control::Lease(until) => self.renew(until),
+            Control::Leased => self.leased(),
+            Control::Elsewhere(elsewhere) => self.hear_elsewhere(elsewhere),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Totals(reply) => {
                 drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards, self.now)));

@@ -42,7 +42,7 @@ impl Dispatcher {
             status: trace.status,
             request_headers: report.request_headers,
             response_headers: trace.response_headers,
-            response_body: trace.response_body,
+            response_body: trace.response_body.freeze(),
             problem: report.problem,
             timing: trace.timing,
             next,

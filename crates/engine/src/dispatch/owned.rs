@@ -1,6 +1,7 @@
 //! Which shards the dispatcher takes for its own, and what becomes of attempts when that changes.
 
 use super::Dispatcher;
+use crate::lease::Lease;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId};
@@ -9,7 +10,7 @@ use postrider_core::outcome::Health;
 use postrider_core::scheduler::{After, Input, Settings, Verdict};
 use postrider_store::{EventContent, LineDepth, Shard, Shards};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Shards that become its own, with all the scheduler must know of them. In one message: an event that is committed
@@ -25,8 +26,7 @@ pub(crate) struct Gain {
 pub(super) struct Owned {
     /// Its own.
     pub(super) shards: Shards,
-    /// No attempt may begin after this.
-    lease_until: Option<Instant>,
+    lease: Lease,
     /// Attempts that wait for the lease to be renewed.
     held: Vec<(Ticket, Arc<EventContent>)>,
     /// In flight when their shard was lost: what became of them is written by nobody.
@@ -36,13 +36,17 @@ pub(super) struct Owned {
 }
 
 impl Owned {
+    pub(super) fn new(lease: Lease) -> Self {
+        Owned { lease, ..Owned::default() }
+    }
+
     pub(super) fn is_fenced(&self, delivery: DeliveryId) -> bool {
         self.fenced.contains(&delivery)
     }
 
     /// Whether an attempt may begin now.
     pub(super) fn may_begin(&self) -> bool {
-        self.lease_until.is_none_or(|until| Instant::now() < until)
+        self.lease.holds()
     }
 
     pub(super) fn hold(&mut self, ticket: Ticket, content: Arc<EventContent>) {
@@ -126,9 +130,8 @@ impl Dispatcher {
         self.owned.waiting.push((shards, reply));
     }
 
-    pub(super) fn renew(&mut self, until: Instant) {
+    pub(super) fn leased(&mut self) {
         self.meters.lease_renewals.add(1);
-        self.owned.lease_until = Some(until);
         for (ticket, content) in std::mem::take(&mut self.owned.held) {
             self.hand_over(ticket, content);
         }

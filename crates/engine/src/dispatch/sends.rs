@@ -1,7 +1,7 @@
 //! Performs what the scheduler decided: sends to workers, pages and contents from the store.
 
 use super::{Dispatcher, Done};
-use crate::send::{AttemptReport, Job};
+use crate::send::{AttemptReport, Job, Trace};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey, Ticket};
 use postrider_core::id::{AccountId, DestinationId};
@@ -169,7 +169,7 @@ impl Dispatcher {
             problem: Some(Problem { kind: ErrorKind::Internal, sentence }),
             request_headers: Default::default(),
             retry_after: None,
-            trace: Default::default(),
+            trace: Trace::start(),
         }
     }
 }

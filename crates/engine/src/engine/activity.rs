@@ -1,6 +1,7 @@
 //! What is going on right now: as this node's scheduler sees it, and as the other nodes have told it.
 
 use super::{Engine, Queue};
+use crate::dispatch::Control;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
@@ -89,6 +90,7 @@ fn told(queue: &Queue) -> NodeActivity {
         in_flight: queue.totals.in_flight.iter().map(InFlight::from).collect(),
         slots: queue.totals.slots as u64,
         pending: queue.totals.pending,
+        accounts: queue.totals.accounts.clone(),
         longest_wait: queue.totals.longest_wait,
         destinations: queue.destinations.clone(),
     }
@@ -113,9 +115,17 @@ impl Engine {
         }
         Ok(activity)
     }
+
+    /// Hears how many other nodes there are and what is owed by them, for the limits of all together.
+    pub(super) async fn hear_elsewhere(&self) {
+        match self.store.elsewhere().await {
+            Ok(elsewhere) => self.tell(Control::Elsewhere(elsewhere)).await,
+            Err(error) => tracing::debug!(%error, "what is owed by other nodes could not be heard"),
+        }
+    }
 }
 
-/// Tells the other nodes what is going on here, until the engine is gone.
+/// Tells the other nodes what is going on here and hears what is owed by them, until the engine is gone.
 pub(super) async fn tell_others(engine: Weak<Engine>) {
     let mut pause = Duration::ZERO;
     loop {
@@ -126,6 +136,7 @@ pub(super) async fn tell_others(engine: Weak<Engine>) {
         if let Err(error) = engine.store.tell_activity(told(&queue)).await {
             tracing::debug!(%error, "the other nodes could not be told what goes on here");
         }
+        engine.hear_elsewhere().await;
     }
 }
 

@@ -58,11 +58,13 @@ enum Room {
 
 impl Engine {
     /// Deliveries of an account, newest first.
-    pub async fn deliveries(&self, query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
+    pub async fn deliveries(&self, mut query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
         let activity = self.activity_of(TellOf::InFlight).await?;
+        query.filter.since = query.filter.since.max(self.shown_since(query.account));
         let mut page = DeliveryPage::default();
         if let Some(id) = query.event {
-            if let Some(event) = self.store.event(query.account, id).await? {
+            let found = self.store.event(query.account, id).await?;
+            if let Some(event) = found.filter(|event| query.fits_event(event)) {
                 page.take(event, &query, &activity);
             }
             return Ok(page);
@@ -103,6 +105,13 @@ impl Engine {
             Some(DeliveryStatus::Delivering) => self.delivering(asked, activity).await,
             _ => self.store.events(asked).await,
         }
+    }
+}
+
+impl DeliveryQuery {
+    /// Whether an event that is known whole is one of those meant; its deliveries are chosen apart.
+    fn fits_event(&self, event: &EventDetail) -> bool {
+        self.filter.fits(event.facts()) && self.filter.fits_body(&event.content.body)
     }
 }
 

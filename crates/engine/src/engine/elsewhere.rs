@@ -17,7 +17,7 @@ impl Engine {
         // There is no such destination; the id tells its test from others.
         let id = DestinationId::from_u64(self.next_id());
         let target = Target::elsewhere(id, url);
-        let _under_way = self.trials.begin(id)?;
+        let _under_way = self.trials.begin(event.content.account, id)?;
         let request = |ready: &_, (): &()| build(ready, &event.content, event.id, 1, self.clock);
         Ok(TrialReport::of(event.id, self.sender().make(&target, || Ok(()), request).await))
     }

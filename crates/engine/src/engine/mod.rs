@@ -11,9 +11,12 @@ mod intake;
 mod news;
 mod old_keys;
 mod ownership;
+#[cfg(test)]
+mod panicking_attempt;
 mod queue;
 mod readiness;
 mod reading;
+mod replayed;
 mod standing;
 mod start;
 mod trials;
@@ -25,6 +28,7 @@ use crate::clock::Clock;
 use crate::dead_letter_file::DeadLetterFile;
 use crate::dispatch::Control;
 use crate::ingest::{Draft, IngestError};
+use crate::lease::Lease;
 use crate::live::Live;
 use crate::meters::Meters;
 use crate::replay::Replays;
@@ -50,7 +54,7 @@ pub use readiness::NotReady;
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
@@ -147,7 +151,7 @@ pub struct Engine {
     store_health: Arc<StoreHealth>,
     meters: Arc<Meters>,
     /// Until when the other nodes take this one for alive.
-    lease_until: watch::Sender<Option<Instant>>,
+    lease: Lease,
     stopping: AtomicBool,
     /// Until then some destination waits for requests of a run that was cut off.
     held_until: AtomicU64,

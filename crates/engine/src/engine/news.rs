@@ -106,8 +106,8 @@ impl Engine {
     async fn hear(self: &Arc<Self>, news: News, awaited: &mut Awaited) -> Result<(), StoreError> {
         match news {
             News::Lease(until) => {
-                self.lease_until.send_replace(Some(until));
-                self.tell(Control::Lease(until)).await;
+                self.lease.renew(until);
+                self.tell(Control::Leased).await;
             }
             News::Numbered(node) => self.ids.renumber(node),
             News::Gained(gained) => {

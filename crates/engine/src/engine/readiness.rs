@@ -49,6 +49,6 @@ impl Engine {
     }
 
     fn holds_lease(&self) -> bool {
-        self.lease_until.borrow().is_some_and(|until| Instant::now() < until)
+        self.lease.until().is_some_and(|until| Instant::now() < until)
     }
 }

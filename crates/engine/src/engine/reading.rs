@@ -83,7 +83,7 @@ impl Engine {
     }
 
     /// An account may have its events shown for less time than they are kept.
-    fn shown_since(&self, account: AccountId) -> Option<Timestamp> {
+    pub(super) fn shown_since(&self, account: AccountId) -> Option<Timestamp> {
         let days = self.catalog().account(account)?.retention_days?;
         let ms = u64::from(days) * MS_PER_DAY;
         Some(Timestamp::from_unix_ms(self.clock.now().unix_ms().saturating_sub(ms)))

@@ -12,12 +12,13 @@ use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
+use crate::lease::Lease;
 use crate::live::Live;
 use crate::maintenance;
 use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, SendWorker, WorkerHandle};
+use crate::send::{AttemptReport, Connector, Pool, SendWorker, Sender, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
@@ -48,13 +49,13 @@ impl Engine {
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
-        let slots = options.slots as usize;
-        let (Ways { drafts, batches, control, reports }, inboxes) = ways(slots);
+        let (Ways { drafts, batches, control, reports }, inboxes) = ways(options.slots as usize);
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
-        let (handles, workers) = workers(&options, &connector, clock, &reports);
+        let lease = Lease::default();
+        let (handles, workers) = workers(&options, &connector, clock, &lease, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
@@ -64,6 +65,7 @@ impl Engine {
             meters: Arc::clone(&meters),
             fault: fault.clone(),
             live: Arc::clone(&live),
+            lease: lease.clone(),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
         dispatcher.dead_letter_file = options.dead_letter_file;
@@ -82,7 +84,7 @@ impl Engine {
             control,
             store_health,
             meters,
-            lease_until: watch::Sender::new(None),
+            lease,
             stopping: AtomicBool::new(false),
             held_until: AtomicU64::new(0),
             heard_version: watch::Sender::new(0),
@@ -115,6 +117,8 @@ impl Engine {
         let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), self.clock);
         self.runtime.spawn(noting);
         self.resume(left).await?;
+        // Before anything is sent: an account's attempts are shared among the nodes.
+        self.hear_elsewhere().await;
         self.keep_company();
         self.replays.resume_all();
         Ok(())
@@ -156,11 +160,18 @@ fn workers(
     options: &EngineOptions,
     connector: &Arc<Connector>,
     clock: Clock,
+    lease: &Lease,
     reports: &mpsc::Sender<AttemptReport>,
 ) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
     let worker = |number| {
-        let (connector, spans) = (Arc::clone(connector), options.spans.clone());
-        SendWorker::new(number, connector, clock, options.slots as usize, reports.clone(), spans)
+        let sender = Sender {
+            connector: Arc::clone(connector),
+            pool: Pool::default(),
+            clock,
+            lease: lease.clone(),
+            spans: options.spans.clone(),
+        };
+        SendWorker::new(number, sender, options.slots as usize, reports.clone())
     };
     (0..options.workers.max(1)).map(worker).unzip()
 }

@@ -5,14 +5,17 @@ use crate::send::{Made, Pool, Sender, build};
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, EventId};
-use postrider_core::map::IdSet;
+use postrider_core::map::IdMap;
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers, Origin, Problem, Timing};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tests under way at once, over all destinations: they pass by the slots, so they must stay few.
-const TRIALS_MAX: usize = 16;
+const TRIALS_MAX: usize = 32;
+/// Of those, of one account: receivers that hang must not keep other accounts from testing theirs.
+const TRIALS_OF_ACCOUNT_MAX: usize = 4;
+const _: () = assert!(TRIALS_OF_ACCOUNT_MAX * 4 <= TRIALS_MAX, "a few accounts must not take all");
 
 /// What to send.
 pub struct Trial {
@@ -56,13 +59,15 @@ pub enum TrialError {
     UnderWay,
     /// Too many are under way.
     TooMany,
+    /// Too many of its account are.
+    TooManyOfAccount,
     /// Its receiver has not agreed to be sent events.
     NoConsent,
 }
 
-/// Destinations with a test under way.
+/// Destinations with a test under way, and whose they are.
 #[derive(Default)]
-pub(super) struct Trials(Mutex<IdSet<DestinationId>>);
+pub(super) struct Trials(Mutex<IdMap<DestinationId, AccountId>>);
 
 /// Ends a test when it is dropped, however it went.
 pub(super) struct UnderWay<'a>(&'a Trials, DestinationId);
@@ -77,7 +82,7 @@ impl TrialReport {
             status: trace.status,
             request_headers,
             response_headers: trace.response_headers,
-            response_body: trace.response_body,
+            response_body: trace.response_body.freeze(),
             problem,
             timing: trace.timing,
         }
@@ -85,15 +90,18 @@ impl TrialReport {
 }
 
 impl Trials {
-    pub(super) fn begin(&self, id: DestinationId) -> Result<UnderWay<'_>, TrialError> {
+    pub(super) fn begin(&self, account: AccountId, id: DestinationId) -> Result<UnderWay<'_>, TrialError> {
         let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if under_way.contains(&id) {
+        if under_way.contains_key(&id) {
             return Err(TrialError::UnderWay);
+        }
+        if under_way.values().filter(|of| **of == account).count() >= TRIALS_OF_ACCOUNT_MAX {
+            return Err(TrialError::TooManyOfAccount);
         }
         if under_way.len() >= TRIALS_MAX {
             return Err(TrialError::TooMany);
         }
-        under_way.insert(id);
+        under_way.insert(id, account);
         Ok(UnderWay(self, id))
     }
 }
@@ -120,7 +128,7 @@ impl Engine {
         if destination.handshake.is_missing() {
             return Err(TrialError::NoConsent);
         }
-        let _under_way = self.trials.begin(id)?;
+        let _under_way = self.trials.begin(account, id)?;
         let event = EventId::from_u64(self.next_id());
         let content = self.content_of(account, trial);
         let request = |ready: &_, (): &()| build(ready, &content, event, 1, self.clock);
@@ -145,6 +153,24 @@ impl Engine {
     /// For an exchange outside of any line, on a connection of its own.
     pub(super) fn sender(&self) -> Sender {
         let (connector, pool) = (Arc::clone(&self.connector), Pool::default());
-        Sender { connector, pool, clock: self.clock, spans: None }
+        Sender { connector, pool, clock: self.clock, lease: self.lease.clone(), spans: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_account_takes_the_tests_of_the_others() {
+        let trials = Trials::default();
+        let begin = |account, id| trials.begin(AccountId::from_u64(account), DestinationId::from_u64(id));
+        let mut under_way: Vec<_> = (0..4).map(|id| begin(1, id).ok().unwrap()).collect();
+        assert_eq!(begin(1, 0).err(), Some(TrialError::UnderWay));
+        assert_eq!(begin(1, 4).err(), Some(TrialError::TooManyOfAccount));
+        under_way.pop();
+        assert!(begin(1, 4).is_ok(), "one has ended");
+        under_way.extend((10..39).map(|id| begin(id, id).ok().unwrap()));
+        assert_eq!(begin(2, 39).err(), Some(TrialError::TooMany));
     }
 }

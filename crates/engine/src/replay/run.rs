@@ -36,7 +36,10 @@ impl Replays {
                     (job.done, job.skipped) = (done, 0);
                 }
             }
-            Err(error) => tracing::warn!(%error, replay = %id, "how far a replay came could not be counted"),
+            Err(error) => {
+                let account = replay.account;
+                tracing::warn!(%error, replay = %id, %account, "how far a replay came could not be counted");
+            }
         }
         self.run(id).await;
     }
@@ -67,7 +70,8 @@ impl Replays {
                 Ok(Step::Stale) => {}
                 Ok(Step::Last) => return,
                 Err(error) => {
-                    tracing::warn!(%error, replay = %id, "a step of a replay failed; it is tried again");
+                    let account = replay.account;
+                    tracing::warn!(%error, replay = %id, %account, "a step of a replay failed; it is tried again");
                     tokio::time::sleep(TRY_AGAIN).await;
                 }
             }
@@ -105,10 +109,15 @@ impl Replays {
             Ok(None) => replay.state = ReplayState::Cancelled,
             // What is owed is owed: the count is noted here also when the store cannot take it now.
             Err(error) => {
-                tracing::warn!(%error, replay = %seen.id, "how far a replay came could not be written");
+                let account = seen.account;
+                tracing::warn!(%error, replay = %seen.id, %account, "how far a replay came could not be written");
             }
         }
         let ended = replay.state.is_final();
+        if ended {
+            let Replay { id, account, done, skipped, .. } = &replay;
+            tracing::info!(replay = %id, %account, done, skipped, state = replay.state.as_str(), "a replay has ended");
+        }
         self.note_own(replay);
         Ok(if ended { Step::Last } else { Step::Made(made, page.next) })
     }

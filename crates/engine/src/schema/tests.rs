@@ -53,6 +53,15 @@ fn a_body_is_what_its_schema_asks_for_or_refused_with_the_place() {
 }
 
 #[test]
+fn the_place_in_a_body_is_short_however_long_its_names_are() {
+    let schema =
+        compile(&json!({ "additionalProperties": { "additionalProperties": { "type": "string" } } }));
+    let (outer, inner) = ("a".repeat(100_000), "é".repeat(100_000));
+    let found = schema.check(json!({ outer: { inner: 1 } }).to_string().as_bytes()).unwrap_err();
+    assert_eq!(found.pointer, format!("/{}…", "a".repeat(199)));
+}
+
+#[test]
 fn what_is_no_schema_here_is_refused_with_what_is() {
     for (schema, expected) in [
         (json!("text"), "must be a JSON Schema, which is an object"),

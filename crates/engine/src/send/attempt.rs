@@ -4,15 +4,13 @@ use super::connect::{Connector, problem};
 use super::exchange::{Trace, exchange};
 use super::passed_on::{TRACEPARENT, TRACESTATE};
 use super::pool::Pool;
-use super::request::{build, shown};
+use super::request::{Request, build};
 use super::target::{Ready, Target};
 use crate::clock::Clock;
+use crate::lease::Lease;
 use crate::routing::Plan;
 use crate::traces::{Spans, TraceContext, span_of_attempt};
-use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, Request};
-use http_body_util::Full;
 use postrider_core::delivery::Ticket;
 use postrider_core::outcome::Outcome;
 use postrider_core::retry_after;
@@ -20,7 +18,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{ErrorKind, EventContent, Headers, Problem};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An attempt to make.
 pub(crate) struct Job {
@@ -56,6 +54,7 @@ pub(crate) struct Sender {
     pub(crate) connector: Arc<Connector>,
     pub(crate) pool: Pool,
     pub(crate) clock: Clock,
+    pub(crate) lease: Lease,
     /// Where attempts are told as spans, when they are.
     pub(crate) spans: Option<Spans>,
 }
@@ -78,12 +77,12 @@ impl Sender {
             job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()
         };
         // Of the event as it came: a transform makes another body, not another trace.
-        let trace = self.trace(&job);
+        let context = self.context(&job);
         let request = |ready: &Ready, rewritten: &Option<EventContent>| {
             let content = rewritten.as_ref().unwrap_or(&job.content);
             let mut request = build(ready, content, job.ticket.event, number, self.clock);
-            if let Some(trace) = &trace {
-                go_on(trace, span_of_attempt(job.ticket.delivery, number), request.headers_mut());
+            if let Some(context) = context.as_ref().filter(|context| context.is_told()) {
+                go_on(context, span_of_attempt(job.ticket.delivery, number), ready, &mut request);
             }
             request
         };
@@ -103,16 +102,19 @@ impl Sender {
             retry_after,
             trace,
         };
-        if let Some(spans) = &self.spans {
-            spans.attempted(&report);
+        if let Some((spans, context)) = self.spans.as_ref().zip(context) {
+            spans.attempted(&report, &context);
         }
         report
     }
 
     /// The trace of the sender; one of our own only where somebody collects its spans.
-    fn trace(&self, job: &Job) -> Option<TraceContext> {
-        let own = || self.spans.as_ref().map(|_| TraceContext::begun_by(job.ticket.event));
-        TraceContext::of(&job.content.headers).or_else(own)
+    fn context(&self, job: &Job) -> Option<TraceContext> {
+        let headers = &job.content.headers;
+        match &self.spans {
+            Some(spans) => Some(spans.context(job.ticket.event, headers)),
+            None => TraceContext::of(headers),
+        }
     }
 
     /// Makes one exchange under the target's deadline: prepares once, and builds a request for each try of it.
@@ -120,13 +122,13 @@ impl Sender {
         &self,
         target: &Target,
         prepare: impl FnOnce() -> Result<T, Problem>,
-        request: impl Fn(&Ready, &T) -> Request<Full<Bytes>>,
+        request: impl Fn(&Ready, &T) -> Request,
     ) -> Made {
-        let (started, started_at) = (Instant::now(), self.clock.now());
-        let (mut trace, mut request_headers) = (Trace::default(), Headers::default());
+        let started_at = self.clock.now();
+        let (mut trace, mut request_headers) = (Trace::start(), Headers::default());
         let run = self.run(target, prepare, request, &mut trace, &mut request_headers);
         let caught = AssertUnwindSafe(tokio::time::timeout(target.timeout, run)).catch_unwind().await;
-        trace.timing.total = started.elapsed();
+        trace.end();
         let (outcome, problem) = match caught {
             Ok(Ok(Ok(()))) => judge(trace.status),
             Ok(Ok(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
@@ -140,7 +142,7 @@ impl Sender {
         &self,
         target: &Target,
         prepare: impl FnOnce() -> Result<T, Problem>,
-        request: impl Fn(&Ready, &T) -> Request<Full<Bytes>>,
+        request: impl Fn(&Ready, &T) -> Request,
         trace: &mut Trace,
         request_headers: &mut Headers,
     ) -> Result<(), Problem> {
@@ -149,23 +151,27 @@ impl Sender {
         };
         let ready = target.ready.as_ref().map_err(unusable)?;
         let prepared = prepare()?;
+        // Built when there is a connection to write it to.
         let request = || {
-            let request = request(ready, &prepared);
-            *request_headers = shown(request.headers(), usize::MAX);
-            request
+            if !self.lease.holds() {
+                return Err(without_lease());
+            }
+            let mut request = request(ready, &prepared);
+            *request_headers = std::mem::take(&mut request.shown);
+            Ok(request)
         };
         exchange(&self.connector, &self.pool, target, ready, request, trace).await
     }
 }
 
 /// A header of the destination's own stands above it.
-fn go_on(trace: &TraceContext, span: [u8; 8], headers: &mut HeaderMap) {
-    if headers.contains_key(TRACEPARENT) {
+fn go_on(trace: &TraceContext, span: [u8; 8], ready: &Ready, request: &mut Request) {
+    if ready.headers.contains_key(TRACEPARENT) {
         return;
     }
-    headers.insert(TRACEPARENT, trace.traceparent(span));
+    request.put(ready, TRACEPARENT, trace.traceparent(span).as_bytes());
     if let Some(state) = trace.tracestate() {
-        headers.insert(TRACESTATE, state);
+        request.put(ready, TRACESTATE, state.as_bytes());
     }
 }
 
@@ -212,6 +218,55 @@ fn timed_out(target: &Target, trace: &Trace) -> Problem {
     problem(ErrorKind::Timeout, format!("No whole answer within {} s: {reached}.", target.timeout.as_secs()))
 }
 
+/// Another node may be sending the same by now.
+fn without_lease() -> Problem {
+    let sentence = "Nothing was sent: the node's lease had ended before there was a connection.";
+    problem(ErrorKind::Internal, sentence.to_owned())
+}
+
 fn internal() -> Problem {
     problem(ErrorKind::Internal, "The attempt failed inside the gateway; the log has the cause.".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::ask_consent;
+    use super::super::{AddressGuard, DestinationUrl, tls_config};
+    use super::*;
+    use http::HeaderValue;
+    use postrider_core::id::DestinationId;
+    use std::time::Instant;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    /// What a receiver gets to read when the lease ends so.
+    async fn received(lease: Lease) -> (Outcome, Vec<u8>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let target = Target::elsewhere(DestinationId::from_u64(1), DestinationUrl::parse(&url).unwrap());
+        let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        let connector = Arc::new(Connector::new(guard, tls_config()));
+        let clock = Clock::start(Timestamp::ZERO);
+        let sender = Sender { connector, pool: Pool::default(), clock, lease, spans: None };
+        let request = |ready: &Ready, (): &()| ask_consent(ready, &HeaderValue::from_static("here"));
+        let receiver = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut first = vec![0; 7];
+            let read = stream.read(&mut first).await.unwrap();
+            first.truncate(read);
+            first
+        };
+        let (made, first) = tokio::join!(sender.make(&target, || Ok(()), request), receiver);
+        (made.outcome, first)
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_ends_while_it_connects_leaves_the_request_unwritten() {
+        let lease = Lease::default();
+        assert_eq!(received(lease.clone()).await.1, b"OPTIONS");
+        lease.renew(Instant::now());
+        assert_eq!(received(lease.clone()).await, (Outcome::Cancelled, Vec::new()));
+        lease.renew(Instant::now() + Duration::from_secs(60));
+        assert_eq!(received(lease).await.1, b"OPTIONS");
+    }
 }

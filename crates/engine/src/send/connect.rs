@@ -1,18 +1,17 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
 use super::address_guard::{AddressGuard, Refusal};
-use super::bounded_stream::BoundedStream;
-use super::pool::{Connection, Sender};
+use super::connection::Connection;
+use super::http1::Http1;
+use super::http2::Http2;
 use super::resolve::{Names, Resolve, SystemResolver};
 use super::target::{DestinationUrl, Ready};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use postrider_store::{ErrorKind, Problem, Timing};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::Host;
@@ -52,15 +51,16 @@ impl Connector {
         let stream = self.dial(url, &addresses).await?;
         timing.connect = Some(started.elapsed());
         if !url.tls {
-            return http1(stream).await;
+            return Ok(Connection::Http1(Http1::new(stream)));
         }
         let started = Instant::now();
         let stream = self.secure(ready, stream).await?;
         timing.tls = Some(started.elapsed());
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-            http2(stream).await
+            let connection = Http2::new(stream).await.map_err(|error| broken_handshake(&error))?;
+            Ok(Connection::Http2(connection))
         } else {
-            http1(stream).await
+            Ok(Connection::Http1(Http1::new(stream)))
         }
     }
 
@@ -129,29 +129,6 @@ pub fn tls_config() -> Arc<ClientConfig> {
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Arc::new(config)
-}
-
-async fn http1<S>(stream: S) -> Result<Connection, Problem>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let shaken =
-        hyper::client::conn::http1::Builder::new().handshake(TokioIo::new(BoundedStream::new(stream))).await;
-    let (sender, connection) = shaken.map_err(|error| broken_handshake(&error))?;
-    let task = tokio::spawn(async move { drop(connection.await) });
-    Ok(Connection::new(Sender::Http1(sender), task.abort_handle()))
-}
-
-async fn http2<S>(stream: S) -> Result<Connection, Problem>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
-    builder.timer(TokioTimer::new()).max_header_list_size(64 * 1024);
-    let (sender, connection) =
-        builder.handshake(TokioIo::new(stream)).await.map_err(|error| broken_handshake(&error))?;
-    let task = tokio::spawn(async move { drop(connection.await) });
-    Ok(Connection::new(Sender::Http2(sender), task.abort_handle()))
 }
 
 fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {

@@ -2,11 +2,13 @@
 
 pub mod address_guard;
 mod attempt;
-mod bounded_stream;
 mod client_tls;
 mod connect;
+mod connection;
 mod exchange;
 mod hops;
+mod http1;
+mod http2;
 mod passed_on;
 mod pool;
 mod preview;
@@ -30,6 +32,7 @@ pub use target::{BadUrl, DestinationUrl, Target};
 pub use worker::SendWorker;
 
 pub(crate) use attempt::{AttemptReport, Job, Made, Rewrite, Sender};
+pub(crate) use exchange::Trace;
 pub(crate) use passed_on::passed_on;
 pub(crate) use pool::Pool;
 pub(crate) use preview::preview;

@@ -1,26 +1,23 @@
 //! Which headers of an event go on to its destinations. A transform may set these and no others.
 
-use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, TE, TRAILER, TRANSFER_ENCODING,
-    UPGRADE, USER_AGENT,
-};
+use http::HeaderName;
 
 /// An attempt has a span of its own in the event's trace.
-pub(super) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-pub(super) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+pub(super) const TRACEPARENT: &str = "traceparent";
+pub(super) const TRACESTATE: &str = "tracestate";
 
 /// What of an event's own headers is about the connection it came in on, not about the event, or is made anew.
-const NOT_PASSED_ON: [HeaderName; 12] = [
-    HOST,
-    CONNECTION,
-    CONTENT_LENGTH,
-    TRANSFER_ENCODING,
-    TE,
-    TRAILER,
-    UPGRADE,
-    EXPECT,
-    ACCEPT_ENCODING,
-    USER_AGENT,
+const NOT_PASSED_ON: [&str; 12] = [
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "expect",
+    "accept-encoding",
+    "user-agent",
     TRACEPARENT,
     TRACESTATE,
 ];
@@ -28,13 +25,18 @@ const NOT_PASSED_ON: [HeaderName; 12] = [
 /// Headers with these beginnings are ours, or tell of the sender's network.
 const NOT_PASSED_ON_PREFIXES: [&str; 5] = ["webhook-", "postrider-", "x-forwarded-", "proxy-", "keep-alive"];
 
-pub(super) fn is_passed_on(name: &HeaderName) -> bool {
-    let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix));
-    !ours && !NOT_PASSED_ON.contains(name)
+/// Of a name in lower case.
+pub(super) fn is_passed_on(name: &str) -> bool {
+    let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    !ours && !NOT_PASSED_ON.contains(&name)
 }
 
 /// The name of a header that goes on as it is; else why it does not.
 pub(crate) fn passed_on(name: &str) -> Result<HeaderName, &'static str> {
     let name = HeaderName::try_from(name).map_err(|_| "this is no legal header name")?;
-    if is_passed_on(&name) { Ok(name) } else { Err("this header is one that the gateway sets itself") }
+    if is_passed_on(name.as_str()) {
+        Ok(name)
+    } else {
+        Err("this header is one that the gateway sets itself")
+    }
 }

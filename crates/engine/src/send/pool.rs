@@ -1,59 +1,13 @@
 //! Idle connections of one worker, by destination, so that no tenant rides on another's.
 
+use super::connection::Connection;
 use super::target::DestinationUrl;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::client::conn::{http1, http2};
 use postrider_core::id::DestinationId;
 use postrider_core::map::IdMap;
 use postrider_store::DestinationTls;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::task::AbortHandle;
-
-/// A connection that takes requests. Dropping it closes it at once, whatever it is still busy with.
-pub(crate) struct Connection {
-    pub(crate) sender: Sender,
-    /// Shared by all streams of an HTTP/2 connection.
-    task: Arc<AbortOnDrop>,
-}
-
-pub(crate) enum Sender {
-    Http1(http1::SendRequest<Full<Bytes>>),
-    Http2(http2::SendRequest<Full<Bytes>>),
-}
-
-struct AbortOnDrop(AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-impl Connection {
-    pub(crate) fn new(sender: Sender, task: AbortHandle) -> Self {
-        Connection { sender, task: Arc::new(AbortOnDrop(task)) }
-    }
-
-    fn is_open(&self) -> bool {
-        match &self.sender {
-            Sender::Http1(sender) => sender.is_ready(),
-            Sender::Http2(sender) => !sender.is_closed(),
-        }
-    }
-
-    /// A second handle on it, where it can carry several exchanges at once.
-    fn share(&self) -> Option<Connection> {
-        match &self.sender {
-            Sender::Http1(_) => None,
-            Sender::Http2(sender) => {
-                Some(Connection { sender: Sender::Http2(sender.clone()), task: Arc::clone(&self.task) })
-            }
-        }
-    }
-}
 
 /// Whose connection it is, to where, and by which certificate: a destination whose URL or certificates changed
 /// does not find its old ones.
@@ -94,7 +48,7 @@ impl Pool {
         let mut guard = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = &mut *guard;
         let connections = idle.by_key.get_mut(&key)?;
-        while let Some((connection, since)) = connections.pop() {
+        while let Some((mut connection, since)) = connections.pop() {
             idle.total -= 1;
             if since.elapsed() < IDLE_MAX && connection.is_open() {
                 if let Some(shared) = connection.share() {
@@ -109,13 +63,10 @@ impl Pool {
 
     /// Keeps a connection for the next attempt, unless there are enough.
     pub(crate) fn put(&self, key: PoolKey, connection: Connection, most: usize) {
-        if !connection.is_open() {
-            return;
-        }
         let mut guard = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = &mut *guard;
         let connections = idle.by_key.entry(key).or_default();
-        let shared = matches!(connection.sender, Sender::Http2(_));
+        let shared = matches!(connection, Connection::Http2(_));
         let enough = if shared { !connections.is_empty() } else { connections.len() >= most };
         if !enough && idle.total < TOTAL_MAX {
             connections.push((connection, Instant::now()));
@@ -128,7 +79,7 @@ impl Pool {
         let mut guard = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = &mut *guard;
         idle.by_key.retain(|_, connections| {
-            connections.retain(|(connection, since)| since.elapsed() < IDLE_MAX && connection.is_open());
+            connections.retain_mut(|(connection, since)| since.elapsed() < IDLE_MAX && connection.is_open());
             !connections.is_empty()
         });
         idle.total = idle.by_key.values().map(Vec::len).sum();

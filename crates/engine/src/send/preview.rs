@@ -1,10 +1,9 @@
 //! What would be sent to a destination, for whoever wants to look before anything is.
 
-use super::request::{build, shown};
+use super::request::{REDACTED, build};
 use super::target::Target;
 use crate::clock::Clock;
 use bytes::Bytes;
-use http::header::HeaderValue;
 use postrider_core::id::EventId;
 use postrider_store::{EventContent, Headers};
 
@@ -29,18 +28,8 @@ pub(crate) fn preview(
 ) -> Result<Preview, String> {
     let unusable = |why: &String| format!("the destination's settings cannot be used: {why}");
     let ready = target.ready.as_ref().map_err(unusable)?;
-    let mut request = build(ready, content, event, 1, clock);
-    for (name, value) in request.headers_mut() {
-        if name.as_str().contains("signature") {
-            *value = redacted();
-        }
-    }
-    let headers = shown(request.headers(), usize::MAX);
+    let request = build(ready, content, event, 1, clock);
+    let unsigned = |(name, value)| (name, if str::contains(name, "signature") { REDACTED } else { value });
+    let headers = request.shown.iter().map(unsigned).collect();
     Ok(Preview { url: ready.url.whole.to_string(), headers, body: content.body.clone() })
-}
-
-fn redacted() -> HeaderValue {
-    let mut value = HeaderValue::from_static("");
-    value.set_sensitive(true);
-    value
 }

@@ -1,24 +1,108 @@
-//! The request of an attempt, and the copy of its headers that may be shown.
+//! The request of an attempt: written once, as HTTP/1.1 has it, beside the copy of its headers that may be shown.
 
 use super::hops;
 use super::passed_on::is_passed_on;
 use super::target::Ready;
 use crate::clock::Clock;
-use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http::{Method, Request};
-use http_body_util::Full;
+use bytes::{BufMut, Bytes, BytesMut};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, header};
 use postrider_core::id::EventId;
 use postrider_store::{EventContent, Headers};
+use std::borrow::Cow;
 
-const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
-const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
-const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
-const ATTEMPT: HeaderName = HeaderName::from_static("postrider-attempt");
-const HOPS: HeaderName = HeaderName::from_static(hops::HOPS_HEADER);
-const REQUEST_ORIGIN: HeaderName = HeaderName::from_static("webhook-request-origin");
-const AGENT: HeaderValue = HeaderValue::from_static(concat!("Postrider/", env!("CARGO_PKG_VERSION")));
-const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+const AGENT: &[u8] = concat!("Postrider/", env!("CARGO_PKG_VERSION")).as_bytes();
+pub(super) const REDACTED: &str = "[redacted]";
+/// A body up to so long is written together with its head.
+pub(super) const TOGETHER_BYTES_MAX: usize = 16 * 1024;
+/// Room for a head of the usual size, and for what of it is shown.
+const HEAD_BYTES: usize = 1024;
+const SHOWN_BYTES: usize = 512;
+
+/// A request that is ready to be written. Names of headers are in lower case.
+pub(crate) struct Request {
+    method: Method,
+    /// The first line and the headers, without the empty line behind them.
+    head: BytesMut,
+    /// The headers as they may be kept and shown: secrets are named, not told.
+    pub(crate) shown: Headers,
+    pub(crate) body: Bytes,
+}
+
+impl Request {
+    fn new(method: Method, ready: &Ready, body: Bytes) -> Self {
+        let together = if body.len() <= TOGETHER_BYTES_MAX { body.len() } else { 0 };
+        let mut head = BytesMut::with_capacity(HEAD_BYTES + together);
+        for part in [method.as_str(), " ", &ready.url.path, " HTTP/1.1\r\n"] {
+            head.put_slice(part.as_bytes());
+        }
+        let mut request = Request { method, head, shown: Headers::with_capacity(SHOWN_BYTES), body };
+        request.put(ready, "host", ready.url.authority.as_bytes());
+        request
+    }
+
+    /// Adds a header, unless the destination has its own.
+    pub(crate) fn put(&mut self, ready: &Ready, name: &str, value: &[u8]) {
+        if !ready.headers.contains_key(name) {
+            self.line(name, value);
+            self.shown.push_bytes(name, value);
+        }
+    }
+
+    fn put_number(&mut self, ready: &Ready, name: &str, number: u64) {
+        self.put(ready, name, number.to_string().as_bytes());
+    }
+
+    /// The headers that every request has, and the destination's own.
+    fn finish(mut self, ready: &Ready) -> Self {
+        self.put(ready, "user-agent", AGENT);
+        self.put(ready, "accept-encoding", b"identity");
+        for (name, value) in &ready.headers {
+            self.line(name.as_str(), value.as_bytes());
+            self.shown.push(name.as_str(), REDACTED);
+        }
+        self
+    }
+
+    fn line(&mut self, name: &str, value: &[u8]) {
+        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+            self.head.put_slice(part);
+        }
+    }
+
+    /// The head as it is written, and behind it as much of the body as goes with it; then the rest of the body.
+    pub(super) fn into_written(self) -> (BytesMut, Bytes) {
+        let (mut head, mut body) = (self.head, self.body);
+        head.put_slice(b"\r\n");
+        if body.len() <= TOGETHER_BYTES_MAX {
+            head.put_slice(&body);
+            body = Bytes::new();
+        }
+        (head, body)
+    }
+
+    /// The same for HTTP/2. Scheme and authority stand in the URI there.
+    pub(super) fn into_http2(self, ready: &Ready) -> http::Request<Bytes> {
+        let mut headers = HeaderMap::new();
+        for line in lines(&self.head).skip(1) {
+            let colon = line.iter().position(|byte| *byte == b':').expect("a line has a name");
+            let name = HeaderName::from_bytes(&line[..colon]).expect("names were looked at");
+            let mut value = HeaderValue::from_bytes(&line[colon + 2..]).expect("values were looked at");
+            value.set_sensitive(ready.headers.contains_key(&name));
+            headers.append(name, value);
+        }
+        let mut request = http::Request::new(self.body);
+        *request.method_mut() = self.method;
+        *request.uri_mut() = ready.url.whole.clone();
+        *request.headers_mut() = headers;
+        request
+    }
+}
+
+/// Lines that each end with a carriage return and a line feed, which no header has in it.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 2])
+}
 
 /// Builds the request. The event's headers are passed on; ours and the destination's stand above them.
 pub(crate) fn build(
@@ -27,48 +111,32 @@ pub(crate) fn build(
     event: EventId,
     attempt: u32,
     clock: Clock,
-) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::new(content.body.clone()));
-    *request.method_mut() = Method::POST;
-    let headers = request.headers_mut();
-    headers.reserve(ready.headers.len() + 16);
-    headers.insert(HOST, ready.url.authority.clone());
-    headers.insert(CONTENT_LENGTH, content.body.len().into());
-    pass_on(&content.headers, headers);
+) -> Request {
+    let mut request = Request::new(Method::POST, ready, content.body.clone());
+    request.put_number(ready, "content-length", content.body.len() as u64);
+    pass_on(&content.headers, ready, &mut request);
     let (id, seconds) = (event.to_string(), clock.wall().unix_seconds());
     let signature = ready.signer.sign(&id, seconds, &content.body, clock.now());
-    headers.insert(WEBHOOK_ID, ascii(&id));
-    headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
+    request.put(ready, "webhook-id", id.as_bytes());
+    request.put_number(ready, "webhook-timestamp", seconds);
     if !signature.is_empty() {
-        headers.insert(WEBHOOK_SIGNATURE, ascii(&signature));
+        request.put(ready, "webhook-signature", signature.as_bytes());
     }
-    headers.insert(ATTEMPT, attempt.into());
-    headers.insert(HOPS, (hops::of(&content.headers).saturating_add(1)).into());
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(ACCEPT_ENCODING, IDENTITY);
-    for (name, value) in &ready.headers {
-        headers.insert(name.clone(), value.clone());
-    }
-    request
+    request.put_number(ready, "postrider-attempt", attempt.into());
+    let passed = hops::of(&content.headers).saturating_add(1);
+    request.put_number(ready, hops::HOPS_HEADER, passed.into());
+    request.finish(ready)
 }
 
 /// The question whether a receiver agrees to be sent events from this origin (CloudEvents HTTP web hooks, 4.1).
 /// Signed it is not: there is nothing in it, and nobody has agreed yet.
-pub(crate) fn ask_consent(ready: &Ready, origin: &HeaderValue) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::default());
-    *request.method_mut() = Method::OPTIONS;
-    let headers = request.headers_mut();
-    headers.insert(HOST, ready.url.authority.clone());
-    headers.insert(REQUEST_ORIGIN, origin.clone());
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(ACCEPT_ENCODING, IDENTITY);
-    for (name, value) in &ready.headers {
-        headers.insert(name.clone(), value.clone());
-    }
-    request
+pub(crate) fn ask_consent(ready: &Ready, origin: &HeaderValue) -> Request {
+    let mut request = Request::new(Method::OPTIONS, ready, Bytes::new());
+    request.put(ready, "webhook-request-origin", origin.as_bytes());
+    request.finish(ready)
 }
 
-fn pass_on(from: &Headers, into: &mut HeaderMap) {
+fn pass_on(from: &Headers, ready: &Ready, into: &mut Request) {
     // A sender's `Connection` names further headers that were for its connection only.
     let named: Vec<&str> = from
         .iter()
@@ -76,36 +144,61 @@ fn pass_on(from: &Headers, into: &mut HeaderMap) {
         .flat_map(|(_, value)| value.split(',').map(str::trim))
         .collect();
     for (name, value) in from.iter() {
-        if named.iter().any(|hop| hop.eq_ignore_ascii_case(name)) {
-            continue;
-        }
+        let name = lower(name);
         // What cannot be a header again (a value kept lossily) is left out.
-        let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
-            continue;
-        };
-        if is_passed_on(&name) {
-            into.append(name, value);
+        let legal = is_name(name.as_bytes()) && is_value(value.as_bytes());
+        if legal && is_passed_on(&name) && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name)) {
+            into.put(ready, &name, value.as_bytes());
         }
     }
 }
 
-fn ascii(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).expect("ids and base64 are visible ASCII")
+fn lower(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
-/// Headers as they may be kept and shown: secrets are named, not told. At most `bytes_max` in all.
-pub(crate) fn shown(headers: &HeaderMap, bytes_max: usize) -> Headers {
-    let mut shown = Headers::with_capacity(512);
+/// A token (RFC 9110, 5.6.2), as [`HeaderName`] takes it, which would copy it.
+fn is_name(text: &[u8]) -> bool {
+    let in_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !text.is_empty() && text.iter().all(in_token)
+}
+
+/// As [`HeaderValue`] takes it, which would copy it.
+fn is_value(text: &[u8]) -> bool {
+    text.iter().all(|byte| *byte == b'\t' || (*byte >= b' ' && *byte != 127))
+}
+
+/// Headers of an answer as they may be kept and shown, at most `bytes_max` in all.
+pub(super) fn shown(headers: &HeaderMap, bytes_max: usize) -> Headers {
+    let mut shown = Headers::with_capacity(SHOWN_BYTES);
     for (name, value) in headers {
-        let value = if value.is_sensitive() {
-            "[redacted]".into()
-        } else {
-            String::from_utf8_lossy(value.as_bytes())
-        };
         if shown.as_text().len() + name.as_str().len() + value.len() > bytes_max {
             break;
         }
-        shown.push(name.as_str(), &value);
+        shown.push_bytes(name.as_str(), value.as_bytes());
     }
     shown
+}
+
+/// The value of `retry-after`, as it came.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Vec<u8>> {
+    headers.get(header::RETRY_AFTER).map(|value| value.as_bytes().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_passed_on_is_what_can_be_a_header(name in "[ -~]{0,8}", value in any::<String>()) {
+            prop_assert_eq!(is_name(name.as_bytes()), HeaderName::try_from(name.as_str()).is_ok());
+            prop_assert_eq!(is_value(value.as_bytes()), HeaderValue::try_from(value.as_str()).is_ok());
+        }
+    }
 }

@@ -52,10 +52,10 @@ impl Signer {
             if !signatures.is_empty() {
                 signatures.push(' ');
             }
-            signatures.push_str(&match &dated.key {
-                Key::V1(secret) => secret.sign(&head, body),
-                Key::V1a(key) => key.sign(&head, body),
-            });
+            match &dated.key {
+                Key::V1(secret) => secret.sign(&head, body, &mut signatures),
+                Key::V1a(key) => signatures.push_str(&key.sign(&head, body)),
+            }
         }
         signatures
     }
@@ -100,8 +100,11 @@ mod tests {
 
     #[test]
     fn the_old_keys_sign_beside_the_new_until_their_grace_has_passed() {
-        let v1 =
-            |n| SigningSecret::parse(&SigningSecret::text_of([n; 32])).unwrap().sign("evt_1.5.", b"body");
+        let v1 = |n| {
+            let (secret, mut signature) = (SigningSecret::text_of([n; 32]), String::new());
+            SigningSecret::parse(&secret).unwrap().sign("evt_1.5.", b"body", &mut signature);
+            signature
+        };
         let v1a = |n| PrivateKey::parse(&PrivateKey::text_of([n; 32])).unwrap().sign("evt_1.5.", b"body");
         assert_eq!(signatures(SignatureVersions::V1, 99), [v1(2), v1(1)]);
         assert_eq!(signatures(SignatureVersions::V1, 100), [v1(2)]);

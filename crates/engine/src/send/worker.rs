@@ -1,14 +1,11 @@
 //! Runs attempts on one runtime: takes jobs, and reports each of them back.
 
 use super::attempt::{AttemptReport, Job, Sender};
-use super::connect::Connector;
-use super::pool::Pool;
-use crate::clock::Clock;
 use crate::ingest::{Answer, Reply};
-use crate::traces::Spans;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use postrider_core::limits::{COMMIT_EVENTS_MAX, INGEST_WAITING_MAX};
 use std::cell::Cell;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -73,15 +70,12 @@ pub struct SendWorker {
 impl SendWorker {
     pub(crate) fn new(
         number: usize,
-        connector: Arc<Connector>,
-        clock: Clock,
+        sender: Sender,
         slots: usize,
         reports: mpsc::Sender<AttemptReport>,
-        spans: Option<Spans>,
     ) -> (WorkerHandle, SendWorker) {
         // There are never more orders than attempts and answers that wait, so the channel is never full.
         let (orders, inbox) = mpsc::channel(slots + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);
-        let sender = Sender { connector, pool: Pool::default(), clock, spans };
         let handle = WorkerHandle { orders, next: Orders::default(), in_flight: 0 };
         (handle, SendWorker { number, sender, orders: inbox, reports })
     }
@@ -89,26 +83,24 @@ impl SendWorker {
     /// Runs until the engine has stopped.
     pub async fn run(mut self) {
         HERE.set(Some(self.number));
-        let sender = Arc::new(self.sender);
+        let sender = self.sender;
+        // All in this task: one of its own for each would cost more to begin and to end.
+        let mut attempts = FuturesUnordered::new();
         let mut sweep = tokio::time::interval(SWEEP);
         loop {
             tokio::select! {
                 orders = self.orders.recv() => {
                     let Some(orders) = orders else { return };
                     orders.answers.into_iter().for_each(|(reply, answer)| reply.send(answer));
-                    orders.jobs.into_iter().for_each(|job| start(&sender, &self.reports, job));
+                    attempts.extend(orders.jobs.into_iter().map(|job| sender.attempt(job)));
+                }
+                Some(report) = attempts.next() => {
+                    // There is room for every attempt in flight, and only an engine that has stopped does not want it
+                    // any more.
+                    let _ = self.reports.try_send(report);
                 }
                 _ = sweep.tick() => sender.pool.sweep(),
             }
         }
     }
-}
-
-fn start(sender: &Arc<Sender>, reports: &mpsc::Sender<AttemptReport>, job: Job) {
-    let (sender, reports) = (Arc::clone(sender), reports.clone());
-    tokio::spawn(async move {
-        let report = sender.attempt(job).await;
-        // There is room for every attempt in flight, and only an engine that has stopped does not want it any more.
-        let _ = reports.try_send(report);
-    });
 }

@@ -9,6 +9,9 @@ const TRACESTATE: &str = "tracestate";
 /// What is passed on of `tracestate`; the specification asks for no more.
 const STATE_BYTES_MAX: usize = 512;
 const STATE_MEMBERS_MAX: usize = 32;
+/// Version, trace, parent and flags in hexadecimal, and the dashes between them.
+const TRACEPARENT_BYTES: usize = 2 + 1 + 32 + 1 + 16 + 1 + 2;
+const HEX: &[u8; 16] = b"0123456789abcdef";
 /// The only flag that has a meaning for us.
 const SAMPLED: u8 = 1;
 
@@ -30,13 +33,14 @@ impl TraceContext {
         Some(TraceContext { trace, parent: Some(parent), flags: flags & SAMPLED, state: state(headers) })
     }
 
-    /// One that begins with this event.
-    pub(crate) fn begun_by(event: EventId) -> Self {
+    /// One that begins with this event. Which of them are wanted hangs on the trace's id, so all nodes agree.
+    pub(crate) fn begun_by(event: EventId, ratio: SampleRatio) -> Self {
         let (high, low) = (mixed(event.as_u64()), mixed(!event.as_u64()));
         let mut trace = [0; 16];
         trace[..8].copy_from_slice(&high.to_be_bytes());
         trace[8..].copy_from_slice(&low.to_be_bytes());
-        TraceContext { trace, parent: None, flags: SAMPLED, state: None }
+        let flags = if ratio.takes(low) { SAMPLED } else { 0 };
+        TraceContext { trace, parent: None, flags, state: None }
     }
 
     /// Whether its spans are wanted.
@@ -44,20 +48,54 @@ impl TraceContext {
         self.flags & SAMPLED != 0
     }
 
+    /// Whether receivers are to go on with it: the sender's in any case, one that begins here if its spans are wanted.
+    pub(crate) fn is_told(&self) -> bool {
+        self.parent.is_some() || self.is_sampled()
+    }
+
     /// What a delivery carries: the same trace, and the attempt as the parent of what the receiver does.
     pub(crate) fn traceparent(&self, span: [u8; 8]) -> HeaderValue {
-        let text = format!(
-            "00-{:032x}-{:016x}-{:02x}",
-            u128::from_be_bytes(self.trace),
-            u64::from_be_bytes(span),
-            self.flags
-        );
-        HeaderValue::try_from(text).expect("digits and dashes are a legal value")
+        let mut text = [b'-'; TRACEPARENT_BYTES];
+        let mut digits = |at: usize, bytes: &[u8]| {
+            for (pair, byte) in text[at..].chunks_exact_mut(2).zip(bytes) {
+                pair.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]]);
+            }
+        };
+        digits(0, &[0]);
+        digits(3, &self.trace);
+        digits(36, &span);
+        digits(53, &[self.flags]);
+        HeaderValue::from_bytes(&text).expect("digits and dashes are a legal value")
     }
 
     /// The same of what systems on the way have noted.
     pub(crate) fn tracestate(&self) -> Option<HeaderValue> {
         self.state.as_deref().and_then(|text| HeaderValue::try_from(text).ok())
+    }
+}
+
+/// How many of the traces that begin here are told: those whose id is below a bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleRatio(f64);
+
+impl SampleRatio {
+    /// All of them.
+    pub const ALL: SampleRatio = SampleRatio(1.0);
+
+    /// `None` unless it is from 0 to 1.
+    pub fn new(ratio: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&ratio).then_some(SampleRatio(ratio))
+    }
+
+    fn takes(self, id: u64) -> bool {
+        // In steps of 2⁻³², which a float tells apart exactly.
+        ((id >> 32) as f64) < self.0 * (1_u64 << 32) as f64
+    }
+}
+
+impl Default for SampleRatio {
+    fn default() -> Self {
+        SampleRatio::ALL
     }
 }
 
@@ -198,10 +236,30 @@ mod tests {
 
     #[test]
     fn a_trace_of_its_own_is_the_same_every_time() {
-        let (one, other) =
-            (TraceContext::begun_by(EventId::from_u64(1)), TraceContext::begun_by(EventId::from_u64(2)));
-        assert_eq!(one, TraceContext::begun_by(EventId::from_u64(1)));
+        let begun = |event| TraceContext::begun_by(EventId::from_u64(event), SampleRatio::ALL);
+        let (one, other) = (begun(1), begun(2));
+        assert_eq!(one, begun(1));
         assert!(one.trace != other.trace && one.is_sampled() && one.parent.is_none());
+    }
+
+    #[test]
+    fn of_the_traces_that_begin_here_so_many_are_told() {
+        let told = |ratio: f64| {
+            let ratio = SampleRatio::new(ratio).unwrap();
+            let begun = (0..10_000).map(|event| TraceContext::begun_by(EventId::from_u64(event), ratio));
+            begun.filter(TraceContext::is_told).count()
+        };
+        assert_eq!((told(0.0), told(1.0)), (0, 10_000));
+        assert!((900..1100).contains(&told(0.1)), "{}", told(0.1));
+        for bad in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(SampleRatio::new(bad), None);
+        }
+    }
+
+    #[test]
+    fn what_a_sender_has_not_sampled_is_passed_on_all_the_same() {
+        let context = of(&[("traceparent", &format!("00-{TRACE}-{PARENT}-00"))]).unwrap();
+        assert!(context.is_told() && !context.is_sampled());
     }
 
     proptest! {

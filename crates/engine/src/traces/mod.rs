@@ -7,6 +7,7 @@ mod context;
 mod protobuf;
 mod span;
 
+pub use context::SampleRatio;
 pub(crate) use context::{TraceContext, span_of_attempt};
-pub use protobuf::trace_request;
+pub use protobuf::trace_request_head;
 pub use span::Spans;

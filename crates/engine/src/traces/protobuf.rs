@@ -9,23 +9,31 @@ use std::io::Write as _;
 const LENGTH_BYTES: usize = 3;
 const LENGTH_MAX: usize = (1 << (7 * LENGTH_BYTES)) - 1;
 
-/// A request to a collector (`ExportTraceServiceRequest`) with spans that are written already.
-pub fn trace_request(spans: &[u8], node: &str) -> Vec<u8> {
+/// What stands before spans that are written already in a request to a collector (`ExportTraceServiceRequest`), when
+/// they take so many bytes. Nothing stands behind them, so they need not be moved.
+pub fn trace_request_head(span_bytes: usize, node: &str) -> Vec<u8> {
     let mut resource = Vec::new();
     text(&mut resource, 1, "service.name", &"postrider");
     text(&mut resource, 1, "service.version", &env!("CARGO_PKG_VERSION"));
     text(&mut resource, 1, "service.instance.id", &node);
     let mut scope = Vec::new();
     bytes(&mut scope, 1, b"postrider");
-    let mut scope_spans = Vec::with_capacity(spans.len() + 64);
+    let mut scope_spans = Vec::new();
     bytes(&mut scope_spans, 1, &scope);
-    scope_spans.extend_from_slice(spans);
-    let mut resource_spans = Vec::with_capacity(scope_spans.len() + 256);
+    let mut resource_spans = Vec::new();
     bytes(&mut resource_spans, 1, &resource);
-    bytes(&mut resource_spans, 2, &scope_spans);
-    let mut request = Vec::with_capacity(resource_spans.len() + 8);
-    bytes(&mut request, 1, &resource_spans);
+    announced(&mut resource_spans, 2, scope_spans.len() + span_bytes);
+    resource_spans.extend(scope_spans);
+    let mut request = Vec::new();
+    announced(&mut request, 1, resource_spans.len() + span_bytes);
+    request.extend(resource_spans);
     request
+}
+
+/// The field and the length of something that is yet to come.
+fn announced(into: &mut Vec<u8>, field: u64, length: usize) {
+    varint(into, field << 3 | 2);
+    varint(into, length as u64);
 }
 
 /// A `KeyValue` with a text.
@@ -62,8 +70,7 @@ pub(super) fn delimited(into: &mut Vec<u8>, field: u64, fill: impl FnOnce(&mut V
 }
 
 pub(super) fn bytes(into: &mut Vec<u8>, field: u64, value: &[u8]) {
-    varint(into, field << 3 | 2);
-    varint(into, value.len() as u64);
+    announced(into, field, value.len());
     into.extend_from_slice(value);
 }
 
@@ -112,5 +119,26 @@ mod tests {
         assert_eq!(pair, [74, 0x80 | 9, 0x80, 0, 10, 1, b'a', 18, 0x80 | 2, 0x80, 0, 24, 5]);
         let long = written(|into| delimited(into, 1, |inner| inner.extend([b'x'; 300])));
         assert_eq!((&long[..4], long.len()), (&[10, 0x80 | 44, 0x80 | 2, 0][..], 304));
+    }
+
+    /// Reads a field that is delimited; gives what is in it and what is behind it.
+    fn field(bytes: &[u8], number: u8) -> (&[u8], &[u8]) {
+        assert_eq!(bytes[0], number << 3 | 2);
+        let digits = bytes[1..].iter().take_while(|byte| **byte >= 0x80).count() + 1;
+        let length = bytes[1..=digits].iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
+        bytes[1 + digits..].split_at(length)
+    }
+
+    #[test]
+    fn a_request_is_its_head_and_then_its_spans() {
+        let spans = [b's'; 1000];
+        let request = [trace_request_head(spans.len(), "node-1"), spans.to_vec()].concat();
+        let (resource_spans, rest) = field(&request, 1);
+        assert_eq!(rest, b"");
+        let (resource, behind) = field(resource_spans, 1);
+        assert!(resource.windows(6).any(|part| part == b"node-1"));
+        let (scope_spans, rest) = field(behind, 2);
+        assert_eq!(rest, b"");
+        assert_eq!(field(scope_spans, 1).1, spans);
     }
 }

@@ -1,13 +1,13 @@
 //! Spans, written as they leave, where they are made, and waiting for the exporter. What finds no room is dropped and
 //! counted: nothing waits for a collector.
 
-use super::context::{TraceContext, span_of_attempt, span_of_event};
+use super::context::{SampleRatio, TraceContext, span_of_attempt, span_of_event};
 use super::protobuf::{bytes, delimited, fixed, integer, number, text};
 use crate::send::AttemptReport;
 use postrider_core::id::EventId;
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
-use postrider_store::EventContent;
+use postrider_store::{EventContent, Headers};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +30,7 @@ pub struct Spans(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
+    ratio: SampleRatio,
     waiting: Mutex<Waiting>,
     /// A batch is full.
     full: Notify,
@@ -39,10 +40,17 @@ struct Shared {
 struct Waiting {
     /// The last one is being filled.
     batches: VecDeque<Vec<u8>>,
+    /// Room of a batch that has left, for the next one.
+    spare: Vec<u8>,
     dropped: u64,
 }
 
 impl Spans {
+    /// Of the traces that begin here, as many as the ratio says are told.
+    pub fn new(ratio: SampleRatio) -> Self {
+        Spans(Arc::new(Shared { ratio, ..Shared::default() }))
+    }
+
     /// How many found no room since this was last asked.
     pub fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.waiting().dropped)
@@ -51,6 +59,12 @@ impl Spans {
     /// The oldest spans that wait, in the form of a request's part.
     pub fn take(&self) -> Option<Vec<u8>> {
         self.waiting().batches.pop_front()
+    }
+
+    /// Takes back the room of a batch that has left.
+    pub fn reuse(&self, mut batch: Vec<u8>) {
+        batch.clear();
+        self.waiting().spare = batch;
     }
 
     /// Returns once there is a whole request's worth.
@@ -69,7 +83,8 @@ impl Spans {
                 waiting.dropped += 1;
                 return;
             }
-            waiting.batches.push_back(Vec::with_capacity(1024));
+            let room = std::mem::take(&mut waiting.spare);
+            waiting.batches.push_back(room);
         }
         let batch = waiting.batches.back_mut().expect("there is one with room");
         delimited(batch, SPAN, span);
@@ -80,7 +95,7 @@ impl Spans {
 
     /// An event was accepted.
     pub(crate) fn accepted(&self, event: EventId, content: &EventContent, now: Timestamp) {
-        let context = context(event, content);
+        let context = self.context(event, &content.headers);
         if !context.is_sampled() {
             return;
         }
@@ -104,10 +119,14 @@ impl Spans {
         });
     }
 
+    /// The trace of an event: its sender's, or one that begins with it.
+    pub(crate) fn context(&self, event: EventId, headers: &Headers) -> TraceContext {
+        TraceContext::of(headers).unwrap_or_else(|| TraceContext::begun_by(event, self.0.ratio))
+    }
+
     /// An attempt was made.
-    pub(crate) fn attempted(&self, report: &AttemptReport) {
+    pub(crate) fn attempted(&self, report: &AttemptReport, context: &TraceContext) {
         let ticket = &report.ticket;
-        let context = context(ticket.event, &report.content);
         if !context.is_sampled() {
             return;
         }
@@ -117,7 +136,7 @@ impl Spans {
             bytes(span, 1, &context.trace);
             bytes(span, 2, &span_of_attempt(ticket.delivery, attempt));
             bytes(span, 4, &span_of_event(ticket.event));
-            told(span, &context, ("deliver", KIND_CLIENT), report.started_at, report.trace.timing.total);
+            told(span, context, ("deliver", KIND_CLIENT), report.started_at, report.trace.timing.total);
             text(span, ATTRIBUTE, "postrider.event.id", &ticket.event);
             text(span, ATTRIBUTE, "postrider.delivery.id", &ticket.delivery);
             text(span, ATTRIBUTE, "postrider.destination.id", &ticket.line.destination);
@@ -153,10 +172,6 @@ fn told(
     let began_ns = began.unix_ms().saturating_mul(1_000_000);
     fixed(span, 7, began_ns);
     fixed(span, 8, began_ns.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)));
-}
-
-fn context(event: EventId, content: &EventContent) -> TraceContext {
-    TraceContext::of(&content.headers).unwrap_or_else(|| TraceContext::begun_by(event))
 }
 
 fn whole(length: usize) -> i64 {

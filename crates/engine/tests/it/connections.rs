@@ -78,6 +78,28 @@ async fn a_connection_that_the_receiver_closes_while_idle_costs_no_attempt() {
     assert_eq!((receiver.requests().len(), receiver.connections()), (20, 20));
 }
 
+#[tokio::test]
+async fn a_request_that_a_closing_connection_took_is_sent_once_more_and_not_over_each_idle_one() {
+    let receiver = Receiver::start(|mut peer| async move {
+        peer.request().await;
+        peer.released().await;
+        let _ = peer.write(OK).await;
+        peer.request().await;
+        peer.close();
+    })
+    .await;
+    let gateway = Gateway::start().await;
+    gateway.deliver_to(&receiver.url()).await;
+    let first = [gateway.accept("1").await, gateway.accept("2").await, gateway.accept("3").await];
+    receiver.until_requests(3).await;
+    receiver.release();
+    for event in first {
+        gateway.delivered_at_once(event).await;
+    }
+    deliver_in_turn(&gateway, 1).await;
+    assert_eq!((receiver.requests().len(), receiver.connections()), (5, 4), "one over an idle one, one more");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_the_receiver_closes_with_its_answer_costs_no_attempt() {
     let receiver = Receiver::start(|mut peer| async move {

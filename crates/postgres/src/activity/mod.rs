@@ -1,10 +1,12 @@
 //! What this node is doing, told to the others every second: a row for the node, and one for each destination that has
 //! something going on, with what it is owed. Only what has changed is written.
 
+mod elsewhere;
 mod line;
 mod others;
 mod view;
 
+pub(crate) use elsewhere::elsewhere;
 pub(crate) use others::others;
 
 use crate::database::Database;
@@ -19,7 +21,7 @@ use postrider_store::{NodeActivity, Shards};
 use std::sync::atomic::Ordering;
 use tokio::sync::Mutex;
 use tokio_postgres::types::ToSql;
-use view::in_flight_to_json;
+use view::{accounts_to_json, in_flight_to_json};
 
 /// What the others know of this node; nothing when the last telling failed.
 #[derive(Default)]
@@ -31,11 +33,12 @@ struct Known {
     destinations: IdMap<DestinationId, DestinationQueue>,
 }
 
-const NODE: &str = "INSERT INTO node_activity AS n VALUES ($1, $2, clock_timestamp(), $3, $4, $5, $6, $7, $8)
+const NODE: &str =
+    "INSERT INTO node_activity AS n VALUES ($1, $2, clock_timestamp(), $3, $4, $5, $6, $7, $8, $9)
      ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, told_at = excluded.told_at,
          in_flight = excluded.in_flight, in_flight_count = excluded.in_flight_count,
          slots = excluded.slots, pending_rows = excluded.pending_rows, pending_bytes = excluded.pending_bytes,
-         longest_wait_ms = excluded.longest_wait_ms
+         longest_wait_ms = excluded.longest_wait_ms, accounts = excluded.accounts
      RETURNING n.xmax = 0";
 
 /// What earlier owners told of these shards, this node in an earlier life among them.
@@ -101,7 +104,9 @@ async fn tell_of_node(
     let Identity { node, incarnation } = &identity;
     let figures = [count, activity.slots, activity.pending.rows, activity.pending.bytes, longest_wait_ms];
     let [count, slots, rows, bytes, wait] = &figures.map(int);
-    let row = [node as &(dyn ToSql + Sync), incarnation, &in_flight, count, slots, rows, bytes, wait];
+    let accounts = accounts_to_json(&activity.accounts);
+    let row =
+        [node as &(dyn ToSql + Sync), incarnation, &in_flight, count, slots, rows, bytes, wait, &accounts];
     column(&change.query_one(&statement, &row).await?, 0)
 }
 

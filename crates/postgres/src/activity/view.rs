@@ -82,6 +82,20 @@ pub(super) fn in_flight_from_json(text: &str) -> Option<Vec<InFlight>> {
     value.as_array()?.iter().map(one).collect()
 }
 
+pub(super) fn accounts_to_json(accounts: &[(AccountId, Depth)]) -> String {
+    let one = |(account, depth): &(AccountId, Depth)| json!([account.as_u64(), depth.rows, depth.bytes]);
+    Value::Array(accounts.iter().map(one).collect()).to_string()
+}
+
+pub(super) fn accounts_from_json(text: &str) -> Option<Vec<(AccountId, Depth)>> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let one = |value: &Value| {
+        let number = |index: usize| value.get(index).and_then(Value::as_u64);
+        Some((AccountId::from_u64(number(0)?), Depth { rows: number(1)?, bytes: number(2)? }))
+    };
+    value.as_array()?.iter().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +135,7 @@ mod tests {
             attempts: 4,
         };
         assert_eq!(in_flight_from_json(&in_flight_to_json(&[one])), Some(vec![one]));
+        let owed = (AccountId::from_u64(u64::MAX), Depth { rows: 1, bytes: 2 });
+        assert_eq!(accounts_from_json(&accounts_to_json(&[owed])), Some(vec![owed]));
     }
 }

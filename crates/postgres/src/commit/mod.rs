@@ -10,6 +10,7 @@ mod unknown;
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::mail::Letters;
+use crate::members::Identity;
 use crate::stats::DayStats;
 use deadpool_postgres::Transaction;
 use futures_util::future::try_join4;
@@ -23,26 +24,25 @@ const BY_KEY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin 
 const GUARD: &str = "UPDATE members SET last_batch = $3 WHERE node = $1 AND incarnation = $2";
 
 pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Receipt, QueryError> {
-    let number = database.membership.next_batch();
+    let (member, number) = database.membership.next_batch();
     let mut client = database.urgent_client().await?;
     let change = client.transaction().await?;
-    let (receipt, letters) = write(database, &change, batch, number).await?;
+    let (receipt, letters) = write(&change, batch, member, number).await?;
     match change.commit().await {
         Ok(()) => {}
         // The server may have made it durable before the connection broke.
-        Err(error) => unknown::settle(database, number, error).await?,
+        Err(error) => unknown::settle(database, member, number, error).await?,
     }
     database.notice.give(letters.shards());
     Ok(receipt)
 }
 
 async fn write(
-    database: &Database,
     change: &Transaction<'_>,
     batch: &Batch,
+    member: Identity,
     number: i64,
 ) -> Result<(Receipt, Letters), QueryError> {
-    let member = database.membership.identity();
     let guard = change.prepare_cached(GUARD).await?;
     let accept = accept::Accept::prepare(change, batch).await?;
     let ends = ends::Ends::prepare(change, batch).await?;

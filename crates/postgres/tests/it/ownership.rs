@@ -47,6 +47,28 @@ async fn shards_change_hands_at_once_when_a_node_joins_and_when_it_leaves() {
 }
 
 #[tokio::test]
+async fn what_has_no_member_to_its_owner_is_taken_by_the_next() {
+    let url = Server::shared().database();
+    opened(&url, LEASE).await.close().await.unwrap();
+    Server::shared().ask(&url, "UPDATE shards SET owner = 7, incarnation = 1, clean = false");
+    let next = opened(&url, LEASE).await;
+    let taken = hear(&next, gained).await;
+    assert_eq!((taken.shards, taken.clean), (Shards::ALL, Shards::NONE));
+}
+
+#[tokio::test]
+async fn nodes_that_leave_at_once_leave_nothing_owned() {
+    let url = Server::shared().database();
+    for round in 0..20 {
+        let (one, other) = tokio::join!(opened(&url, LEASE), opened(&url, LEASE));
+        let (left, too) = tokio::join!(one.close(), other.close());
+        left.and(too).unwrap();
+        let owned = Server::shared().ask(&url, "SELECT count(*) FROM shards WHERE owner IS NOT NULL");
+        assert_eq!(owned, "0", "round {round}");
+    }
+}
+
+#[tokio::test]
 async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     let url = Server::shared().database();
     let first = named(&url, Duration::from_secs(3), "first").await;

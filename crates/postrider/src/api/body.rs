@@ -1,11 +1,12 @@
 //! Reads a request's body whole, with a limit and a deadline. Nothing is ever truncated.
 
 use super::error::ApiError;
-use axum::body::Body;
+use axum::BoxError;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body;
 use std::time::Duration;
 
 /// What a connection reads at once, at most.
@@ -14,12 +15,21 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// 5 MB in this time is 170 kB/s.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
+/// A body on its way in.
+pub(crate) trait Arriving: Body<Data = Bytes, Error: Into<BoxError>> {}
+
+impl<B: Body<Data = Bytes, Error: Into<BoxError>>> Arriving for B {}
+
 /// A small body is a slice of the connection's read buffer and would keep all of that in memory while it waits.
 fn own(body: Bytes) -> Bytes {
     if body.len() <= READ_BUFFER_BYTES { Bytes::copy_from_slice(&body) } else { body }
 }
 
-pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: impl Arriving,
+    bytes_max: usize,
+) -> Result<Bytes, ApiError> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|bytes| bytes > bytes_max as u64) {
         return Err(ApiError::too_large(bytes_max));
@@ -34,13 +44,13 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, bytes_max: usize) -> R
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use http_body_util::Channel;
     use tokio::time::Instant;
 
     /// A body that gives one byte a second, for ever.
-    fn dripping() -> Body {
+    pub(crate) fn dripping() -> Channel<Bytes> {
         let (mut sender, body) = Channel::<Bytes>::new(1);
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         tokio::spawn(async move {
@@ -48,7 +58,7 @@ mod tests {
                 seconds.tick().await;
             }
         });
-        Body::new(body)
+        body
     }
 
     #[tokio::test(start_paused = true)]

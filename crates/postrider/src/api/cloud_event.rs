@@ -1,8 +1,8 @@
 //! CloudEvents 1.0 over HTTP, structured and binary: what they say of themselves. Their bytes are not touched.
 
 use super::error::ApiError;
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName};
 use postrider_core::event::EventType;
 use postrider_core::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use postrider_engine::Arrival;
@@ -11,6 +11,12 @@ use serde_json::Value;
 
 const STRUCTURED: &str = "application/cloudevents+json";
 const BATCHED: &str = "application/cloudevents-batch+json";
+static ATTRIBUTE_HEADERS: [HeaderName; 4] = [
+    HeaderName::from_static("ce-specversion"),
+    HeaderName::from_static("ce-type"),
+    HeaderName::from_static("ce-id"),
+    HeaderName::from_static("ce-source"),
+];
 /// Longest `source` that is taken, as long as a URL may be.
 const SOURCE_BYTES_MAX: usize = 2048;
 
@@ -64,7 +70,7 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
 
 /// One of the attributes is enough: what is missing is then named, rather than the event taken for something else.
 fn is_binary(headers: &HeaderMap) -> bool {
-    ["ce-specversion", "ce-type", "ce-id", "ce-source"].iter().any(|name| headers.contains_key(*name))
+    ATTRIBUTE_HEADERS.iter().any(|name| headers.contains_key(name))
 }
 
 fn structured(body: &[u8]) -> Result<CloudEvent, ApiError> {

@@ -9,7 +9,7 @@ use super::fields::Segment;
 use super::refusal::{Keyed, Queried, Stored};
 use super::view::Data;
 use super::view::word::DeliveryStatus as DeliveryStatusWord;
-use super::{Shared, view};
+use super::{App, Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
@@ -26,10 +26,13 @@ use std::collections::HashMap;
 #[utoipa::path(
     get, path = "/v1/deliveries", operation_id = "list_deliveries", tag = "deliveries",
     params(
+        ("account_id" = Option<String>, Query, description = "Of this account, with an admin key; the caller's own when absent."),
         ("status" = Option<DeliveryStatusWord>, Query, description = "With this status."),
+        ("source_id" = Option<String>, Query, description = "Of events of this source."),
         ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
         ("event_id" = Option<String>, Query, description = "Of this event."),
         ("event_type" = Option<String>, Query, description = "Of events of such a type; a pattern as of a route."),
+        ("text" = Option<String>, Query, description = "Of events with this text in the body."),
         ("since" = Option<String>, Query, description = "Of events received then or later."),
         ("until" = Option<String>, Query, description = "Of events received before that."),
         ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
@@ -42,7 +45,7 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let page = app.engine.deliveries(query(caller, &parameters)?).await?;
+    let page = app.engine.deliveries(query(&app, caller, &parameters)?).await?;
     let shown = view::DeliveryPage {
         items: page.items.iter().map(view::DeliveryItem::of).collect(),
         next_cursor: page.next.map(|last| cursor::text(List::Deliveries, [last.as_u64()])),
@@ -70,10 +73,21 @@ pub(crate) async fn get(
     Ok(view::data(StatusCode::OK, &shown))
 }
 
-const PARAMETERS: [&str; 8] =
-    ["status", "destination_id", "event_id", "event_type", "since", "until", "limit", "cursor"];
+const PARAMETERS: [&str; 11] = [
+    "account_id",
+    "status",
+    "source_id",
+    "destination_id",
+    "event_id",
+    "event_type",
+    "text",
+    "since",
+    "until",
+    "limit",
+    "cursor",
+];
 
-fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<DeliveryQuery, ApiError> {
+fn query(app: &App, caller: Caller, parameters: &HashMap<String, String>) -> Result<DeliveryQuery, ApiError> {
     only_parameters(parameters, &PARAMETERS)?;
     let word = |text: &String| DeliveryStatus::ALL.into_iter().find(|status| status.as_str() == text);
     let allowed = "must be queued, delivering, delivered, retry_scheduled or dead_letter";
@@ -82,7 +96,7 @@ fn query(caller: Caller, parameters: &HashMap<String, String>) -> Result<Deliver
     let event = parameters.get("event_id").map(|text| EventId::parse(text));
     let after = parameters.get("cursor").map(|text| cursor::parse(List::Deliveries, text)).transpose()?;
     Ok(DeliveryQuery {
-        account: caller.account,
+        account: event_filter::account(app, caller, parameters)?,
         filter: EventFilter { delivery_status: status.transpose()?, ..event_filter::of_query(parameters)? },
         event: event
             .transpose()

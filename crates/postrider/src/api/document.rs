@@ -1,7 +1,7 @@
 //! The description of the API by OpenAPI 3.1, made from what the handlers say of themselves.
 
 use super::error::Refusal;
-use super::view::word::ExportFormat;
+use super::view::word::{EventStatusAsked, ExportFormat};
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi};
 #[openapi(
     info(title = "Postrider", description = ABOUT, license(name = "Apache-2.0", identifier = "Apache-2.0")),
     servers((url = "/", description = "This gateway")),
-    components(schemas(Refusal, ExportFormat)),
+    components(schemas(Refusal, ExportFormat, EventStatusAsked)),
     modifiers(&BearerKey),
     security(("bearer" = [])),
     tags(

@@ -2,7 +2,7 @@
 //! puts them, else from the headers that everybody may use.
 
 use super::error::ApiError;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use postrider_core::event::{BadEventType, EventType};
 use postrider_core::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use postrider_engine::verify::{Found, Preset, find};
@@ -10,8 +10,13 @@ use postrider_store::{FieldPlace, Source};
 use std::fmt::Display;
 
 /// The first of these that is there names the event, and a repetition of it.
-const KEY_HEADERS: [&str; 4] = ["x-webhook-id", "x-event-id", "idempotency-key", "x-request-id"];
-const TYPE_HEADER: &str = "x-event-type";
+static KEY_HEADERS: [HeaderName; 4] = [
+    HeaderName::from_static("x-webhook-id"),
+    HeaderName::from_static("x-event-id"),
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("x-request-id"),
+];
+static TYPE_HEADER: HeaderName = HeaderName::from_static("x-event-type");
 
 /// A verified request.
 pub(super) struct Came<'a> {
@@ -69,17 +74,17 @@ impl Came<'_> {
 }
 
 fn plain_type(headers: &HeaderMap) -> Result<Option<EventType>, ApiError> {
-    let Some(value) = headers.get(TYPE_HEADER) else { return Ok(None) };
+    let Some(value) = headers.get(&TYPE_HEADER) else { return Ok(None) };
     let refused = |allowed: &dyn Display| ApiError::field("X-Event-Type", allowed);
     let text = value.to_str().map_err(|_| refused(&BadEventType))?;
     EventType::parse(text).map(Some).map_err(|allowed| refused(&allowed))
 }
 
 fn plain_id(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
-    let Some((name, value)) = KEY_HEADERS.iter().find_map(|name| Some((*name, headers.get(*name)?))) else {
+    let Some((name, value)) = KEY_HEADERS.iter().find_map(|name| Some((name, headers.get(name)?))) else {
         return Ok(None);
     };
-    legal_id(name, value.to_str().unwrap_or_default()).map(Some)
+    legal_id(name.as_str(), value.to_str().unwrap_or_default()).map(Some)
 }
 
 fn legal_id(field: &str, text: &str) -> Result<String, ApiError> {

@@ -1,7 +1,9 @@
 //! Which events are meant, from the parameters of a list.
 
+use super::App;
+use super::auth::Caller;
 use super::error::ApiError;
-use postrider_core::id::{DestinationId, SourceId};
+use postrider_core::id::{AccountId, DestinationId, SourceId};
 use postrider_core::limits::SEARCH_TEXT_BYTES_MAX;
 use postrider_core::pattern::EventPattern;
 use postrider_core::time::Timestamp;
@@ -9,8 +11,17 @@ use postrider_store::{Direction, EventFilter};
 use std::collections::HashMap;
 
 /// What a list of events may have among its parameters, but for `status`, of which deliveries have another kind.
-pub(crate) const PARAMETERS: [&str; 8] =
-    ["event_type", "source_id", "destination_id", "direction", "since", "until", "external_event_id", "text"];
+pub(crate) const PARAMETERS: [&str; 9] = [
+    "account_id",
+    "event_type",
+    "source_id",
+    "destination_id",
+    "direction",
+    "since",
+    "until",
+    "external_event_id",
+    "text",
+];
 
 const TIME: &str = "must be a time in RFC 3339, such as 2026-01-31T12:00:00Z";
 
@@ -34,6 +45,19 @@ pub(crate) fn of_query(parameters: &HashMap<String, String>) -> Result<EventFilt
         ..EventFilter::default()
     };
     Ok(filter)
+}
+
+/// Whose events are meant: the caller's, or with an admin key those of the account that is named.
+pub(crate) fn account(
+    app: &App,
+    caller: Caller,
+    parameters: &HashMap<String, String>,
+) -> Result<AccountId, ApiError> {
+    let Some(text) = parameters.get("account_id") else { return Ok(caller.account) };
+    let allowed = "must be the id of an account, acc_…";
+    let asked = AccountId::parse(text).map_err(|_| ApiError::field("account_id", allowed))?;
+    let may = asked == caller.account || caller.is_admin() && app.engine.catalog().account(asked).is_some();
+    if may { Ok(asked) } else { Err(ApiError::not_found("account")) }
 }
 
 /// The times that a list begins and ends at.

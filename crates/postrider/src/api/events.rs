@@ -8,14 +8,14 @@ use super::fields::{Fields, Segment};
 use super::refusal::{Body, Conflict, Keyed, Overloaded, Queried, Stored};
 use super::request::EventAgain;
 use super::view::Data;
-use super::view::word::{Direction as DirectionWord, EventStatus as EventStatusWord};
+use super::view::word::{Direction as DirectionWord, EventStatusAsked};
 use super::{App, Shared, view};
 use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{DestinationId, EventId};
 use postrider_engine::Replayed;
-use postrider_store::{Direction, EventDetail, EventFilter, EventQuery, EventStatus};
+use postrider_store::{Direction, EventDetail, EventFilter, EventPage, EventQuery, EventStatus};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -40,7 +40,8 @@ pub(crate) enum Door {
 #[utoipa::path(
     get, path = "/v1/events", operation_id = "list_events", tag = "events",
     params(
-        ("status" = Option<EventStatusWord>, Query, description = "With this status."),
+        ("account_id" = Option<String>, Query, description = "Of this account, with an admin key; the caller's own when absent."),
+        ("status" = Option<EventStatusAsked>, Query, description = "With this status; `replayed` are those that repeat another."),
         ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
         ("source_id" = Option<String>, Query, description = "Of this source."),
         ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
@@ -118,9 +119,18 @@ pub(crate) async fn answer_list(
     parameters: &HashMap<String, String>,
     door: Door,
 ) -> Result<Response, ApiError> {
-    let query = query(caller, parameters, door)?;
-    let (filtered, counted) = (!query.filter.is_empty(), query.after.is_none());
-    let page = app.engine.events(query).await?;
+    let status = parameters.get("status").map(|text| StatusAsked::parse(text)).transpose()?;
+    let query = query(app, caller, parameters, door)?;
+    let (filtered, counted) = (!query.filter.is_empty() || status.is_some(), query.after.is_none());
+    let page = match status {
+        None => app.engine.events(query).await?,
+        Some(StatusAsked::Stands(status)) => {
+            let filter = EventFilter { status: Some(status), ..query.filter };
+            app.engine.events(EventQuery { filter, ..query }).await?
+        }
+        Some(StatusAsked::Received) => EventPage::default(),
+        Some(StatusAsked::Replayed) => app.engine.replayed(query).await?,
+    };
     let shown = view::EventPage {
         items: page.items.iter().map(view::Event::of).collect(),
         total: counted.then_some(page.total),
@@ -160,10 +170,15 @@ pub(crate) async fn answer_replay(
     Ok(view::data(StatusCode::ACCEPTED, &answer))
 }
 
-fn query(caller: Caller, parameters: &HashMap<String, String>, door: Door) -> Result<EventQuery, ApiError> {
+/// But for the status.
+fn query(
+    app: &App,
+    caller: Caller,
+    parameters: &HashMap<String, String>,
+    door: Door,
+) -> Result<EventQuery, ApiError> {
     only_parameters(parameters, &allowed(door))?;
-    let status = parameters.get("status").map(|text| status(text)).transpose()?;
-    let mut filter = EventFilter { status, ..event_filter::of_query(parameters)? };
+    let mut filter = event_filter::of_query(parameters)?;
     if door == Door::Outbound {
         filter.direction = Some(Direction::Outbound);
     }
@@ -174,7 +189,8 @@ fn query(caller: Caller, parameters: &HashMap<String, String>, door: Door) -> Re
         return Err(ApiError::field("offset", "does not go with cursor, which has its own place"));
     }
     let after = after.map(|[last]| EventId::from_u64(last));
-    Ok(EventQuery { account: caller.account, filter, after, limit, offset })
+    let account = event_filter::account(app, caller, parameters)?;
+    Ok(EventQuery { account, filter, after, limit, offset })
 }
 
 fn allowed(door: Door) -> Vec<&'static str> {
@@ -183,9 +199,27 @@ fn allowed(door: Door) -> Vec<&'static str> {
     ["status"].into_iter().chain(filters).chain(["limit", "offset", "cursor"]).collect()
 }
 
-fn status(text: &str) -> Result<EventStatus, ApiError> {
-    let allowed = "must be accepted, queued, delivering, delivered, retry_scheduled or dead_letter";
-    EventStatus::from_word(text).ok_or_else(|| ApiError::field("status", allowed))
+/// A status that a list may be asked for. GetHook's wire knows two that no event here stands in.
+#[derive(Clone, Copy)]
+enum StatusAsked {
+    Stands(EventStatus),
+    /// Come in and not judged yet: nobody ever sees one, since an event is queued when it is on disk.
+    Received,
+    /// It repeats another; a replay is an event of its own here, with a status of its own.
+    Replayed,
+}
+
+impl StatusAsked {
+    fn parse(text: &str) -> Result<Self, ApiError> {
+        let allowed = "must be received, accepted, queued, delivering, delivered, retry_scheduled, dead_letter or replayed";
+        match text {
+            "received" => Ok(StatusAsked::Received),
+            "replayed" => Ok(StatusAsked::Replayed),
+            _ => EventStatus::from_word(text)
+                .map(StatusAsked::Stands)
+                .ok_or_else(|| ApiError::field("status", allowed)),
+        }
+    }
 }
 
 /// Refuses what nobody asked for: a misspelt parameter must not be silently ignored.

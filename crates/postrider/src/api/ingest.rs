@@ -1,20 +1,20 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
+use super::body::Arriving;
 use super::error::ApiError;
 use super::event_fields::Came;
 use super::fields::Segment;
 use super::refusal::Ingest;
 use super::rejects::Reject;
 use super::view::Data;
-use super::{App, Shared, body, cloud_event, send_window, view};
+use super::{App, Shared, body, cloud_event, hops, send_window, view};
 use crate::serve::client;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderName, StatusCode};
 use postrider_core::limits::BODY_BYTES_MAX;
-use postrider_engine::send::{HOPS_HEADER, HOPS_MAX, hops};
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
 use postrider_store::{SendWindow, Source};
@@ -45,9 +45,22 @@ pub(crate) async fn by_token(
     Segment(token): Segment,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let source = app.engine.catalog().source_by_token(&token).cloned();
+    take_event(&app, source_by_token(&app, &token), request).await
+}
+
+/// The source that an ingest path names.
+pub(crate) fn source_by_token(app: &App, token: &str) -> Option<Arc<Source>> {
+    app.engine.catalog().source_by_token(token).cloned()
+}
+
+/// Takes an event in for a source, and notes why where it does not.
+pub(crate) async fn take_event<B: Arriving>(
+    app: &App,
+    source: Option<Arc<Source>>,
+    request: http::Request<B>,
+) -> Result<Response, ApiError> {
     let source = source.ok_or_else(|| ApiError::not_found("source"))?;
-    take(&app, &source, request).await.inspect_err(|refused| note(&app, &source, refused))
+    take(app, &source, request).await.inspect_err(|refused| note(app, &source, refused))
 }
 
 /// Post an event to the listed destinations
@@ -70,12 +83,16 @@ pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Resp
     take(&app, &source.ok_or_else(|| ApiError::not_found(hint))?, request).await
 }
 
-async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Response, ApiError> {
+async fn take<B: Arriving>(
+    app: &App,
+    source: &Arc<Source>,
+    request: http::Request<B>,
+) -> Result<Response, ApiError> {
     let (head, incoming) = request.into_parts();
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
-    check_hops(&head.headers)?;
+    let passed = hops::passed(&head.headers)?;
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let verifier = app.engine.catalog().verifier(source.id);
     let signed_id = match &verifier {
@@ -88,6 +105,8 @@ async fn take(app: &App, source: &Arc<Source>, request: Request) -> Result<Respo
     let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
     let window = send_window::of_headers(&head.headers, app.engine.clock().now())?;
     let arrival = cloud_event::named(Arrival { window, ..arrival }, &head.headers)?;
+    // The event's headers are the request's: where those have no count, there is none to look for.
+    let arrival = if passed == 0 { arrival } else { hops::kept(arrival, passed)? };
     let accepted = app.engine.ingest(source, arrival).await?;
     Ok(answer(accepted))
 }
@@ -157,10 +176,4 @@ fn answer(accepted: Accepted) -> Response {
         (false, _) => r#""queued""#,
     };
     view::json_text(StatusCode::ACCEPTED, format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#))
-}
-
-/// A delivery of ours that comes back again and again would go round for ever.
-fn check_hops(headers: &HeaderMap) -> Result<(), ApiError> {
-    let passed = hops(headers.get_all(HOPS_HEADER).iter().map(|value| value.as_bytes()));
-    if passed > HOPS_MAX { Err(ApiError::loop_detected(passed)) } else { Ok(()) }
 }

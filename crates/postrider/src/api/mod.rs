@@ -5,7 +5,7 @@ mod accounts;
 mod api_keys;
 mod audit;
 mod auth;
-mod body;
+pub(crate) mod body;
 mod brand_settings;
 mod cloud_event;
 mod cluster;
@@ -28,6 +28,7 @@ mod events;
 mod export;
 mod fields;
 mod health;
+mod hops;
 mod ingest;
 mod logo;
 mod metrics;
@@ -56,6 +57,7 @@ mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use events::newest_cursor;
+pub(crate) use ingest::{source_by_token, take_event};
 pub(crate) use logo::Logo;
 
 use crate::config::Config;

@@ -43,6 +43,8 @@ refusals! {
     Overloaded = [429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again."];
     /// Of the store.
     Stored = [503 "The gateway cannot do this now; `Retry-After` says when to try again."];
+    /// Of an event that a gateway may have sent.
+    Looped = [508 "The event has been through too many gateways."];
     /// Of an event that comes in.
     Ingest = [
         400 "The body broke off.",

@@ -2,20 +2,20 @@
 
 use super::error::ApiError;
 use super::fields::Fields;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 use postrider_core::limits::{DELIVER_AHEAD_MAX, TTL_MAX};
 use postrider_core::time::Timestamp;
 use postrider_store::SendWindow;
 use std::time::Duration;
 
-const DELIVER_AT_HEADER: &str = "Postrider-Deliver-At";
-const TTL_HEADER: &str = "Postrider-Ttl";
+static DELIVER_AT_HEADER: HeaderName = HeaderName::from_static("postrider-deliver-at");
+static TTL_HEADER: HeaderName = HeaderName::from_static("postrider-ttl");
 
 /// From the headers of an event.
 pub(crate) fn of_headers(headers: &HeaderMap, now: Timestamp) -> Result<SendWindow, ApiError> {
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let deliver_at = text(DELIVER_AT_HEADER).map(|text| deliver_at(DELIVER_AT_HEADER, text, now));
-    let ttl = text(TTL_HEADER).map(|text| ttl(TTL_HEADER, text.parse().ok()));
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let deliver_at = text(&DELIVER_AT_HEADER).map(|text| deliver_at("Postrider-Deliver-At", text, now));
+    let ttl = text(&TTL_HEADER).map(|text| ttl("Postrider-Ttl", text.parse().ok()));
     Ok(window(deliver_at.transpose()?, ttl.transpose()?, now))
 }
 

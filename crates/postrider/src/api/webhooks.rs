@@ -2,7 +2,7 @@
 
 use super::error::ApiError;
 use super::refusal::Ingest;
-use super::{App, Shared, body, view};
+use super::{App, Shared, body, hops, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -51,6 +51,7 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let (head, incoming) = request.into_parts();
     app.engine.admit(source.account)?;
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
+    let passed = hops::passed(&head.headers)?;
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let signed = Incoming { method: "POST", url: "", headers: &head.headers, body: &body };
     let verified = door.verifier.verify(&signed, app.engine.clock().wall());
@@ -66,7 +67,7 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let external_id = None;
     let external_scope = None;
     let arrival = Arrival { event_type, external_id, external_scope, headers, body, window, priority: None };
-    Ok(answer(app.engine.ingest_to(&source, destination, arrival).await?))
+    Ok(answer(app.engine.ingest_to(&source, destination, hops::kept(arrival, passed)?).await?))
 }
 
 /// What DispatchGo's clients read: without the envelope of our own answers.

@@ -116,9 +116,14 @@ impl Report {
         self.paths.get(path)?.ids.get(id).map(|known| known.came_at)
     }
 
-    /// How many events a path has answered with success.
-    pub(crate) fn delivered(&self, path: &str) -> usize {
-        self.paths.get(path).map_or(0, Seen::delivered)
+    /// How many requests a path has answered with success.
+    pub(crate) fn succeeded(&self, path: &str) -> u64 {
+        self.paths.get(path).map_or(0, Seen::succeeded)
+    }
+
+    /// The same of all paths.
+    pub(crate) fn succeeded_in_all(&self) -> u64 {
+        self.paths.values().map(Seen::succeeded).sum()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -133,6 +138,10 @@ impl Report {
 }
 
 impl Seen {
+    fn succeeded(&self) -> u64 {
+        self.answers.iter().filter(|(how, _)| how.starts_with('2')).map(|(_, count)| count).sum()
+    }
+
     fn delivered(&self) -> usize {
         self.ids.values().filter(|known| known.is_delivered).count()
     }
@@ -203,6 +212,7 @@ mod tests {
         let counts = ["requests", "in_flight_max", "retries", "duplicates", "misordered", "delivered"];
         assert_eq!(counts.map(|name| seen[name].clone()), [5, 2, 1, 1, 1, 3].map(Value::from));
         assert_eq!(seen["order"], json!(["evt_1", "evt_3", "evt_2"]));
+        assert_eq!((report.succeeded("/a"), report.succeeded("/b"), report.succeeded_in_all()), (4, 0, 4));
         report.forget();
         assert_eq!(report.json(), json!({ "paths": {} }));
     }

@@ -29,6 +29,11 @@ pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
     is_away || is_full
 }
 
+/// Whether the gateway is there and cannot do this now.
+pub(crate) fn is_unavailable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::SERVICE_UNAVAILABLE)
+}
+
 /// Whether what was asked for is not there.
 pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND)

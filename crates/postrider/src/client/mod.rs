@@ -8,7 +8,7 @@ mod profile;
 
 pub(crate) use self::args::{Access, GatewayArgs};
 pub(crate) use self::connection::{Connection, Message};
-pub(crate) use self::failure::{Unreachable, is_missing, is_passing};
+pub(crate) use self::failure::{Unreachable, is_missing, is_passing, is_unavailable};
 pub(crate) use self::frames::Frames;
 
 use self::failure::{CutOff, Refused};

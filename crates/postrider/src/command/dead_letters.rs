@@ -5,10 +5,14 @@ use super::readable::{self, Detail};
 use super::replay_job::{self, Job};
 use super::{Agreement, Reading, Run, id, items, moment, shown, text, time};
 use crate::client::Client;
-use crate::terminal::{Cell, Column, Progress, Screen, Table, clean, json as json_text, say, say_json};
-use anyhow::{bail, ensure};
+use crate::terminal::{
+    Cell, Column, Progress, Screen, Table, Waiting, clean, json as json_text, say, say_json,
+};
+use anyhow::ensure;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
+
+const NO_SUCH: &str = "there is no such dead letter";
 
 #[derive(Args)]
 pub(crate) struct DeadLetterArgs {
@@ -21,6 +25,7 @@ pub(crate) struct DeadLetterArgs {
 #[derive(Subcommand)]
 enum Verb {
     /// List dead letters, newest first.
+    #[command(after_help = "Example:\n  postrider dlq list --destination billing --since 1d")]
     List {
         #[command(flatten)]
         filter: Filter,
@@ -29,6 +34,7 @@ enum Verb {
         limit: u32,
     },
     /// Show one with its event and every attempt.
+    #[command(after_help = "Example:\n  postrider dlq show dlv_01hz3k8q2v4xw --headers")]
     Show {
         /// dlv_…
         #[arg(value_name = "ID")]
@@ -45,19 +51,22 @@ enum Verb {
         #[command(flatten)]
         which: Which,
         /// So many a second at most
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", conflicts_with = "id")]
         rate: Option<f64>,
         /// Say how many there are, and send nothing
         #[arg(long)]
         dry_run: bool,
         /// Do not wait for the end; the gateway goes on by itself
-        #[arg(long)]
+        #[arg(long, conflicts_with = "id")]
         detach: bool,
         /// Watch a job that was begun earlier
-        #[arg(long, value_name = "ID", conflicts_with_all = ["id", "all"])]
+        #[arg(long, value_name = "ID", conflicts_with_all = ["id", "all", "Filter", "rate", "dry_run", "detach"])]
         job: Option<String>,
     },
     /// Let them go: they cannot be sent again.
+    #[command(
+        after_help = "Examples:\n  postrider dlq discard dlv_01hz3k8q2v4xw\n  postrider dlq discard --reason expired --yes"
+    )]
     Discard {
         #[command(flatten)]
         which: Which,
@@ -106,7 +115,7 @@ struct Filter {
 #[derive(Args)]
 struct Which {
     /// One of them, dlv_…
-    #[arg(value_name = "ID", conflicts_with = "all")]
+    #[arg(value_name = "ID", conflicts_with_all = ["all", "Filter"])]
     id: Option<String>,
     #[command(flatten)]
     filter: Filter,
@@ -136,6 +145,14 @@ impl Filter {
 }
 
 impl Which {
+    /// The one that is named, or all that match.
+    fn filter(&self, client: &Client) -> anyhow::Result<Value> {
+        match &self.id {
+            Some(one) => Ok(json!({ "delivery_ids": [id(one)?] })),
+            None => self.checked(client),
+        }
+    }
+
     /// The filter, if it says something or everything is meant.
     fn checked(&self, client: &Client) -> anyhow::Result<Value> {
         let filter = self.filter.json(client)?;
@@ -158,19 +175,15 @@ impl Run for DeadLetterArgs {
             Verb::Replay { job: Some(job), .. } => {
                 replay_job::watch(&client, &Job::known(job)?, &self.reading)
             }
+            Verb::Replay { which, dry_run: true, .. } => self.count(&client, which),
             Verb::Replay { which: Which { id: Some(one), .. }, .. } => self.replay_one(&client, one),
-            Verb::Replay { which, rate, dry_run, detach, .. } => {
-                let mut wanted = json!({ "filter": which.checked(&client)?, "dry_run": dry_run });
+            Verb::Replay { which, rate, detach, .. } => {
+                let mut wanted = json!({ "filter": which.filter(&client)? });
                 if let Some(rate) = rate {
                     wanted["rate_per_second"] = (*rate).into();
                 }
                 let job = replay_job::begin(&client, &wanted)?;
-                let is_answer = *detach || *dry_run;
-                if is_answer {
-                    job.say(&self.reading)
-                } else {
-                    replay_job::watch(&client, &job, &self.reading)
-                }
+                if *detach { job.say(&self.reading) } else { replay_job::watch(&client, &job, &self.reading) }
             }
             Verb::Discard { which, agreement } => self.discard(&client, which, agreement),
             Verb::Export { filter, format } => export(&client, filter, *format),
@@ -216,6 +229,18 @@ impl DeadLetterArgs {
         say(&readable::event(&letter["event"], screen))
     }
 
+    /// How many would be sent again; none of them is.
+    fn count(&self, client: &Client, which: &Which) -> anyhow::Result<()> {
+        let wanted = json!({ "filter": which.filter(client)?, "dry_run": true });
+        let counted = client.post("/v1/replays", &wanted)?.data()?;
+        ensure!(which.id.is_none() || counted["total"] != 0, NO_SUCH);
+        if self.reading.json {
+            return say_json(&counted);
+        }
+        let letters = if counted["total"] == 1 { "dead letter" } else { "dead letters" };
+        say(&format!("{} {letters} would be sent again\n", counted["total"]))
+    }
+
     fn replay_one(&self, client: &Client, of: &str) -> anyhow::Result<()> {
         let of = id(of)?;
         let owed = client.post(&format!("/v1/dead-letters/{of}/replay"), &json!({}))?.data()?;
@@ -226,21 +251,18 @@ impl DeadLetterArgs {
     }
 
     fn discard(&self, client: &Client, which: &Which, agreement: &Agreement) -> anyhow::Result<()> {
-        let filter = match &which.id {
-            Some(one) => json!({ "delivery_ids": [id(one)?] }),
-            None => which.checked(client)?,
-        };
+        let filter = which.filter(client)?;
         agreement.asked(|| {
             let dry = client.post("/v1/replays", &json!({ "filter": filter, "dry_run": true }))?.data()?;
             Ok(format!("Discard {} dead letters for good", dry["total"]))
         })?;
+        let waiting = Waiting::new("discarding");
         let discarded = client.post("/v1/dead-letters/discard", &filter)?.data()?;
+        drop(waiting);
         if self.reading.json {
             return say_json(&discarded);
         }
-        if which.id.is_some() && discarded["discarded"] == 0 {
-            bail!("there is no such dead letter");
-        }
+        ensure!(which.id.is_none() || discarded["discarded"] != 0, NO_SUCH);
         say(&format!("{} discarded\n", discarded["discarded"]))
     }
 }

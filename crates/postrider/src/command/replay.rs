@@ -39,6 +39,7 @@ impl Run for ReplayArgs {
         let client = self.reading.client()?;
         match &self.to {
             Some(url) => self.send_to(&client, url),
+            None if self.dry_run && self.is_dead_letter() => self.try_letter(&client),
             None if self.dry_run => self.try_out(&client),
             None => self.replay(&client),
         }
@@ -46,9 +47,13 @@ impl Run for ReplayArgs {
 }
 
 impl ReplayArgs {
+    fn is_dead_letter(&self) -> bool {
+        self.id.starts_with("dlv_")
+    }
+
     fn replay(&self, client: &Client) -> anyhow::Result<()> {
         let of = id(&self.id)?;
-        let is_dead_letter = of.starts_with("dlv_");
+        let is_dead_letter = self.is_dead_letter();
         let list = if is_dead_letter { "dead-letters" } else { "events" };
         let replayed = client.post(&format!("/v1/{list}/{of}/replay"), &json!({}))?.data()?;
         if self.reading.json {
@@ -63,7 +68,24 @@ impl ReplayArgs {
         say(&format!("{new} is {status}{note}; `postrider inspect {new}` shows what becomes of it\n"))
     }
 
-    /// By the routes as they are now. A dead letter goes where it was owed.
+    /// It goes where it was owed, whatever routes say today.
+    fn try_letter(&self, client: &Client) -> anyhow::Result<()> {
+        let of = id(&self.id)?;
+        let letter = client.read(&format!("/v1/dead-letters/{of}"), &[])?;
+        let url = letter["destination_url"].as_str();
+        let url =
+            url.context("its destination was deleted; `postrider replay evt_…` sends its event again")?;
+        if self.reading.json {
+            let fields = ["delivery_id", "event_id", "destination_id", "destination_name", "destination_url"];
+            let told = fields.map(|field| (field.to_owned(), letter[field].clone()));
+            let dry_run = ("dry_run".to_owned(), Value::Bool(true));
+            return say_json(&Value::Object(told.into_iter().chain([dry_run]).collect()));
+        }
+        let to = clean(text(&letter["destination_name"]));
+        say(&format!("{of} would be sent again to {to} ({})\n", clean(url)))
+    }
+
+    /// By the routes as they are now.
     fn try_out(&self, client: &Client) -> anyhow::Result<()> {
         let found = find(client, &self.id)?;
         let event = &found["event"];
@@ -85,11 +107,10 @@ impl ReplayArgs {
         let found = find(client, &self.id)?;
         let event = &found["event"];
         let (body, headers) = (body(event)?, passed_on(&event["headers"]));
-        if self.dry_run {
-            let (bytes, count) = (body.len(), headers.len());
-            return say(&format!("{bytes} bytes with {count} headers would be sent to {}\n", clean(url)));
-        }
         let connection = Connection::to(url)?;
+        if self.dry_run {
+            return self.say_what_would_go(url, &headers, body.len());
+        }
         let began = Instant::now();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let request = connection.request_itself(Method::POST, headers, body)?;
@@ -102,6 +123,21 @@ impl ReplayArgs {
             return say_json(&json!({ "status": answer.status.as_u16(), "latency_ms": ms, "body": text }));
         }
         say(&format!("{} after {ms} ms\n{}\n", answer.status.as_u16(), clean_lines(text.trim_end())))
+    }
+}
+
+impl ReplayArgs {
+    fn say_what_would_go(&self, url: &str, headers: &HeaderMap, body_bytes: usize) -> anyhow::Result<()> {
+        if self.reading.json {
+            let shown = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+            let headers = headers.iter().map(|(name, value)| (name.to_string(), shown(value).into()));
+            let headers = Value::Object(headers.collect());
+            return say_json(
+                &json!({ "dry_run": true, "url": url, "headers": headers, "body_bytes": body_bytes }),
+            );
+        }
+        let (count, url) = (headers.len(), clean(url));
+        say(&format!("{body_bytes} bytes with {count} headers would be sent to {url}\n"))
     }
 }
 

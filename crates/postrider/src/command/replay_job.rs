@@ -23,9 +23,6 @@ impl Job {
         if reading.json {
             return say_json(job);
         }
-        if job["dry_run"] == true {
-            return say(&format!("{} dead letters would be sent again\n", job["total"]));
-        }
         let rest = if job["skipped"] == 0 { String::new() } else { format!(", {} skipped", job["skipped"]) };
         let (state, id) = (clean(text(&job["state"])), clean(text(&job["id"])));
         say(&format!(
@@ -36,7 +33,7 @@ impl Job {
     }
 }
 
-/// Has the gateway begin, or say how many there are.
+/// Has the gateway begin.
 pub(super) fn begin(client: &Client, wanted: &Value) -> anyhow::Result<Job> {
     Ok(Job(client.post("/v1/replays", wanted)?.data()?))
 }

@@ -2,7 +2,7 @@
 
 use super::{Reading, Run, text};
 use crate::client::{Answer, Client};
-use crate::terminal::{Progress, clean, say, say_json};
+use crate::terminal::{Interruption, Progress, clean, say, say_json};
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
@@ -121,14 +121,16 @@ impl SendArgs {
         let mut lines = Lines { from: open(&self.file)?, number: 0, bytes_max: EVENT_BYTES_MAX };
         while lines.number < self.skip && lines.next()?.is_some() {}
         let mut sent = Sent { done: lines.number, ..Sent::default() };
+        let interruption = Interruption::watch()?;
         let (began, mut progress) = (Instant::now(), Progress::new("sent"));
         loop {
             let batch = lines.batch(self.batch_lines())?;
             if batch.is_empty() {
                 break;
             }
-            self.pace(began, sent.taken + sent.refused);
-            sent.note(&batch, &post(client, &batch).with_context(|| sent.go_on())?);
+            self.pace(began, sent.taken + sent.refused, &interruption);
+            ensure!(!interruption.is_set(), sent.go_on());
+            sent.note(&batch, &post(client, &batch, &interruption).with_context(|| sent.go_on())?);
             progress.at(sent.taken, None);
         }
         drop(progress);
@@ -149,10 +151,10 @@ impl SendArgs {
     }
 
     /// Waits until so many are due by the rate.
-    fn pace(&self, began: Instant, done: u64) {
+    fn pace(&self, began: Instant, done: u64, interruption: &Interruption) {
         let Some(rate) = self.rate else { return };
         let due = Duration::from_secs_f64(done as f64 / rate);
-        std::thread::sleep(due.saturating_sub(began.elapsed()));
+        interruption.sleep(due.saturating_sub(began.elapsed()));
     }
 }
 
@@ -233,7 +235,7 @@ impl Sent {
 }
 
 /// One commit for all of them. A gateway that has no room says when to come back.
-fn post(client: &Client, batch: &[Line]) -> anyhow::Result<Value> {
+fn post(client: &Client, batch: &[Line], interruption: &Interruption) -> anyhow::Result<Value> {
     let mut body = Vec::new();
     for line in batch {
         body.extend_from_slice(line.bytes.trim_ascii());
@@ -248,9 +250,9 @@ fn post(client: &Client, batch: &[Line]) -> anyhow::Result<Value> {
         let is_full =
             matches!(answer.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
         let Some(wait) = answer.retry_after().filter(|_| is_full) else { return answer.data() };
-        if began.elapsed() + wait > PATIENCE {
+        if began.elapsed() + wait > PATIENCE || interruption.is_set() {
             bail!("{}", answer.refusal());
         }
-        std::thread::sleep(wait);
+        interruption.sleep(wait);
     }
 }

@@ -1,7 +1,7 @@
 //! `postrider verify`: whether every delivery of a data directory is delivered, dead or owed.
 
 use super::Run;
-use crate::terminal::{clean, say, say_json};
+use crate::terminal::{Waiting, clean, say, say_json};
 use anyhow::ensure;
 use clap::Args;
 use postrider_sqlite::Audit;
@@ -26,7 +26,9 @@ impl Run for VerifyArgs {
             "there is no data of a gateway in {}; --data-dir names another",
             self.data_dir.display()
         );
+        let waiting = Waiting::new("walking the store");
         let audit = Audit::of(&self.data_dir)?;
+        drop(waiting);
         let said = if self.json { say_json(&json(&audit)) } else { say(&text(&audit)) };
         said?;
         ensure!(audit.damage.is_empty(), "{}", audit.damage.join("; "));

@@ -42,6 +42,7 @@ const KEYS: &[&str] = &[
     "log_format",
     "otlp_endpoint",
     "otlp_protocol",
+    "otlp_sample_ratio",
     "destinations",
 ];
 
@@ -163,6 +164,7 @@ impl Layers {
             ("log_format", "--log-format", &args.log_format),
             ("otlp_endpoint", "--otlp-endpoint", &args.otlp_endpoint),
             ("otlp_protocol", "--otlp-protocol", &args.otlp_protocol),
+            ("otlp_sample_ratio", "--otlp-sample-ratio", &args.otlp_sample_ratio),
         ];
         for (key, flag, value) in flags {
             if let Some(value) = value {

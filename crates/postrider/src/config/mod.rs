@@ -16,8 +16,8 @@ pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
 use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
-use postrider_engine::BacklogLimits;
 use postrider_engine::send::{DestinationUrl, Refusal};
+use postrider_engine::{BacklogLimits, SampleRatio};
 pub(crate) use secret_keys::SecretKeys;
 use std::collections::HashMap;
 use std::fmt;
@@ -105,6 +105,8 @@ impl fmt::Debug for DatabaseUrl {
 pub(crate) struct TracesTo {
     pub(crate) url: String,
     pub(crate) protocol: OtlpProtocol,
+    /// How many of the traces that begin here it gets.
+    pub(crate) ratio: SampleRatio,
 }
 
 /// How a collector is spoken to.
@@ -207,7 +209,8 @@ fn refuse_plain(listed: &[ListedDestination], layers: &mut Layers) {
 
 fn traces(layers: &mut Layers) -> Option<TracesTo> {
     let protocol = layers.one("otlp_protocol", values::otlp_protocol).unwrap_or(OtlpProtocol::Http);
-    layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol })
+    let ratio = layers.one("otlp_sample_ratio", values::sample_ratio).unwrap_or_default();
+    layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol, ratio })
 }
 
 fn backlog(layers: &mut Layers) -> BacklogLimits {

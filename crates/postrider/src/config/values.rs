@@ -5,6 +5,7 @@ use http::HeaderValue;
 use ipnet::IpNet;
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Floors;
+use postrider_engine::SampleRatio;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing_subscriber::EnvFilter;
@@ -147,6 +148,11 @@ pub(super) fn otlp_protocol(value: &str) -> Result<OtlpProtocol, String> {
         "grpc" => Ok(OtlpProtocol::Grpc),
         _ => Err(format!("must be http or grpc, not {value:?}")),
     }
+}
+
+pub(super) fn sample_ratio(value: &str) -> Result<SampleRatio, String> {
+    let ratio = value.parse().ok().and_then(SampleRatio::new);
+    ratio.ok_or_else(|| format!("must be a number from 0 to 1 such as 0.1, not {value:?}"))
 }
 
 pub(super) fn log_format(value: &str) -> Result<LogFormat, String> {

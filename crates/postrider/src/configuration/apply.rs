@@ -7,7 +7,8 @@ use super::object::{Declared, Existing};
 use super::plan::{Plan, Step};
 use super::request;
 use crate::client::{Answer, Client};
-use anyhow::{Context as _, bail, ensure};
+use crate::terminal::Interruption;
+use anyhow::{Context as _, anyhow, bail, ensure};
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
@@ -28,10 +29,22 @@ pub(super) struct Applied {
     pub(super) stopped: Option<anyhow::Error>,
 }
 
-/// Makes the changes one after the other, until the first that fails.
-pub(super) fn apply(client: &Client, plan: &Plan, mut known: Vec<Existing>) -> Applied {
+/// Makes the changes one after the other, until the first that fails or somebody interrupts. What is shown this once is
+/// told as soon as it is there: whatever comes after it, it is not lost.
+pub(super) fn apply(
+    client: &Client,
+    plan: &Plan,
+    mut known: Vec<Existing>,
+    interruption: &Interruption,
+    tell: impl Fn(&Made) -> anyhow::Result<()>,
+) -> Applied {
     let mut applied = Applied { done: 0, made: Vec::new(), stopped: None };
     for step in &plan.steps {
+        if interruption.is_set() {
+            applied.stopped = Some(anyhow!("it was interrupted"));
+            break;
+        }
+        let before = applied.made.len();
         let carried = match step {
             Step::Create { declared, .. } => create(client, declared, &mut known, &mut applied.made),
             Step::Change { declared, existing, differences } => {
@@ -40,7 +53,8 @@ pub(super) fn apply(client: &Client, plan: &Plan, mut known: Vec<Existing>) -> A
             }
             Step::Delete { existing } => delete(client, existing, &known),
         };
-        if let Err(error) = carried {
+        let told = applied.made[before..].iter().try_for_each(&tell);
+        if let Err(error) = carried.and(told) {
             applied.stopped = Some(error);
             break;
         }

@@ -22,12 +22,13 @@ mod yaml_text;
 
 pub(crate) use self::args::{ApplyArgs, ExportArgs, PlanArgs};
 
+use self::apply::Made;
 use self::args::FileArgs;
 use self::file::Format;
 use self::node::Mistake;
 use self::object::{Declared, Existing};
 use self::plan::{Plan, Wishes, plan};
-use crate::terminal::{confirm, say, say_json};
+use crate::terminal::{Interruption, confirm, say, say_json};
 use anyhow::{Context as _, anyhow, bail};
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -64,7 +65,9 @@ pub(crate) fn run_apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     if !plan.steps.is_empty() && !args.yes {
         confirm(&format!("Make {} changes", plan.steps.len()))?;
     }
-    let mut applied = apply::apply(&client, &plan, existing);
+    let interruption = Interruption::watch()?;
+    let tell = |made: &Made| if args.file.json { Ok(()) } else { say(&print::made_text(made)) };
+    let mut applied = apply::apply(&client, &plan, existing, &interruption, tell);
     if args.file.json {
         say_json(&print::applied_json(&plan, &applied))?;
     } else {

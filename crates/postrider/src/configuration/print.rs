@@ -45,15 +45,16 @@ pub(super) fn json(plan: &Plan) -> Value {
     json!({ "changes": changes.collect::<Vec<_>>(), "unmanaged": unmanaged.collect::<Vec<_>>() })
 }
 
-/// What was done, and what was not.
+/// What is shown this once.
+pub(super) fn made_text(Made { kind, name, what, text }: &Made) -> String {
+    format!("The {} of the {} {name}, shown this once: {text}\n", what.replace('_', " "), kind.noun())
+}
+
+/// What was done.
 pub(super) fn applied_text(plan: &Plan, applied: &Applied) -> String {
     let mut out = String::new();
     for step in &plan.steps[..applied.done] {
         let _ = writeln!(out, "{} {}", done(step), label(step));
-    }
-    for Made { kind, name, what, text } in &applied.made {
-        let what = what.replace('_', " ");
-        let _ = writeln!(out, "The {what} of the {} {name}, shown this once: {text}", kind.noun());
     }
     out
 }

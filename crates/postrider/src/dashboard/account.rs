@@ -5,7 +5,7 @@ use super::filled::Filled;
 use super::guard::{Change, Form, Visitor};
 use super::inside::{Inside, Listed, segment};
 use super::session::Session;
-use super::{Desk, Shared, show};
+use super::{Desk, Shared, ask, looking, show};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -193,11 +193,14 @@ pub(super) async fn delete(
     Path(id): Path<String>,
     Change(session, form): Change,
 ) -> Response {
-    if form.text("confirmed").is_none() {
+    if !ask::is_agreed(&form) {
         return shown(&session, ask(&desk.api, &session, &id).await);
     }
     let made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await;
-    done(&session, made, "/accounts")
+    let was_looked_at = made.is_ok() && session.account.as_ref() == Some(&id);
+    let response = done(&session, made, "/accounts");
+    // There is nothing to look at any more.
+    if was_looked_at { looking::end(&desk, &session, response) } else { response }
 }
 
 async fn ask(api: &Inside, session: &Session, id: &str) -> Result<DeletePage, Refused> {

@@ -1,5 +1,6 @@
 //! What goes back to the browser: pages, files, other pages to go to, and refusals in words.
 
+use super::looking::LookedAt;
 use super::session::Session;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -57,13 +58,17 @@ pub(super) struct Frame {
     pub(super) refusal: Option<String>,
     /// Whether pages about the whole gateway are shown the way to.
     pub(super) is_operator: bool,
+    /// Another account that the operator looks at.
+    pub(super) looked_at: Option<LookedAt>,
 }
 
 impl Frame {
     pub(super) fn of(session: Option<&Session>, place: &'static str) -> Self {
         let form_token = session.map(|session| session.form_token.clone()).unwrap_or_default();
         let is_operator = session.is_some_and(Session::is_operator);
-        Frame { place, form_token, refusal: None, is_operator }
+        let looked_at = session.and_then(Session::looked_at);
+        let looked_at = looked_at.map(|(id, name)| LookedAt { id: id.to_owned(), name: name.to_owned() });
+        Frame { place, form_token, refusal: None, is_operator, looked_at }
     }
 
     pub(super) fn refusing(self, refused: Option<Refused>) -> Self {

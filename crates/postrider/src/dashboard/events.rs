@@ -86,14 +86,8 @@ pub(super) async fn page(
     shown(&session, look(&desk.api, &session, asked).await)
 }
 
-/// A filter that is refused leaves the form as it was filled in, with the reason.
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Events, Refused> {
-    let found: Result<Page, Refused> = api.get(session, &question(&asked, SystemTime::now())).await;
-    let (page, refused) = match found {
-        Ok(page) => (page, None),
-        Err(refused) if matches!(refused.status.as_u16(), 400 | 422) => (Page::default(), Some(refused)),
-        Err(refused) => return Err(refused),
-    };
+    let (page, refused) = api.search(session, &question(&asked, SystemTime::now())).await?;
     Ok(Events {
         frame: Frame::of(Some(session), "events").refusing(refused),
         asked,
@@ -110,8 +104,7 @@ fn question(asked: &Asked, now: SystemTime) -> String {
     let since = ago.and_then(|ago| ago.duration_since(UNIX_EPOCH).ok());
     let since = since.map(|since| Timestamp::from_unix_ms(since.as_millis() as u64).to_string());
     let typed = Some(asked.text("since")).filter(|typed| !typed.is_empty());
-    let cursor = Some(asked.text("cursor")).filter(|cursor| !cursor.is_empty());
-    let cursor = cursor.map_or_else(newest_cursor, str::to_owned);
+    let cursor = place(asked);
     let given = API_FILTERS.iter().map(|name| (*name, asked.text(name)));
     let rest = [("since", typed.or(since.as_deref()).unwrap_or_default()), ("cursor", &cursor)];
     let given: Vec<_> = given
@@ -121,11 +114,21 @@ fn question(asked: &Asked, now: SystemTime) -> String {
     path("/v1/events", &given)
 }
 
+/// Where the list begins. Without a place the API would count all events that match, and look at many for it.
+pub(super) fn place(asked: &Asked) -> String {
+    let cursor = Some(asked.text("cursor")).filter(|cursor| !cursor.is_empty());
+    cursor.map_or_else(newest_cursor, str::to_owned)
+}
+
+/// The newest stay so by themselves, unless they had to be searched for.
+pub(super) fn is_live(asked: &Asked, scanned: Option<u64>) -> bool {
+    let searched = scanned.unwrap_or(0) > SCANNED_MAX || !asked.text("text").is_empty();
+    asked.text("cursor").is_empty() && !searched
+}
+
 impl Events {
-    /// The newest stay so by themselves, unless they had to be searched for.
     fn is_live(&self) -> bool {
-        let searched = self.page.scanned.unwrap_or(0) > SCANNED_MAX || !self.asked.text("text").is_empty();
-        self.asked.text("cursor").is_empty() && !searched
+        is_live(&self.asked, self.page.scanned)
     }
 }
 

@@ -3,12 +3,12 @@
 use super::answer::Refused;
 use super::session::Session;
 use super::{Desk, sign_in};
+use crate::api::body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::Response;
 use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -110,16 +110,19 @@ impl Form {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Reads a form from where it may come from.
+    /// Reads a form from where it may come from. Strangers send some, so a body has the deadline that it has at the
+    /// API: one that never ends would hold its connection for good.
     pub(super) async fn read(request: Request, hosts: &Hosts) -> Result<Self, Refused> {
         hosts.check(request.headers())?;
         if !hosts.sent(request.headers()) {
             return Err(Refused::new(StatusCode::FORBIDDEN, "This form was sent by a page of another site."));
         }
-        let body = Limited::new(request.into_body(), FORM_BYTES_MAX).collect().await;
-        let bytes =
-            body.map_err(|_| Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "The form is larger than 64 kB."))?;
-        Ok(Form(url::form_urlencoded::parse(&bytes.to_bytes()).into_owned().collect()))
+        let (head, incoming) = request.into_parts();
+        let bytes = body::read(&head.headers, incoming, FORM_BYTES_MAX).await.map_err(|refused| {
+            let (status, _, sentence) = refused.told();
+            Refused::new(status, sentence)
+        })?;
+        Ok(Form(url::form_urlencoded::parse(&bytes).into_owned().collect()))
     }
 
     /// Reads a form that one of their own pages has sent.
@@ -161,6 +164,15 @@ impl FromRequest<Arc<Desk>> for Change {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::body::tests::dripping;
+    use axum::body::Body;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_form_that_drips_in_is_refused_at_a_deadline() {
+        let request = Request::post("/sign-in").header(HOST, "localhost").body(Body::new(dripping()));
+        let refused = Form::read(request.unwrap(), &Hosts::new("http://localhost")).await.err().unwrap();
+        assert_eq!(refused.status, StatusCode::REQUEST_TIMEOUT);
+    }
 
     fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
         let mut headers = HeaderMap::from_iter([(HOST, host.parse().unwrap())]);

@@ -38,6 +38,12 @@ struct Refusal {
     field: Option<String>,
 }
 
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Listed { items: Vec::new(), next_cursor: None }
+    }
+}
+
 impl Inside {
     pub(super) fn new(api: Router) -> Self {
         Inside(api)
@@ -47,6 +53,19 @@ impl Inside {
     pub(super) async fn get<T: DeserializeOwned>(&self, session: &Session, path: &str) -> Result<T, Refused> {
         let bytes = self.bytes(session, Method::GET, path, None).await?;
         read::<Data<T>>(&bytes).map(|answer| answer.data)
+    }
+
+    /// What a form asks for, or nothing and why: a filter that is refused leaves the form as it was filled in.
+    pub(super) async fn search<T: DeserializeOwned + Default>(
+        &self,
+        session: &Session,
+        path: &str,
+    ) -> Result<(T, Option<Refused>), Refused> {
+        match self.get(session, path).await {
+            Ok(found) => Ok((found, None)),
+            Err(refused) if matches!(refused.status.as_u16(), 400 | 422) => Ok((T::default(), Some(refused))),
+            Err(refused) => Err(refused),
+        }
     }
 
     /// Why something is refused, if it is.

@@ -1,6 +1,7 @@
 //! Keys of the account: made, shown once, changed, revoked.
 
 use super::answer::{Frame, Refused, done, see_other, shown};
+use super::ask::{self, AskPage, Question};
 use super::asked::Asked;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
@@ -106,10 +107,25 @@ pub(super) async fn change(
 pub(super) async fn revoke(
     State(desk): Shared,
     Path(id): Path<String>,
-    Change(session, _): Change,
+    Change(session, form): Change,
 ) -> Response {
+    if !ask::is_agreed(&form) {
+        let found = desk.api.get::<ApiKey>(&session, &at(&id)).await;
+        return shown(&session, found.map(|found| question(&session, &found)));
+    }
     let made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await;
     done(&session, made, "/keys")
+}
+
+fn question(session: &Session, found: &ApiKey) -> AskPage {
+    let question = Question {
+        title: format!("Revoke {}?", found.name),
+        happens: ask::KEY,
+        word: "Revoke it",
+        page: format!("/keys/{}/revoke", found.id),
+        back: "/keys".to_owned(),
+    };
+    AskPage { frame: Frame::of(Some(session), "keys"), question }
 }
 
 fn at(id: &str) -> String {

@@ -6,6 +6,7 @@
 mod account;
 mod accounts;
 mod answer;
+mod ask;
 mod asked;
 mod audit;
 mod chart;
@@ -13,6 +14,7 @@ mod choices;
 mod clip;
 mod cluster;
 mod dead_letters;
+mod deliveries;
 mod destinations;
 mod event;
 mod events;
@@ -20,6 +22,7 @@ mod filled;
 mod guard;
 mod inside;
 mod keys;
+mod looking;
 mod overview;
 mod portal;
 mod provider_hint;
@@ -63,6 +66,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/", get(overview::page))
         .route("/sign-in", get(sign_in::page).post(sign_in::submit))
         .route("/sign-out", post(sign_in::out))
+        .route("/look", post(looking::choose))
         .route("/events", get(events::page))
         .route("/events/{id}", get(event::page))
         .route("/events/{id}/body", get(event::body))
@@ -71,6 +75,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/destinations", get(destinations::list).post(destinations::create))
         .route("/destinations/{id}", get(destinations::page).post(destinations::change))
         .route("/destinations/{id}/{action}", post(destinations::act))
+        .route("/deliveries", get(deliveries::page))
         .route("/tail", get(tail::page))
         .route("/tail/stream", get(tail::stream))
         .route("/dead-letters", get(dead_letters::page))

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, see_other, shown};
+use super::ask::{self, AskPage, Question};
 use super::asked::Asked;
 use super::choices::{self, Named};
 use super::filled::Filled;
@@ -93,7 +94,7 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<RoutePage, Refused> {
     let found: Route = api.get(session, &format!("/v1/routes/{}", segment(id))).await?;
-    let ends = Ends::look(api, session).await?;
+    let ends = Ends::look_with(api, session, &found).await?;
     let filled = Filled::with([
         ("source_id", found.source_id.clone().unwrap_or_default()),
         ("destination_id", found.destination_id.clone()),
@@ -140,11 +141,29 @@ fn changed(form: &Form) -> Value {
 pub(super) async fn delete(
     State(desk): Shared,
     Path(id): Path<String>,
-    Change(session, _): Change,
+    Change(session, form): Change,
 ) -> Response {
+    if !ask::is_agreed(&form) {
+        let found = look(&desk.api, &session, &id).await;
+        return shown(&session, found.map(RoutePage::question));
+    }
     let at = format!("/v1/routes/{}", segment(&id));
     let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
     done(&session, made, "/routes")
+}
+
+impl RoutePage {
+    fn question(self) -> AskPage {
+        let page = format!("/routes/{}", self.found.id);
+        let question = Question {
+            title: format!("Delete the route to {}?", self.ends.destination_name(&self.found.destination_id)),
+            happens: ask::ROUTE,
+            word: "Delete it",
+            page: format!("{page}/delete"),
+            back: page,
+        };
+        AskPage { frame: self.frame, question }
+    }
 }
 
 impl Ends {
@@ -153,6 +172,16 @@ impl Ends {
             sources: choices::of(api, session, "/v1/sources").await?,
             destinations: choices::of(api, session, "/v1/destinations").await?,
         })
+    }
+
+    /// With those of this route, wherever they stand in their lists.
+    async fn look_with(api: &Inside, session: &Session, found: &Route) -> Result<Self, Refused> {
+        let mut ends = Ends::look(api, session).await?;
+        let source = found.source_id.as_deref().unwrap_or_default();
+        choices::keep(api, session, "/v1/sources", &mut ends.sources, source).await;
+        let destination = &found.destination_id;
+        choices::keep(api, session, "/v1/destinations", &mut ends.destinations, destination).await;
+        Ok(ends)
     }
 
     fn is_cut(&self) -> bool {

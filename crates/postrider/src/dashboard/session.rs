@@ -18,6 +18,11 @@ const TAG_BYTES: usize = 32;
 /// Noted of who signed in by an admin key.
 pub(super) const OPERATOR: &str = "operator";
 
+/// Noted of an operator who looks at this account.
+pub(super) fn note_of(account: &str, name: &str) -> String {
+    format!("{OPERATOR} {account} {name}")
+}
+
 /// What a session is for. Each kind has a cookie of its own, so that opening the portal signs nobody out, and neither
 /// cookie is one of the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +64,8 @@ pub(super) struct Session {
     pub(super) form_token: String,
     /// What was noted when the session began.
     pub(super) note: String,
+    /// When it is over, in seconds of Unix time.
+    until: u64,
     /// The account that the operator acts for on this page; its own when `None`.
     pub(super) account: Option<String>,
 }
@@ -66,7 +73,7 @@ pub(super) struct Session {
 impl Session {
     /// Of somebody who is not signed in yet.
     pub(super) fn of_key(key_hash: [u8; HASH_BYTES]) -> Self {
-        Session { key_hash, form_token: String::new(), note: String::new(), account: None }
+        Session { key_hash, form_token: String::new(), note: String::new(), until: 0, account: None }
     }
 
     /// The same for things of this account. The API refuses it unless it may.
@@ -74,9 +81,23 @@ impl Session {
         Session { account: Some(account.to_owned()), ..self.clone() }
     }
 
-    pub(super) fn is_operator(&self) -> bool {
-        self.note == OPERATOR
+    /// The same for things of the account that the key is of.
+    pub(super) fn of_their_own(&self) -> Self {
+        Session { account: None, ..self.clone() }
     }
+
+    pub(super) fn is_operator(&self) -> bool {
+        self.note == OPERATOR || self.looked_at().is_some()
+    }
+
+    /// The account that the operator looks at, with its name of then.
+    pub(super) fn looked_at(&self) -> Option<(&str, &str)> {
+        looked_at(&self.note)
+    }
+}
+
+fn looked_at(note: &str) -> Option<(&str, &str)> {
+    note.strip_prefix(OPERATOR)?.strip_prefix(' ')?.split_once(' ')
 }
 
 impl Sessions {
@@ -89,13 +110,23 @@ impl Sessions {
 
     /// The cookie of somebody who has just shown the key with this hash. The note is signed with it and not secret.
     pub(super) fn cookie(&self, key_hash: &[u8; HASH_BYTES], note: &str, now: SystemTime) -> String {
+        self.sealed(key_hash, note, unix_seconds(now) + LIFE.as_secs(), LIFE.as_secs())
+    }
+
+    /// The cookie of a session that goes on with another note, and ends when it would have ended.
+    pub(super) fn noting(&self, session: &Session, note: &str, now: SystemTime) -> String {
+        let left = session.until.saturating_sub(unix_seconds(now));
+        self.sealed(&session.key_hash, note, session.until, left)
+    }
+
+    fn sealed(&self, key_hash: &[u8; HASH_BYTES], note: &str, until: u64, left_seconds: u64) -> String {
         let mut signed = key_hash.to_vec();
-        signed.extend((unix_seconds(now) + LIFE.as_secs()).to_be_bytes());
+        signed.extend(until.to_be_bytes());
         signed.extend(note.as_bytes());
         let tag = hmac::sign(&self.key, &self.purpose("session", &signed));
         signed.extend(tag.as_ref());
         let text = URL_SAFE_NO_PAD.encode(signed);
-        format!("{}={text}; Max-Age={}{}", self.door.cookie_name(), LIFE.as_secs(), self.attributes)
+        format!("{}={text}; Max-Age={left_seconds}{}", self.door.cookie_name(), self.attributes)
     }
 
     /// The cookie that takes the other one away.
@@ -116,12 +147,10 @@ impl Sessions {
         let until = u64::from_be_bytes(until.try_into().ok()?);
         let form_token = URL_SAFE_NO_PAD.encode(hmac::sign(&self.key, &self.purpose("form", signed)));
         let note = String::from_utf8(note.to_vec()).ok()?;
-        (unix_seconds(now) < until).then_some(Session {
-            key_hash: *key_hash,
-            form_token,
-            note,
-            account: None,
-        })
+        let looked_at = looked_at(&note).filter(|_| self.door == Door::Dashboard);
+        let account = looked_at.map(|(account, _)| account.to_owned());
+        let session = Session { key_hash: *key_hash, form_token, note, until, account };
+        (unix_seconds(now) < until).then_some(session)
     }
 
     /// A tag for one purpose is none for another.
@@ -161,6 +190,33 @@ mod tests {
         assert_eq!((read.key_hash, read.note.as_str()), ([1; HASH_BYTES], "noted"));
         assert!(sessions().read(&sent, NOW + LIFE - Duration::from_secs(1)).is_some());
         assert!(sessions().read(&sent, NOW + LIFE).is_none());
+    }
+
+    #[test]
+    fn an_operator_who_looks_at_an_account_is_signed_in_no_longer_for_it() {
+        let sessions = sessions();
+        let read = |cookie: &str, at| sessions.read(&headers(pair(cookie)), at);
+        let own = read(&sessions.cookie(&[1; HASH_BYTES], OPERATOR, NOW), NOW).unwrap();
+        assert!(own.is_operator() && own.account.is_none() && own.looked_at().is_none());
+        let later = NOW + LIFE - Duration::from_secs(60);
+        let cookie = sessions.noting(&own, &note_of("acc_1", "Shop & Sons"), later);
+        assert!(cookie.contains("; Max-Age=60;"), "{cookie}");
+        let looking = read(&cookie, later).unwrap();
+        assert_eq!(looking.looked_at(), Some(("acc_1", "Shop & Sons")));
+        assert_eq!(looking.account.as_deref(), Some("acc_1"));
+        assert!(looking.is_operator());
+        assert_ne!(looking.form_token, own.form_token, "a form of before is none of this one");
+        assert!(read(&cookie, NOW + LIFE).is_none());
+        for other in ["", "operators acc_1 x", "operator", "operator acc_1", "x operator acc_1 x"] {
+            let cookie = sessions.cookie(&[1; HASH_BYTES], other, NOW);
+            assert!(read(&cookie, NOW).unwrap().account.is_none(), "{other}");
+        }
+        let portal = Sessions::new(Door::Portal, &[7; HASH_BYTES], "http://127.0.0.1:8080");
+        let cookie = portal.cookie(&[1; HASH_BYTES], &note_of("acc_1", "x"), NOW);
+        assert!(
+            portal.read(&headers(pair(&cookie)), NOW).unwrap().account.is_none(),
+            "a link is of one account"
+        );
     }
 
     #[test]

@@ -82,15 +82,18 @@ pub(super) async fn out(State(desk): Shared, Change(..): Change) -> Response {
     with_cookie(see_other("/sign-in"), &desk.sessions.no_cookie())
 }
 
-/// A page of ours: a path that no browser takes for another host.
+/// The page that comes next: a path that no browser takes for another host.
 fn next_of(query: Option<&str>) -> String {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let asked = pairs.into_iter().find(|(name, _)| name == "next").map(|(_, value)| value.into_owned());
-    let is_ours = |page: &String| {
-        let plain = page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-        plain && page.starts_with('/') && !page.starts_with("//")
-    };
-    asked.filter(is_ours).unwrap_or_else(|| "/".to_owned())
+    asked.as_deref().and_then(ours).unwrap_or("/").to_owned()
+}
+
+/// A path, if it is one of ours.
+pub(super) fn ours(page: &str) -> Option<&str> {
+    let plain = page.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_ours = plain && page.starts_with('/') && !page.starts_with("//");
+    is_ours.then_some(page)
 }
 
 pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {

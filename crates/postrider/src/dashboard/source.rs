@@ -1,6 +1,7 @@
 //! One source: its URL, how its senders sign and are set up, and what it has refused lately.
 
 use super::answer::{Frame, Refused, done, see_other, shown};
+use super::ask::{self, AskPage, Question};
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
 use super::inside::{Inside, Listed, segment};
@@ -87,11 +88,27 @@ pub(super) async fn change(
 pub(super) async fn delete(
     State(desk): Shared,
     Path(id): Path<String>,
-    Change(session, _): Change,
+    Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/sources/{}", segment(&id));
+    if !ask::is_agreed(&form) {
+        let found = desk.api.get::<Source>(&session, &at).await;
+        return shown(&session, found.map(|found| question(&session, &found)));
+    }
     let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
     done(&session, made, "/sources")
+}
+
+fn question(session: &Session, found: &Source) -> AskPage {
+    let page = format!("/sources/{}", found.id);
+    let question = Question {
+        title: format!("Delete {}?", found.name),
+        happens: ask::SOURCE,
+        word: "Delete it",
+        page: format!("{page}/delete"),
+        back: page,
+    };
+    AskPage { frame: Frame::of(Some(session), "sources"), question }
 }
 
 impl SourcePage {

@@ -34,7 +34,9 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Tail, Refused> {
-    let destinations = choices::of(api, session, "/v1/destinations").await?;
+    let list = "/v1/destinations";
+    let mut destinations = choices::of(api, session, list).await?;
+    choices::keep(api, session, list, &mut destinations, asked.text("destination_id")).await;
     Ok(Tail { frame: Frame::of(Some(session), "events"), asked, destinations })
 }
 

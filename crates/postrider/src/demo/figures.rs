@@ -1,12 +1,15 @@
 //! How it went: whether anything was lost, whether the healthy destination noticed the others, whether the one that is
 //! down was left alone.
 
+use super::healthy::Healthy;
 use super::load::Sent;
+use super::losses::Losses;
 use super::stage::HEALTHY;
 use crate::chaos::Report;
 use crate::command::text;
 use crate::terminal::clean;
 use anyhow::ensure;
+use postrider_sqlite::Audit;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -14,17 +17,25 @@ use std::time::Instant;
 pub(super) struct Figures {
     accepted: usize,
     refused: u64,
-    /// Events that did not reach the healthy destination.
-    lost: usize,
+    lost: Losses,
+    /// Accepted events that did not reach the healthy destination in the time that they were given.
+    late: u64,
     duplicates: u64,
     invalid_signatures: u64,
     /// Deliveries by status, over all destinations.
     by_status: Map<String, Value>,
-    /// To the healthy destination, in milliseconds: alone, and beside the other four.
-    p99_alone_ms: f64,
-    p99_together_ms: f64,
+    healthy: Healthy,
     circuit_opened: bool,
     destinations: Vec<Value>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// After all of its time.
+    Whole,
+    /// By somebody who had seen enough, perhaps before there was anything to compare.
+    CutShort,
 }
 
 /// All that was seen by the end.
@@ -37,33 +48,35 @@ pub(super) struct Observed<'a> {
     pub(super) report: &'a Report,
     pub(super) destinations: &'a [Value],
     pub(super) stats: &'a Value,
+    /// Of the store that the gateway has left.
+    pub(super) audit: &'a Audit,
 }
 
 impl Figures {
     pub(super) fn of(observed: &Observed<'_>) -> Figures {
-        let Observed { sent, refused, joined_at, circuit_opened, report, destinations, stats } = *observed;
-        let (mut alone, mut together, mut lost) = (Vec::new(), Vec::new(), 0);
+        let Observed { sent, refused, joined_at, circuit_opened, report, destinations, stats, audit } =
+            *observed;
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
         for (id, sent_at) in sent {
-            let Some(arrived) = report.arrival(HEALTHY, id) else {
-                lost += 1;
-                continue;
-            };
+            let Some(arrived) = report.arrival(HEALTHY, id) else { continue };
             let took = arrived.duration_since(*sent_at).as_secs_f64() * 1000.0;
             let is_alone = joined_at.is_none_or(|joined| *sent_at < joined);
             if is_alone { alone.push(took) } else { together.push(took) }
         }
         let seen = &report.json()["paths"][HEALTHY];
         let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let duplicates = count(&seen["duplicates"]);
+        let arrived = report.succeeded(HEALTHY).saturating_sub(duplicates);
         let by_status = crate::command::items(&stats["by_status"]).iter();
         Figures {
             accepted: sent.len(),
             refused,
-            lost,
-            duplicates: count(&seen["duplicates"]),
+            lost: Losses::of(sent.len(), audit, report.succeeded_in_all()),
+            late: (sent.len() as u64).saturating_sub(arrived),
+            duplicates,
             invalid_signatures: count(&seen["signatures"]["invalid"]),
             by_status: by_status.map(|one| (text(&one["status"]).to_owned(), one["count"].clone())).collect(),
-            p99_alone_ms: p99(alone),
-            p99_together_ms: p99(together),
+            healthy: Healthy::of(alone, together),
             circuit_opened,
             destinations: destinations.to_vec(),
         }
@@ -74,10 +87,12 @@ impl Figures {
         json!({
             "accepted": self.accepted,
             "refused": self.refused,
-            "lost": self.lost,
+            "lost": self.lost.total(),
+            "not_arrived_at_healthy": self.late,
             "duplicates": self.duplicates,
             "invalid_signatures": self.invalid_signatures,
-            "healthy_p99_ms": { "alone": self.p99_alone_ms, "together": self.p99_together_ms },
+            "healthy_p99_ms": self.healthy.json(),
+            "healthy_unaffected": self.healthy.is_unaffected(),
             "circuit_of_down_opened": self.circuit_opened,
             "deliveries": self.by_status,
             "destinations": self.destinations.iter().map(shown).collect::<Vec<_>>(),
@@ -86,16 +101,13 @@ impl Figures {
 
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
-        let Figures { accepted, refused, lost, duplicates, .. } = self;
+        let Figures { accepted, refused, duplicates, .. } = self;
+        let lost = self.lost.total();
         let _ = writeln!(
             out,
             "{accepted} events accepted, {refused} refused; {lost} lost, {duplicates} duplicates"
         );
-        let _ = writeln!(
-            out,
-            "healthy: p99 {} ms alone, {} ms beside one that is slow, one flaky, one hanging and one down",
-            self.p99_alone_ms, self.p99_together_ms
-        );
+        let _ = writeln!(out, "{}", self.healthy.text());
         let opened = if self.circuit_opened { "opened, so it is left alone" } else { "did not open" };
         let _ = writeln!(out, "down: its circuit {opened}");
         for one in &self.destinations {
@@ -104,30 +116,57 @@ impl Figures {
         out
     }
 
-    /// What the gateway promises whatever the machine; how fast it is depends on that.
-    pub(super) fn verdict(&self) -> anyhow::Result<()> {
-        ensure!(self.lost == 0, "{} events did not arrive at the healthy destination", self.lost);
+    /// What it was to show. Of one that was cut short only what holds at any moment.
+    pub(super) fn verdict(&self, course: Course) -> anyhow::Result<()> {
+        ensure!(self.lost.total() == 0, "something was lost: {}", self.lost.text());
+        ensure!(self.late == 0, "{} events did not arrive at the healthy destination", self.late);
         ensure!(self.duplicates == 0, "{} events arrived twice", self.duplicates);
         ensure!(self.invalid_signatures == 0, "{} signatures were wrong", self.invalid_signatures);
+        if course == Course::CutShort {
+            return Ok(());
+        }
+        ensure!(self.healthy.is_unaffected() == Some(true), "{}", self.healthy.text());
+        ensure!(self.circuit_opened, "the circuit of the one that is down did not open");
         Ok(())
     }
 }
 
-/// To a hundredth of a millisecond.
-fn p99(mut took: Vec<f64>) -> f64 {
-    took.sort_by(f64::total_cmp);
-    let at = (took.len() * 99).div_ceil(100).saturating_sub(1);
-    took.get(at).map_or(0.0, |ms| (ms * 100.0).round() / 100.0)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::p99;
+    use super::*;
+
+    /// As it should be.
+    fn fine() -> Figures {
+        Figures {
+            accepted: 10,
+            refused: 0,
+            lost: Losses::of(10, &Audit { events: 10, ..Audit::default() }, 0),
+            late: 0,
+            duplicates: 0,
+            invalid_signatures: 0,
+            by_status: Map::new(),
+            healthy: Healthy::of(vec![1.0], vec![1.0]),
+            circuit_opened: true,
+            destinations: Vec::new(),
+        }
+    }
 
     #[test]
-    fn the_ninety_ninth_of_a_hundred() {
-        assert_eq!(p99((1..=100).map(f64::from).collect()), 99.0);
-        assert_eq!(p99(vec![7.001]), 7.0);
-        assert_eq!(p99(Vec::new()), 0.0);
+    fn the_verdict_is_about_all_that_was_to_be_shown() {
+        let affected = Healthy::of(vec![1.0], vec![60_000.0]);
+        let too_little = Healthy::of(vec![1.0], Vec::new());
+        for (figures, whole, cut_short) in [
+            (fine(), true, true),
+            (Figures { lost: Losses::of(11, &Audit::default(), 0), ..fine() }, false, false),
+            (Figures { late: 1, ..fine() }, false, false),
+            (Figures { duplicates: 1, ..fine() }, false, false),
+            (Figures { invalid_signatures: 1, ..fine() }, false, false),
+            (Figures { healthy: affected, ..fine() }, false, true),
+            (Figures { healthy: too_little, ..fine() }, false, true),
+            (Figures { circuit_opened: false, ..fine() }, false, true),
+        ] {
+            let verdict = [Course::Whole, Course::CutShort].map(|course| figures.verdict(course).is_ok());
+            assert_eq!(verdict, [whole, cut_short], "{}", figures.text());
+        }
     }
 }

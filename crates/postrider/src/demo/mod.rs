@@ -2,19 +2,19 @@
 //! All of it is on this machine and gone afterwards.
 
 mod figures;
+mod healthy;
 mod load;
+mod losses;
 mod stage;
 
-use self::figures::Figures;
+use self::figures::{Course, Figures};
 use self::stage::Stage;
 use crate::command::{Frame, Order, draw};
-use crate::terminal::{say, say_json};
+use crate::terminal::{Interruption, say, say_json};
 use anyhow::Context as _;
 use clap::Args;
 use ratatui::crossterm::event::{self, Event, KeyCode};
 use std::io::IsTerminal as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Without a terminal nobody ends it by a key.
@@ -39,7 +39,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let is_watched = !args.json && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     let seconds = args.seconds.or((!is_watched).then_some(SECONDS_DEFAULT));
-    let interrupted = interruption()?;
+    let interrupted = Interruption::watch()?;
     let mut stage = Stage::set(args.rate)?;
     if !args.json {
         say(&stage.welcome())?;
@@ -59,26 +59,29 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
             Ok(false)
         })
     };
-    played?;
+    let course = played?;
     let figures: Figures = stage.end()?;
     let said = if args.json { say_json(&figures.json()) } else { say(&figures.text()) };
     said?;
-    figures.verdict()
+    figures.verdict(course)
 }
 
 /// First the healthy destination alone, then all five.
 fn play(
     stage: &mut Stage,
     end: Option<Duration>,
-    interrupted: &AtomicBool,
+    interrupted: &Interruption,
     mut show: impl FnMut(&Frame<'_>) -> anyhow::Result<bool>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Course> {
     let began = Instant::now();
     let alone = end.map_or(Duration::from_secs(5), |end| end.mul_f64(ALONE_SHARE));
     loop {
         let elapsed = began.elapsed();
-        if end.is_some_and(|end| elapsed >= end) || interrupted.load(Ordering::Relaxed) {
-            return Ok(());
+        if end.is_some_and(|end| elapsed >= end) {
+            return Ok(Course::Whole);
+        }
+        if interrupted.is_set() {
+            return Ok(Course::CutShort);
         }
         if elapsed >= alone {
             stage.join()?;
@@ -93,7 +96,7 @@ fn play(
             keys: "q quit",
         };
         if show(&frame)? {
-            return Ok(());
+            return Ok(Course::CutShort);
         }
     }
 }
@@ -105,24 +108,4 @@ fn wants_end() -> anyhow::Result<bool> {
     }
     let Event::Key(key) = event::read().context("read a key")? else { return Ok(false) };
     Ok(matches!(key.code, KeyCode::Char('q' | 'c') | KeyCode::Esc))
-}
-
-/// Set by SIGINT and SIGTERM, so that everything is put away in order.
-fn interruption() -> anyhow::Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&flag);
-    let waiting = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let Ok(runtime) = runtime else { return };
-        runtime.block_on(async {
-            let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-            let Ok(mut terminate) = terminate else { return };
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            set.store(true, Ordering::Relaxed);
-        });
-    });
-    waiting.context("wait for signals").map(|_| flag)
 }

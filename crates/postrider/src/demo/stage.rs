@@ -7,6 +7,7 @@ use crate::chaos::Chaos;
 use crate::client::Client;
 use anyhow::Context as _;
 use postrider_bench::{Gateway, Scratch};
+use postrider_sqlite::Audit;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,6 +26,8 @@ const JOINING: [(&str, &str); 4] = [
 pub(super) const HEALTHY: &str = "/healthy";
 /// By urgency, from critical to bulk.
 pub(super) const TYPES: [&str; 4] = ["payment.made", "order.created", "user.changed", "report.ready"];
+/// After which an attempt is given up on: what the one that hangs takes of everybody's time.
+pub(super) const TIMEOUT_SECONDS: u64 = 2;
 /// For what is on its way to arrive after the load has ended.
 const DRAIN: Duration = Duration::from_secs(15);
 
@@ -41,7 +44,7 @@ pub(super) struct Stage {
     // Dropped in this order: the gateway ends, then its directory goes.
     gateway: Option<Gateway>,
     runtime: Runtime,
-    _home: Scratch,
+    home: Scratch,
 }
 
 impl Stage {
@@ -71,7 +74,7 @@ impl Stage {
             circuit_opened: false,
             gateway: Some(gateway),
             runtime,
-            _home: home,
+            home,
         })
     }
 
@@ -79,7 +82,7 @@ impl Stage {
         let Stage { address, chaos_address, key, .. } = self;
         format!(
             "a gateway on http://{address} (its API: http://{address}/docs), receivers on http://{chaos_address} \
-             (what they saw: /report)\nin another terminal:\n  export POSTRIDER_URL=http://{address} POSTRIDER_KEY={key}\n  \
+             (what they saw: /report)\nits dashboard: http://{address}/, sign in by {key}\nin another terminal:\n  export POSTRIDER_URL=http://{address} POSTRIDER_KEY={key}\n  \
              postrider events --tail\n  postrider top\n"
         )
     }
@@ -114,21 +117,26 @@ impl Stage {
             if self.joined_at.is_some() { "one healthy, four misbehaving" } else { "the healthy one alone" };
         vec![
             format!("Postrider on http://{}, {} s: {who}", self.address, elapsed.as_secs()),
+            format!("Its dashboard is there too; sign in by {}", self.key),
             format!("{} events accepted, {} refused", self.load.accepted(), self.load.refused()),
             String::new(),
         ]
     }
 
-    /// Ends the load, lets what is on its way arrive, counts, and puts everything away.
+    /// Ends the load, lets what is on its way arrive, stops the gateway, and counts what it has left.
     pub(super) fn end(mut self) -> anyhow::Result<Figures> {
-        let refused = self.load.refused();
         let sent = self.load.stop()?;
+        let refused = self.load.refused();
         let began = Instant::now();
-        while began.elapsed() < DRAIN && self.chaos.report().delivered(HEALTHY) < sent.len() {
+        while began.elapsed() < DRAIN && self.chaos.report().succeeded(HEALTHY) < sent.len() as u64 {
             std::thread::sleep(Duration::from_millis(50));
         }
         let destinations = self.destinations()?;
         let stats = self.client.read("/v1/stats", &[])?;
+        if let Some(gateway) = self.gateway.take() {
+            self.runtime.block_on(gateway.stop())?;
+        }
+        let audit = Audit::of(&self.home.path().join("data")).context("walk the store")?;
         let report = self.chaos.report();
         let figures = Figures::of(&Observed {
             sent: &sent,
@@ -138,11 +146,9 @@ impl Stage {
             report: &report,
             destinations: &destinations,
             stats: &stats,
+            audit: &audit,
         });
         drop(report);
-        if let Some(gateway) = self.gateway.take() {
-            self.runtime.block_on(gateway.stop())?;
-        }
         Ok(figures)
     }
 }
@@ -169,7 +175,7 @@ fn destination(client: &Client, name: &str, url: &str) -> anyhow::Result<()> {
         "url": url,
         "signing_secret": SIGNING_SECRET,
         "max_concurrency": 20,
-        "timeout_seconds": 2,
+        "timeout_seconds": TIMEOUT_SECONDS,
         "retry_policy": { "delays_seconds": [1, 2, 4, 8, 16] },
         "circuit": { "threshold": 5, "cooldown_seconds": 5 },
     });

@@ -1,7 +1,7 @@
 //! Looks at a gateway by its API: a few calls, none of which changes anything.
 
 use super::snapshot::{LastAttempt, Snapshot};
-use crate::client::{Access, Client};
+use crate::client::{Access, Client, is_unavailable};
 use anyhow::Context;
 use postrider_core::time::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,18 +24,31 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     if let Ok(listed) = client.get("/v1/api-keys")?.data() {
         seen.see_keys(&listed, now);
     }
-    seen.see_deaths(
-        &client.read("/v1/dead-letters", &[("since", an_hour_before(now)), ("limit", "200".to_owned())])?,
-    );
+    match client.read("/v1/dead-letters", &[("since", an_hour_before(now)), ("limit", "200".to_owned())]) {
+        Ok(found) => {
+            seen.see_deaths(&found);
+            see_last_attempts(access, &client, &mut seen)?;
+        }
+        // What is owed a gateway knows without its store; only the past is not to be seen.
+        Err(error) if is_unavailable(&error) => {
+            seen.not_ready.get_or_insert_with(|| ("store_unavailable".to_owned(), error.to_string()));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(seen)
+}
+
+/// How the oldest delivery of each of the first destinations went last.
+fn see_last_attempts(access: &Access, client: &Client, seen: &mut Snapshot) -> anyhow::Result<()> {
     let is_operator = seen.slots.is_some();
     for found in seen.first_owed(LOOKED_AT) {
         let Some(delivery) = &found.oldest_delivery else { continue };
         let own = is_operator.then(|| access.client_of(&found.account)).transpose()?;
-        let answer = own.as_ref().unwrap_or(&client).get(&format!("/v1/deliveries/{delivery}"))?;
+        let answer = own.as_ref().unwrap_or(client).get(&format!("/v1/deliveries/{delivery}"))?;
         // One that was delivered meanwhile says nothing.
         found.last = answer.data().ok().as_ref().and_then(LastAttempt::of_delivery);
     }
-    Ok(seen)
+    Ok(())
 }
 
 /// `/readyz` says with the code why no events are taken.

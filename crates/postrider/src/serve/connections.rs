@@ -1,12 +1,12 @@
 //! Takes connections and serves them, each on one of the worker threads, with deadlines and a cap.
 
 use super::client;
+use super::front::Front;
 use super::guarded_stream::GuardedStream;
 use super::room::{ConnectionLimits, Place, Room};
-use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use std::net::TcpListener;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -56,19 +56,15 @@ pub(crate) async fn accept(
 }
 
 /// Serves what a worker is given; returns when no more comes and all of it has ended.
-pub(crate) async fn serve(
-    mut incoming: mpsc::Receiver<Incoming>,
-    router: Router,
-    stop: watch::Receiver<bool>,
-) {
+pub(crate) async fn serve(mut incoming: mpsc::Receiver<Incoming>, front: Front, stop: watch::Receiver<bool>) {
     let (alive, mut ended) = mpsc::channel::<()>(1);
     while let Some((stream, place)) = incoming.recv().await {
         let Ok(stream) = TcpStream::from_std(stream) else { continue };
         let Ok(peer) = stream.peer_addr() else { continue };
         let _ = stream.set_nodelay(true);
-        let (router, stop, alive) = (router.clone(), stop.clone(), alive.clone());
+        let (front, stop, alive) = (front.clone(), stop.clone(), alive.clone());
         tokio::spawn(async move {
-            client::serving(peer.ip().to_canonical(), serve_one(stream, router, stop)).await;
+            client::serving(peer.ip().to_canonical(), serve_one(stream, &front, stop)).await;
             drop((place, alive));
         });
     }
@@ -76,7 +72,7 @@ pub(crate) async fn serve(
     let _ = ended.recv().await;
 }
 
-async fn serve_one<S>(stream: S, router: Router, mut stop: watch::Receiver<bool>)
+async fn serve_one<S>(stream: S, front: &Front, mut stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
@@ -84,7 +80,10 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_DEADLINE)
         .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(GuardedStream::new(stream)), TowerToHyperService::new(router));
+        .serve_connection(
+            TokioIo::new(GuardedStream::new(stream)),
+            service_fn(|request| front.answer(request)),
+        );
     tokio::pin!(connection);
     tokio::select! {
         // How a client ends its connection is its own business.
@@ -98,6 +97,7 @@ where
 mod tests {
     use super::super::guarded_stream::WRITE_DEADLINE;
     use super::*;
+    use axum::Router;
     use axum::routing::post;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
     use tokio::time::Instant;
@@ -108,7 +108,7 @@ mod tests {
         let router = Router::new().route("/", post(async |_: bytes::Bytes| "x".repeat(1 << 20)));
         let (stop, stopping) = watch::channel(false);
         tokio::spawn(async move {
-            serve_one(server, router, stopping).await;
+            serve_one(server, &router.into(), stopping).await;
             drop(stop);
         });
         client

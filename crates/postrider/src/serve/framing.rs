@@ -77,7 +77,7 @@ impl Framing {
 
     /// Up to the end of the line, if it is there.
     fn take_line(&mut self, bytes: &[u8]) -> Result<usize, usize> {
-        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let end = memchr::memchr(b'\n', bytes);
         let text = &bytes[..end.unwrap_or(bytes.len())];
         let room = LINE_BYTES_MAX - self.line.len();
         self.line.extend_from_slice(&text[..text.len().min(room)]);

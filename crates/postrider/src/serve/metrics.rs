@@ -7,9 +7,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
+/// Scrapers are few, and come beside all other connections.
+const CONNECTIONS_MAX: usize = 32;
+
 /// An address that is listened on and not served yet.
 pub(super) struct Listening {
-    listener: TcpListener,
+    pub(super) listener: TcpListener,
     pub(super) address: SocketAddr,
 }
 
@@ -24,10 +27,11 @@ impl Listening {
 
     /// Serves it until told to stop.
     pub(super) fn serve(self, app: Arc<App>, limits: ConnectionLimits, stopping: &watch::Receiver<bool>) {
+        let limits = ConnectionLimits { total: limits.total.min(CONNECTIONS_MAX), ..limits };
         tracing::info!(address = %self.address, "metrics have an address of their own");
         let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
         let router = api::metrics_router(app, self.address);
-        tokio::spawn(connections::serve(incoming, router, stopping.clone()));
+        tokio::spawn(connections::serve(incoming, router.into(), stopping.clone()));
         tokio::spawn(connections::accept(self.listener, limits, vec![handover], stopping.clone()));
     }
 }

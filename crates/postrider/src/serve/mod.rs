@@ -5,7 +5,9 @@ mod banner;
 pub(crate) mod bootstrap;
 pub(crate) mod client;
 mod connections;
+mod descriptors;
 mod framing;
+mod front;
 mod guarded_stream;
 mod key_file;
 mod last_use;
@@ -22,6 +24,7 @@ use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
+use front::Front;
 use patience::Patience;
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let config = Config::read(args, &environment())?;
     log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(config))
+    runtime.block_on(serve(descriptors::share_out(config)))
 }
 
 /// Variables as text. One that is none keeps its name, so that ours are refused by it and others are ignored.
@@ -101,7 +104,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let metrics = metrics::Listening::start(config.metrics_listen)?;
     let guard = address_guard(&config, address, metrics.as_ref().map(|metrics| metrics.address));
-    let mut patience = Patience::new(&config, &listener, &mut signals);
+    let listeners = std::iter::once(&listener).chain(metrics.as_ref().map(|metrics| &metrics.listener));
+    let mut patience = Patience::new(&config, listeners.collect(), &mut signals);
     let started = match start(&config, guard, &mut patience).await {
         Err(error) if patience.was_stopped() => {
             tracing::info!("{error}");
@@ -116,7 +120,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     if let Some(metrics) = metrics {
         metrics.serve(Arc::clone(&app), config.connections, &stopping);
     }
-    let (handovers, threads) = start_workers(senders, &site(app, &key.hash), &stopping)?;
+    let front = Front::with_door(site(Arc::clone(&app), &key.hash), app);
+    let (handovers, threads) = start_workers(senders, &front, &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
 
@@ -205,18 +210,18 @@ type Workers = (Vec<mpsc::Sender<connections::Incoming>>, Vec<JoinHandle<()>>);
 /// multi-threaded runtime by 10 to 40 %.
 fn start_workers(
     senders: Vec<SendWorker>,
-    router: &axum::Router,
+    front: &Front,
     stopping: &watch::Receiver<bool>,
 ) -> anyhow::Result<Workers> {
     let (mut handovers, mut threads) = (Vec::new(), Vec::new());
     for (number, sender) in senders.into_iter().enumerate() {
         let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (router, stopping) = (router.clone(), stopping.clone());
+        let (front, stopping) = (front.clone(), stopping.clone());
         let thread = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
             runtime.block_on(async move {
                 let sending = tokio::spawn(sender.run());
-                connections::serve(incoming, router, stopping).await;
+                connections::serve(incoming, front, stopping).await;
                 let _ = sending.await;
             });
         });

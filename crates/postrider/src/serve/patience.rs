@@ -21,7 +21,7 @@ const PAUSE_LONGEST: Duration = Duration::from_secs(2);
 
 /// What is left of the time that a start may wait.
 pub(super) struct Patience<'a> {
-    listener: &'a TcpListener,
+    listeners: Vec<&'a TcpListener>,
     limits: ConnectionLimits,
     signals: &'a mut Signals,
     most: Duration,
@@ -32,12 +32,12 @@ pub(super) struct Patience<'a> {
 
 impl<'a> Patience<'a> {
     /// None at all with a store of the gateway's own: nobody else will mend it.
-    pub(super) fn new(config: &Config, listener: &'a TcpListener, signals: &'a mut Signals) -> Self {
+    pub(super) fn new(config: &Config, listeners: Vec<&'a TcpListener>, signals: &'a mut Signals) -> Self {
         let most = config.database_url.as_ref().map_or(Duration::ZERO, |_| config.database_wait);
         let schedule = Schedule::Exponential { base: PAUSE_FIRST, factor: 2.0, cap: PAUSE_LONGEST };
         let pauses = RetryPolicy::new(schedule, None, None, Jitter::Full).expect("these pauses are legal");
         let (limits, until) = (config.connections, Instant::now() + most);
-        Patience { listener, limits, signals, most, until, pauses, was_stopped: false }
+        Patience { listeners, limits, signals, most, until, pauses, was_stopped: false }
     }
 
     /// Whether it was a signal that ended the wait.
@@ -55,7 +55,7 @@ impl<'a> Patience<'a> {
             done => return done,
         };
         tracing::warn!(error = format!("{error:#}"), "waiting for the database");
-        let door = Door::open(self.listener, self.limits)?;
+        let doors = Doors::open(&self.listeners, self.limits)?;
         let began = Instant::now();
         let done = tokio::select! {
             done = try_again(error, &self.pauses, self.until, attempt) => done,
@@ -64,7 +64,7 @@ impl<'a> Patience<'a> {
                 Err(anyhow::anyhow!("it was stopped while it waited for the database"))
             }
         };
-        door.close().await;
+        doors.close().await;
         if done.is_ok() {
             tracing::info!(waited_ms = began.elapsed().as_millis(), "the database is there");
         }
@@ -104,25 +104,35 @@ fn may_pass(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Answers in place of the gateway, on its address.
-struct Door {
+/// Answer in place of the gateway, on all its addresses.
+struct Doors {
     stop: watch::Sender<bool>,
-    accepting: JoinHandle<std::io::Result<()>>,
+    accepting: Vec<JoinHandle<std::io::Result<()>>>,
 }
 
-impl Door {
-    fn open(listener: &TcpListener, limits: ConnectionLimits) -> anyhow::Result<Self> {
-        let listener = listener.try_clone().context("answer while waiting for the database")?;
+impl Doors {
+    fn open(listeners: &[&TcpListener], limits: ConnectionLimits) -> anyhow::Result<Self> {
         let (stop, stopping) = watch::channel(false);
-        let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
-        tokio::spawn(connections::serve(incoming, api::waiting::router(), stopping.clone()));
-        let accepting = tokio::spawn(connections::accept(listener, limits, vec![handover], stopping));
-        Ok(Door { stop, accepting })
+        let mut accepting = Vec::new();
+        for listener in listeners {
+            let listener = listener.try_clone().context("answer while waiting for the database")?;
+            let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
+            tokio::spawn(connections::serve(incoming, api::waiting::router().into(), stopping.clone()));
+            accepting.push(tokio::spawn(connections::accept(
+                listener,
+                limits,
+                vec![handover],
+                stopping.clone(),
+            )));
+        }
+        Ok(Doors { stop, accepting })
     }
 
     /// From here on connections wait for the gateway; those that are being served end by themselves.
     async fn close(self) {
         self.stop.send_replace(true);
-        let _ = self.accepting.await;
+        for accepting in self.accepting {
+            let _ = accepting.await;
+        }
     }
 }

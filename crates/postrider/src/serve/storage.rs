@@ -48,6 +48,9 @@ async fn shared(config: &Config, url: &str) -> anyhow::Result<Storage> {
     let store = PostgresStore::open(url, vault, options).await?;
     let key = AdminKey::shared(config, &store).await?;
     report(store.durability());
+    if config.secret_keys.is_none() {
+        tracing::warn!("the key of the secrets is kept in the database that they are in");
+    }
     let place = format!("{} (node {})", store.place(), config.node_name);
     Ok(Storage { store: Arc::new(store), key, place })
 }

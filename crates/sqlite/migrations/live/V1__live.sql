@@ -19,6 +19,7 @@ CREATE TABLE configuration (
     kind     TEXT NOT NULL,
     id       INTEGER NOT NULL,
     document TEXT NOT NULL, -- JSON; secrets in it are sealed
+    checksum INTEGER NOT NULL, -- of the document
     PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -89,3 +90,17 @@ CREATE TABLE audit (
     after      TEXT              -- NULL: it was deleted
 ) STRICT;
 CREATE INDEX audit_of_account ON audit (account_id, id);
+
+-- How many of them there are, kept by whatever adds or drops them: counting up to the bound at each change would walk
+-- all that an account has.
+CREATE TABLE audit_counts (
+    account_id INTEGER PRIMARY KEY,
+    records    INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER audit_added AFTER INSERT ON audit BEGIN
+    INSERT INTO audit_counts VALUES (new.account_id, 1) ON CONFLICT DO UPDATE SET records = records + 1;
+END;
+CREATE TRIGGER audit_dropped AFTER DELETE ON audit BEGIN
+    UPDATE audit_counts SET records = records - 1 WHERE account_id = old.account_id;
+    DELETE FROM audit_counts WHERE account_id = old.account_id AND records = 0;
+END;

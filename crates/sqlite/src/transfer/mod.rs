@@ -5,10 +5,12 @@ mod cells;
 mod head;
 mod target;
 
+use crate::checkpoint::{self, Failure};
 use crate::error::{OpenError, store_error};
 use crate::lock::DataDirectory;
 use crate::open::{connect, database_error, is_half_moved, migrate_live};
 use crate::segment::{self, Listed};
+use crate::write_ahead_log;
 use async_trait::async_trait;
 use cells::{Place, columns, keys, read_row};
 use postrider_store::transfer::{Begun, CHUNK_BYTES, CHUNK_ROWS, Chunk, Head, Position, Table, Transfer};
@@ -22,25 +24,27 @@ pub struct SqliteTransfer {
     segments: Vec<Listed>,
     /// The one that was used last.
     open: Option<(i64, Connection)>,
+    failure: Failure,
     directory: DataDirectory,
 }
 
 impl SqliteTransfer {
     /// Takes a data directory, making a store in it if there is none.
     pub fn open(directory: DataDirectory, vault: Vault) -> Result<Self, OpenError> {
+        write_ahead_log::check_all(directory.path())?;
         let path = directory.path().join("live.db");
         let refuse = |error: rusqlite::Error| database_error(&path, &store_error(&error).to_string());
         let mut live = connect(&path).map_err(refuse)?;
         migrate_live(&mut live, &path)?;
         let segments = segment::list(&live).map_err(refuse)?;
-        Ok(SqliteTransfer { live, vault, segments, open: None, directory })
+        Ok(SqliteTransfer { live, vault, segments, open: None, failure: Failure::default(), directory })
     }
 
     fn segment(&mut self, number: i64) -> rusqlite::Result<&mut Connection> {
         if self.open.as_ref().is_none_or(|(known, _)| *known != number) {
             let path = segment::path(self.directory.path(), number);
-            let connection = segment::create(&path).map_err(|cause| crate::error::corrupt(&cause))?;
-            connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
+            let mut connection = segment::create(&path)?;
+            checkpoint::after_commits(&mut connection, &self.failure)?;
             self.open = Some((number, connection));
         }
         Ok(&mut self.open.as_mut().expect("it was put there").1)
@@ -133,7 +137,8 @@ impl Transfer for SqliteTransfer {
     }
 
     async fn write(&mut self, table: Table, chunk: &Chunk) -> Result<(), StoreError> {
-        told(self.write_chunk(table, chunk))
+        told(self.write_chunk(table, chunk))?;
+        self.failure.check()
     }
 
     async fn put_head(&mut self, head: &Head) -> Result<(), StoreError> {

@@ -9,11 +9,17 @@ pub(super) const CASES: &[Case] = &[
         "",
         "B",
         "load without faults: no duplicate, nothing lost, order exact",
-        &[Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice")],
+        &[
+            Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice"),
+            Test(
+                "crates/postrider/tests/it/faults/torture.rs",
+                "a_clean_run_of_three_nodes_sends_nothing_twice",
+            ),
+        ],
     ),
     case(
         "",
-        "B",
+        "–",
         "retries spread and do not come back as a herd",
         &[
             Bench("herd"),
@@ -22,7 +28,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "E",
         "dead letters are replayed with progress, and a second time changes nothing",
         &[
             Test(

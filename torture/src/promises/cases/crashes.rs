@@ -97,13 +97,21 @@ pub(super) const CASES: &[Case] = &[
                 "crates/postrider/tests/it/storage/failing.rs",
                 "a_sync_that_fails_is_no_acceptance_and_is_not_tried_again",
             ),
+            Test(
+                "crates/postrider/tests/it/storage/failing.rs",
+                "a_checkpoint_whose_sync_fails_ends_it_and_what_was_accepted_is_in_the_log",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/failing.rs",
+                "a_checkpoint_of_the_configuration_whose_sync_fails_ends_it_too",
+            ),
             Test("crates/postrider/tests/it/storage/failing.rs", "a_write_that_fails_is_no_acceptance"),
             Test("crates/postrider/tests/it/storage/failing.rs", "short_writes_are_completed"),
         ],
     ),
     case(
         "A08",
-        "B",
+        "E",
         "a full disk: 503, outcomes of running attempts are still recorded, and it resumes by itself when there is space",
         &[
             Test(
@@ -123,8 +131,20 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A12",
         "E",
-        "flipped bits: a clear refusal, never a silent loss",
+        "flipped bits: in a log after a kill, in what is configured and in the structure of a file a refusal that names the          file; in an event it is not sent and not forgotten; in a row of the queue `postrider verify` finds it",
         &[
+            Test(
+                "crates/postrider/tests/it/storage/bits.rs",
+                "a_log_with_a_flipped_bit_is_refused_after_a_kill_and_nothing_of_it_is_touched",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/bits.rs",
+                "a_flipped_bit_in_what_is_configured_is_refused",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/bits.rs",
+                "a_flipped_bit_in_a_row_of_the_queue_is_found_by_verify",
+            ),
             Test(
                 "crates/postrider/tests/it/storage/bits.rs",
                 "a_body_with_a_flipped_bit_is_not_delivered_and_not_forgotten",

@@ -10,12 +10,18 @@ const IDEMPOTENCY: &str = "crates/postrider/tests/it/ingest/idempotency.rs";
 pub(super) const CASES: &[Case] = &[
     case(
         "",
-        "B",
-        "slow-loris",
+        "–",
+        "slow-loris: heads and bodies that drip in, and clients that do not read",
         &[
+            Test("crates/postrider/src/serve/connections.rs", "a_head_that_drips_in_is_hung_up_on"),
+            Test("crates/postrider/src/serve/connections.rs", "a_connection_without_a_request_is_hung_up_on"),
             Test(
-                "crates/postrider/tests/it/bad_input/framing.rs",
-                "a_connection_that_says_nothing_harms_nobody",
+                "crates/postrider/src/serve/connections.rs",
+                "a_client_that_does_not_read_its_answer_is_hung_up_on",
+            ),
+            Test(
+                "crates/postrider/tests/it/faults/resources.rs",
+                "clients_that_drip_cost_their_connections_and_nothing_else",
             ),
             Test(
                 "crates/postrider/tests/it/bad_input/crowds.rs",
@@ -25,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "a body of the limit, one byte less and one more: with Content-Length, in chunks, and lying",
         &[
             Test(BODIES, "a_body_up_to_the_limit_is_delivered_whole"),
@@ -36,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "shapes that smuggle a second request",
         &[
             Test(
@@ -51,7 +57,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "JSON of great depth, lone surrogates, NUL",
         &[Test(
             "crates/postrider/tests/it/bad_input/json.rs",
@@ -60,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "E",
         "100 identical idempotency keys at once are one event, and another body under the same key is a 409",
         &[
             Test(IDEMPOTENCY, "a_hundred_at_once_under_one_key_are_one_event"),
@@ -69,8 +75,8 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
-        "ten times the load for minutes: the excess gets 429 or 503 with `Retry-After`, memory stays flat, delivery goes on",
+        "E",
+        "ten times the load: the excess gets 429 or 503 with `Retry-After`, memory stays flat, delivery goes on",
         &[
             Bench("overload"),
             Test(
@@ -81,7 +87,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "E",
         "one tenant at twenty times its share: the others' p99 within twice",
         &[
             Bench("flood"),
@@ -93,7 +99,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "E",
         "a backlog of bulk with a trickle of critical: the critical are not slowed, and bulk never starves",
         &[
             Bench("critical"),
@@ -105,13 +111,13 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
-        "a fan-out to 1,000",
-        &[Test("crates/postrider/tests/it/ingest/fan_out.rs", "an_event_reaches_a_thousand_destinations")],
+        "E",
+        "a fan-out to 10,000",
+        &[Test("crates/postrider/tests/it/ingest/fan_out.rs", "an_event_reaches_ten_thousand_destinations")],
     ),
     case(
         "",
-        "B",
+        "–",
         "every call without a key, with a revoked one, with another tenant's, with one that may only read",
         &[
             Test("crates/postrider/tests/it/api/keys.rs", "no_call_is_answered_without_a_key_that_counts"),
@@ -123,7 +129,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "ids of one tenant with the key of another: 404",
         &[Test(
             "crates/postrider/tests/it/api/scopes.rs",

@@ -68,10 +68,20 @@ pub(super) const CASES: &[Case] = &[
         "B07",
         "P",
         "the connection is cut between COMMIT and its answer: one event for each idempotency key",
-        &[Test(
-            "crates/postrider/tests/it/cluster/commits.rs",
-            "a_commit_whose_answer_is_lost_is_neither_lost_nor_made_twice",
-        )],
+        &[
+            Test(
+                "crates/postrider/tests/it/cluster/commits.rs",
+                "a_commit_whose_answer_is_lost_is_neither_lost_nor_made_twice",
+            ),
+            Test(
+                "crates/postrider/tests/it/cluster/in_doubt.rs",
+                "an_event_whose_commit_outlives_its_connection_is_taken_and_sent",
+            ),
+            Test(
+                "crates/postrider/tests/it/cluster/in_doubt.rs",
+                "a_letter_whose_taking_outlives_its_connection_is_read",
+            ),
+        ],
     ),
     case(
         "B10",

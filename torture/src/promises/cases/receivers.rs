@@ -7,12 +7,13 @@ use super::case;
 const HANGING: &str = "crates/engine/tests/it/hanging.rs";
 const FLOODS: &str = "crates/engine/tests/it/floods.rs";
 const ANSWERS: &str = "crates/engine/tests/it/answers.rs";
+const RESOURCES: &str = "crates/postrider/tests/it/faults/resources.rs";
 const RETRY_AFTER: &str = "crates/postrider/tests/it/scheduling/retry_after.rs";
 
 pub(super) const CASES: &[Case] = &[
     case(
         "",
-        "B",
+        "–",
         "accepts and never reads",
         &[
             Test(HANGING, "a_receiver_that_never_reads_is_given_up_on"),
@@ -37,15 +38,17 @@ pub(super) const CASES: &[Case] = &[
         "answers 200 and drips the body: the slot is free by the deadline",
         &[
             Test(HANGING, "a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept"),
+            Test(RESOURCES, "answers_that_drip_cost_no_descriptors"),
             Suite("DripsBody"),
         ],
     ),
     case(
         "",
-        "B",
+        "–",
         "a body of a gigabyte, or without end",
         &[
             Test(FLOODS, "of_an_endless_body_a_part_is_kept_and_the_status_counts"),
+            Test(RESOURCES, "endless_bodies_cost_no_memory"),
             Test(
                 "crates/postrider/tests/it/faults/receivers.rs",
                 "of_a_large_answer_only_the_beginning_is_kept",
@@ -54,19 +57,26 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "a gzip bomb: nothing is inflated",
-        &[Test(ANSWERS, "a_compressed_answer_is_kept_as_it_is")],
+        &[
+            Test(ANSWERS, "a_compressed_answer_is_kept_as_it_is"),
+            Test(RESOURCES, "a_gzip_bomb_costs_no_memory"),
+        ],
     ),
     case(
         "",
-        "B",
-        "100 MB of headers",
-        &[Test(FLOODS, "endless_headers_are_no_answer"), Test(FLOODS, "of_many_headers_a_part_is_kept")],
+        "–",
+        "headers without end",
+        &[
+            Test(RESOURCES, "endless_headers_cost_no_memory"),
+            Test(FLOODS, "endless_headers_are_no_answer"),
+            Test(FLOODS, "of_many_headers_a_part_is_kept"),
+        ],
     ),
     case(
         "",
-        "B",
+        "–",
         "garbage, two Content-Lengths: the connection is not used again",
         &[
             Test(ANSWERS, "garbage_is_no_answer"),
@@ -84,12 +94,13 @@ pub(super) const CASES: &[Case] = &[
         &[
             Test(ANSWERS, "a_connection_that_ends_before_the_answer_s_head_is_told"),
             Test(ANSWERS, "a_connection_that_ends_inside_the_answer_s_body_is_told_and_the_status_kept"),
+            Test(RESOURCES, "receivers_that_reset_cost_no_descriptors"),
             Suite("Resets"),
         ],
     ),
     case(
         "",
-        "B",
+        "–",
         "redirects to a canary: no connection to it",
         &[
             Test("crates/postrider/tests/it/faults/receivers.rs", "a_redirect_is_not_followed"),
@@ -112,7 +123,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "410",
         &[Test(
             "crates/postrider/tests/it/scheduling/gone.rs",
@@ -121,7 +132,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "TLS that is expired, of another host, self-signed or of an unknown authority: no byte of the request is sent",
         &[Test(
             "crates/engine/tests/it/tls.rs",
@@ -130,7 +141,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "–",
         "DNS that fails, delays, or answers with 1,000 records",
         &[
             Test(
@@ -162,7 +173,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "",
-        "B",
+        "E",
         "one destination at its timeout with 1,000 queued: the others' p99 within twice the baseline",
         &[
             Bench("hanging"),

@@ -217,3 +217,15 @@ fn what_is_owed_is_counted_by_account() {
     bench.step(Input::Remove(destination(1)));
     assert_eq!(bench.scheduler.pending_by_account().count(), 0);
 }
+
+#[test]
+fn a_node_has_its_part_of_an_accounts_cap_and_at_least_one() {
+    let check = |most: Option<u32>, nodes: u32, part: Option<u32>| {
+        let share = Share { max_in_flight: most, ..Share::default() };
+        assert_eq!(share.among(nodes).max_in_flight, part, "{most:?} among {nodes}");
+    };
+    check(Some(10), 1, Some(10));
+    check(Some(10), 3, Some(3));
+    check(Some(2), 5, Some(1));
+    check(None, 5, None);
+}

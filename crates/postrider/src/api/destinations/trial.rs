@@ -92,6 +92,10 @@ impl From<TrialError> for ApiError {
                 "too_many_tests",
                 "Too many destinations are being tested right now; try again in a moment.",
             ),
+            TrialError::TooManyOfAccount => ApiError::conflict(
+                "too_many_tests",
+                "Too many destinations of this account are being tested right now; wait for one of them.",
+            ),
             TrialError::NoConsent => ApiError::conflict(
                 "no_consent",
                 "The receiver has not agreed to be sent events; POST …/handshake asks it again.",

@@ -6,7 +6,7 @@ mod process;
 mod queue;
 
 use super::auth::Watcher;
-use super::refusal::Keyed;
+use super::refusal::{Keyed, Stored};
 use super::{App, Shared};
 use axum::extract::State;
 use axum::response::Response;
@@ -23,7 +23,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; c
 #[utoipa::path(
     get, path = "/metrics", operation_id = "get_metrics", tag = "gateway",
     security((), ("bearer" = [])),
-    responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain"), Keyed)
+    responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain"), Keyed, Stored)
 )]
 pub(crate) async fn get(State(app): Shared, _: Watcher) -> Response {
     let mut response = Response::new(text(&app).await.into());

@@ -3,9 +3,9 @@
 use super::form;
 use crate::api::auth::Caller;
 use crate::api::error::{ApiError, Refusal};
-use crate::api::refusal::{Body, Keyed, Overloaded, Stored};
+use crate::api::refusal::{Body, Keyed, Looped, Overloaded, Stored};
 use crate::api::view::Data;
-use crate::api::{Shared, body, view};
+use crate::api::{Shared, body, hops, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
@@ -30,7 +30,7 @@ pub(crate) enum BatchLine {
 #[utoipa::path(
     post, path = "/v1/events/batch", operation_id = "create_events", tag = "outbound events",
     request_body(content = String, content_type = "application/x-ndjson"),
-    responses((status = 202, description = "What became of each line.", body = Data<Vec<BatchLine>>), Keyed, Body, Overloaded, Stored)
+    responses((status = 202, description = "What became of each line.", body = Data<Vec<BatchLine>>), Keyed, Body, Overloaded, Stored, Looped)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -39,9 +39,10 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     app.engine.admit(caller.account)?;
     let (head, incoming) = request.into_parts();
+    let passed = hops::passed(&head.headers)?;
     let text = body::read(&head.headers, incoming, BATCH_BYTES_MAX).await?;
     let lines = lines(&text, app.engine.clock().now())?;
-    let (good, bad) = split(lines);
+    let (good, bad) = split(lines.into_iter().map(|line| hops::kept(line?, passed)));
     let (places, arrivals): (Vec<usize>, Vec<Arrival>) = good.into_iter().unzip();
     let answers = app.engine.send_all(caller.account, caller.key, arrivals).await?;
     let mut all: Vec<(usize, BatchLine)> =
@@ -73,7 +74,7 @@ fn lines(text: &[u8], now: Timestamp) -> Result<Vec<Line>, ApiError> {
 }
 
 /// What can be sent and what cannot, each with its place.
-fn split(lines: Vec<Line>) -> (Vec<Placed<Arrival>>, Vec<Placed<ApiError>>) {
+fn split(lines: impl IntoIterator<Item = Line>) -> (Vec<Placed<Arrival>>, Vec<Placed<ApiError>>) {
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, line) in lines.into_iter().enumerate() {
         match line {

@@ -7,11 +7,11 @@ use super::auth::Caller;
 use super::error::ApiError;
 use super::events::{self, Parameters};
 use super::fields::{Fields, Segment};
-use super::refusal::{Body, Conflict, Keyed, Overloaded, Queried, Stored};
+use super::refusal::{Body, Conflict, Keyed, Looped, Overloaded, Queried, Stored};
 use super::request::{EventAgain, NewOutboundEvent};
 use super::view::Data;
-use super::view::word::EventStatus as EventStatusWord;
-use super::{Shared, body, view};
+use super::view::word::EventStatusAsked;
+use super::{Shared, body, hops, view};
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::StatusCode;
@@ -36,7 +36,7 @@ const REQUEST_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
     responses(
         (status = 201, description = "It is on disk.", body = Data<view::Ingested>),
         (status = 200, description = "It was there already.", body = Data<view::Ingested>),
-        Keyed, Body, Conflict, Overloaded, Stored
+        Keyed, Body, Conflict, Overloaded, Stored, Looped
     )
 )]
 pub(crate) async fn create(
@@ -46,9 +46,10 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     app.engine.admit(caller.account)?;
     let (head, incoming) = request.into_parts();
+    let passed = hops::passed(&head.headers)?;
     let body = body::read(&head.headers, incoming, REQUEST_BYTES_MAX).await?;
     let arrival = form::of_request(&head.headers, body, app.engine.clock().now())?;
-    let accepted = app.engine.send(caller.account, caller.key, arrival).await?;
+    let accepted = app.engine.send(caller.account, caller.key, hops::kept(arrival, passed)?).await?;
     let status = if accepted.duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok(view::data(status, &shown(accepted)))
 }
@@ -68,7 +69,8 @@ fn shown(accepted: Accepted) -> view::Ingested {
 #[utoipa::path(
     get, path = "/v1/outbound-events", operation_id = "list_outbound_events", tag = "outbound events",
     params(
-        ("status" = Option<EventStatusWord>, Query, description = "With this status."),
+        ("account_id" = Option<String>, Query, description = "Of this account, with an admin key; the caller's own when absent."),
+        ("status" = Option<EventStatusAsked>, Query, description = "With this status; `replayed` are those that repeat another."),
         ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
         ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
         ("external_event_id" = Option<String>, Query, description = "Named so by the sender."),

@@ -44,6 +44,9 @@ words! {
     BodyEncoding = ["utf8", "base64"];
     IngestStatus = ["queued", "accepted"];
     EventStatus = ["accepted", "queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
+    EventStatusAsked = [
+        "received", "accepted", "queued", "delivering", "delivered", "retry_scheduled", "dead_letter", "replayed",
+    ];
     DeliveryStatus = ["queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     FinalState = ["delivered", "dead_letter"];
     DeathReason = [

@@ -1,5 +1,6 @@
 //! `postrider destinations`, `sources`, `routes`, `accounts` and `keys`: one set of verbs for all.
 
+mod example;
 mod kind;
 mod named;
 mod verb;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 macro_rules! plain_objects {
     ($($args:ident $kind:expr,)*) => {$(
         #[derive(Args)]
+        #[command(mut_subcommands(|verb| example::shown(verb, $kind)))]
         pub(crate) struct $args {
             #[command(subcommand)]
             verb: Verb,
@@ -40,6 +42,7 @@ plain_objects! {
 }
 
 #[derive(Args)]
+#[command(mut_subcommands(|verb| example::shown(verb, Kind::Destination)))]
 pub(crate) struct DestinationArgs {
     #[command(subcommand)]
     verb: DestinationVerb,

@@ -9,6 +9,7 @@ pub(super) use many::{discard, replay};
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, shown};
+use super::ask::{self, AskPage, Question};
 use super::asked::Asked;
 use super::guard::{Change, Visitor};
 use super::inside::{Inside, Listed, segment};
@@ -44,16 +45,8 @@ pub(super) async fn page(
     shown(&session, look(&desk.api, &session, asked).await)
 }
 
-/// A filter that is refused leaves the form as it was filled in, with the reason.
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<DeadLetters, Refused> {
-    let found = api.get(session, &asked.path("/v1/dead-letters", FILTERS)).await;
-    let (page, refused) = match found {
-        Ok(page) => (page, None),
-        Err(refused) if matches!(refused.status.as_u16(), 400 | 422) => {
-            (Listed { items: Vec::new(), next_cursor: None }, Some(refused))
-        }
-        Err(refused) => return Err(refused),
-    };
+    let (page, refused) = api.search(session, &asked.path("/v1/dead-letters", FILTERS)).await?;
     let groups = groups::of(api, session).await?;
     let frame = Frame::of(Some(session), "dead letters").refusing(refused);
     Ok(DeadLetters { frame, asked, page, groups })
@@ -88,13 +81,28 @@ pub(super) async fn export(
 pub(super) async fn act(
     State(desk): Shared,
     Path((id, action)): Path<(String, String)>,
-    Change(session, _): Change,
+    Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/dead-letters/{}", segment(&id));
+    if action == "discard" && !ask::is_agreed(&form) {
+        let found = desk.api.get::<DeadLetter>(&session, &at).await;
+        return shown(&session, found.map(|found| question(&session, &found)));
+    }
     let made = match action.as_str() {
         "replay" => desk.api.post(&session, &format!("{at}/replay"), &json!({})).await,
         "discard" => desk.api.change(&session, Method::DELETE, &at, &json!({})).await,
         _ => Err(Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
     };
     done(&session, made, "/dead-letters")
+}
+
+fn question(session: &Session, found: &DeadLetter) -> AskPage {
+    let question = Question {
+        title: "Discard this dead letter?".to_owned(),
+        happens: ask::DEAD_LETTER,
+        word: "Discard it",
+        page: format!("/dead-letters/{}/discard", found.delivery_id),
+        back: "/dead-letters".to_owned(),
+    };
+    AskPage { frame: Frame::of(Some(session), "dead letters"), question }
 }

@@ -1,15 +1,19 @@
 //! Destinations: how they are, what they are owed, and what can be done about it.
 
+mod deletion;
 mod health;
+pub(super) mod making;
 pub(super) mod recent;
 mod settings_form;
 mod shown_once;
 mod words;
 
+pub(super) use deletion::deletion;
 pub(super) use shown_once::ShownOnce;
 
 use super::Shared;
-use super::answer::{Frame, Refused, done, html, see_other, shown};
+use super::answer::{Frame, Refused, html, see_other, shown};
+use super::ask::{self, AskPage};
 use super::asked::Asked;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
@@ -23,7 +27,7 @@ use health::Health;
 use http::{Method, StatusCode};
 use recent::Delivery;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use settings_form::RETRIES;
 use std::collections::HashMap;
 use words::{Circuit, Retry};
@@ -47,6 +51,8 @@ struct Destination {
     waiting_until: Option<String>,
     blocked_keys: Option<u64>,
     disabled_reason: Option<String>,
+    /// There when another node sends to it, and so counts how that goes.
+    activity_age_ms: Option<u64>,
     rate_limit: Option<Rate>,
     circuit: Circuit,
     on_dead_letter: String,
@@ -72,6 +78,7 @@ struct Destinations {
     asked: Asked,
     page: Listed<Destination>,
     health: HashMap<String, Health>,
+    filled: Filled,
 }
 
 #[derive(Template)]
@@ -90,39 +97,24 @@ pub(super) async fn list(
     Visitor(session): Visitor,
     Query(asked): Query<Asked>,
 ) -> Response {
-    shown(&session, look_at_all(&desk.api, &session, asked, None).await)
+    shown(&session, look_at_all(&desk.api, &session, asked).await)
 }
 
-async fn look_at_all(
-    api: &Inside,
-    session: &Session,
-    asked: Asked,
-    refused: Option<Refused>,
-) -> Result<Destinations, Refused> {
+async fn look_at_all(api: &Inside, session: &Session, asked: Asked) -> Result<Destinations, Refused> {
     let page: Listed<Destination> = api.list(session, &asked.page("/v1/destinations")).await?;
     let health = health::ask(api, session, page.items.iter().map(|found| &found.id)).await;
-    Ok(Destinations {
-        frame: Frame::of(Some(session), "destinations").refusing(refused),
-        asked,
-        page,
-        health,
-    })
+    let frame = Frame::of(Some(session), "destinations");
+    Ok(Destinations { frame, asked, page, health, filled: Filled::default() })
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
-    let mut wanted = Map::new();
-    for name in ["name", "url"] {
-        wanted.insert(name.to_owned(), json!(form.text(name).unwrap_or_default()));
-    }
-    let made = desk.api.post(&session, "/v1/destinations", &Value::Object(wanted)).await;
-    match made {
-        Ok(made) => {
-            let id = made["id"].as_str().unwrap_or_default();
-            let routed = desk.api.post(&session, "/v1/routes", &json!({ "destination_id": id })).await;
-            done(&session, routed, &format!("/destinations/{id}"))
-        }
+    match making::make(&desk.api, &session, &form).await {
+        Ok(id) => see_other(&format!("/destinations/{id}")),
         Err(refused) => {
-            shown(&session, look_at_all(&desk.api, &session, Asked::default(), Some(refused)).await)
+            let (filled, refused) = Filled::refused(form, &making::FIELDS, refused);
+            let page = look_at_all(&desk.api, &session, Asked::default()).await;
+            let page = page.map(|page| Destinations { frame: page.frame.refusing(refused), filled, ..page });
+            shown(&session, page)
         }
     }
 }
@@ -163,9 +155,17 @@ pub(super) async fn change(
 pub(super) async fn act(
     State(desk): Shared,
     Path((id, action)): Path<(String, String)>,
-    Change(session, _): Change,
+    Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/destinations/{}", segment(&id));
+    if action == "delete" && !ask::is_agreed(&form) {
+        let found = desk.api.get::<Destination>(&session, &at).await;
+        let frame = Frame::of(Some(&session), "destinations");
+        return shown(
+            &session,
+            found.map(|found| AskPage { frame, question: deletion("", &found.id, &found.name) }),
+        );
+    }
     let (method, at, body) = match action.as_str() {
         "pause" | "resume" | "test" | "rotate-secret" => (Method::POST, format!("{at}/{action}"), json!({})),
         "open" | "close" => {

@@ -10,6 +10,7 @@ const MOST: &str = "20";
 #[derive(Deserialize)]
 pub(in crate::dashboard) struct Delivery {
     pub(in crate::dashboard) event_id: String,
+    pub(in crate::dashboard) destination_id: String,
     pub(in crate::dashboard) event_type: Option<String>,
     pub(in crate::dashboard) status: String,
     pub(in crate::dashboard) attempts_count: u32,

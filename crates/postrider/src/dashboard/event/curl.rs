@@ -17,6 +17,10 @@ pub(super) fn command(url: &str, headers: &Map<String, Value>, body: Option<&str
             text.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {value}"))));
         }
     }
+    // Else curl says of the body that it comes from a form.
+    if !headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
+        text.push_str(" \\\n  -H 'content-type:'");
+    }
     match body {
         Some(body) => text.push_str(&format!(" \\\n  --data-raw {}", quoted(body))),
         None => text.push_str(&format!(" \\\n  --data-binary {}", quoted(&format!("@{file}")))),
@@ -41,9 +45,13 @@ mod tests {
             command("http://a/?b=';id;'", headers.as_object().unwrap(), Some("{\"n\": \"'\"}"), "evt.txt");
         assert_eq!(
             text,
-            "curl -i -X POST 'http://a/?b='\\'';id;'\\''' \\\n  -H 'x-a: it'\\''s $(rm) `x`' \\\n  -H 'x-b: 1' \\\n  -H 'x-b: 2' \\\n  --data-raw '{\"n\": \"'\\''\"}'"
+            "curl -i -X POST 'http://a/?b='\\'';id;'\\''' \\\n  -H 'x-a: it'\\''s $(rm) `x`' \\\n  -H 'x-b: 1' \\\n  -H 'x-b: 2' \\\n  -H 'content-type:' \\\n  --data-raw '{\"n\": \"'\\''\"}'"
         );
-        let long = command("http://a/", &Map::new(), None, "evt.txt");
-        assert_eq!(long, "curl -i -X POST 'http://a/' \\\n  --data-binary '@evt.txt'");
+        let typed = json!({ "Content-Type": "text/plain" });
+        let long = command("http://a/", typed.as_object().unwrap(), None, "evt.txt");
+        assert_eq!(
+            long,
+            "curl -i -X POST 'http://a/' \\\n  -H 'Content-Type: text/plain' \\\n  --data-binary '@evt.txt'"
+        );
     }
 }

@@ -8,7 +8,7 @@ use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::chart::{Chart, Value as Bar};
 use super::guard::Visitor;
-use super::inside::{Inside, part};
+use super::inside::{Inside, part, path, segment};
 use super::session::Session;
 use super::show;
 use crate::doctor::Finding;
@@ -17,6 +17,7 @@ use axum::extract::State;
 use axum::response::Response;
 use postrider_core::time::Timestamp;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use traffic::{Series, Traffic};
 
@@ -29,6 +30,7 @@ struct Queue {
     total: Waits,
     slots: Option<Slots>,
     by_priority: Vec<Waits>,
+    by_account: Vec<OfAccount>,
     items: Vec<Waiting>,
 }
 
@@ -37,6 +39,12 @@ struct Waits {
     priority: Option<u8>,
     pending: u64,
     oldest_seconds: f64,
+}
+
+#[derive(Deserialize)]
+struct OfAccount {
+    account_id: String,
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +57,7 @@ struct Slots {
 #[derive(Deserialize)]
 struct Waiting {
     destination_id: String,
+    account_id: String,
     name: String,
     pending: u64,
     oldest_seconds: f64,
@@ -56,6 +65,9 @@ struct Waiting {
     concurrency: Limit,
     circuit_state: String,
     waiting_for: String,
+    /// Of the account whose pages are shown; another's are opened by looking at that account.
+    #[serde(skip)]
+    is_ours: bool,
 }
 
 #[derive(Deserialize)]
@@ -111,10 +123,15 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor) -> Resp
 }
 
 async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
-    let seen: Value = api.get(session, "/v1/queue?limit=200").await?;
+    let asked = [("limit", Some("200")), ("account_id", session.account.as_deref())];
+    let seen: Value = api.get(session, &path("/v1/queue", &asked)).await?;
     let mut queue: Queue = part(&seen)?;
     queue.items.retain(|waiting| waiting.pending > 0 || waiting.circuit_state != "closed");
     queue.items.truncate(WORST_MAX);
+    for waiting in &mut queue.items {
+        let at = format!("/v1/destinations/{}", segment(&waiting.destination_id));
+        waiting.is_ours = api.get::<IgnoredAny>(session, &at).await.is_ok();
+    }
     let now = Timestamp::parse_rfc3339(&queue.taken_at).unwrap_or_default();
     let stats: Stats = api.get(session, "/v1/stats").await?;
     Ok(Overview {
@@ -126,7 +143,7 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
         stats,
         platform: api.get(session, "/v1/platform-stats").await?,
         has_destinations: !api
-            .list::<serde::de::IgnoredAny>(session, "/v1/destinations?limit=1")
+            .list::<IgnoredAny>(session, "/v1/destinations?limit=1")
             .await?
             .items
             .is_empty(),
@@ -161,6 +178,14 @@ impl Slots {
     /// Of a hundred, how many are in use.
     fn share(&self) -> u64 {
         self.used.saturating_mul(100) / self.total.max(1)
+    }
+}
+
+impl Queue {
+    fn account<'a>(&'a self, waiting: &'a Waiting) -> &'a str {
+        let id = &waiting.account_id;
+        let known = self.by_account.iter().find(|known| known.account_id == *id);
+        known.and_then(|known| known.name.as_deref()).unwrap_or(id)
     }
 }
 

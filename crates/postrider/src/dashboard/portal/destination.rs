@@ -1,11 +1,13 @@
 //! One destination: what it gets, how it is doing, and what its owner can do about it.
 
-use super::destinations::{Destination, EventType, add_route, event_types};
+use super::destinations::{Destination, EventType, event_types};
 use super::frame::{Frame, done, refused, shown};
 use super::guest::{Guest, GuestChange};
 use crate::dashboard::answer::{Refused, see_other};
-use crate::dashboard::destinations::ShownOnce;
+use crate::dashboard::ask::{self, Question};
+use crate::dashboard::destinations::making::{FIELDS, add_route};
 use crate::dashboard::destinations::recent::{self, Delivery};
+use crate::dashboard::destinations::{ShownOnce, deletion};
 use crate::dashboard::filled::Filled;
 use crate::dashboard::inside::{Inside, Listed, path, segment};
 use crate::dashboard::session::Session;
@@ -36,10 +38,15 @@ struct DestinationPage {
     once: ShownOnce,
 }
 
+#[derive(Template)]
+#[template(path = "portal/ask.html")]
+struct AskPage {
+    frame: Frame,
+    question: Question,
+}
+
 /// Routes on the page.
 const ROUTES_MAX: &str = "50";
-
-const FIELDS: [&str; 3] = ["name", "url", "event_type_pattern"];
 
 pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Path(id): Path<String>) -> Response {
     shown(&desk, look(&desk.api, &session, &id).await)
@@ -92,6 +99,7 @@ pub(super) async fn act(
             let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
             done(&desk, made, &here)
         }
+        "delete" if !ask::is_agreed(&form) => shown(&desk, question(&desk.api, &session, &at).await),
         "delete" => {
             let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
             done(&desk, made, "/portal/destinations")
@@ -117,6 +125,12 @@ pub(super) async fn act(
         }
         _ => refused(&Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
     }
+}
+
+async fn question(api: &Inside, session: &Session, at: &str) -> Result<AskPage, Refused> {
+    let found: Destination = api.get(session, at).await?;
+    let frame = Frame::of(api, session, "destinations").await?;
+    Ok(AskPage { frame, question: deletion("/portal", &found.id, &found.name) })
 }
 
 pub(super) async fn remove_route(

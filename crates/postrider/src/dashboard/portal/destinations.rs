@@ -6,17 +6,15 @@ use crate::dashboard::Shared;
 use crate::dashboard::answer::{Refused, see_other};
 use crate::dashboard::asked::Asked;
 use crate::dashboard::choices;
+use crate::dashboard::destinations::making::{FIELDS, make};
 use crate::dashboard::filled::Filled;
-use crate::dashboard::guard::Form;
 use crate::dashboard::inside::{Inside, Listed};
 use crate::dashboard::session::Session;
 use crate::dashboard::show;
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use http::Method;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
 pub(super) struct Destination {
@@ -46,8 +44,6 @@ pub(super) struct EventType {
     pub(super) event_type: String,
 }
 
-const FIELDS: [&str; 3] = ["name", "url", "event_type_pattern"];
-
 pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Query(asked): Query<Asked>) -> Response {
     shown(&desk, look(&desk.api, &session, asked).await)
 }
@@ -74,31 +70,4 @@ pub(super) async fn create(State(desk): Shared, GuestChange(session, form): Gues
             shown(&desk, page)
         }
     }
-}
-
-/// A destination with a route to it. One without the other is taken back, so that the form can be sent again.
-async fn make(api: &Inside, session: &Session, form: &Form) -> Result<String, Refused> {
-    let wanted =
-        json!({ "name": form.text("name").unwrap_or_default(), "url": form.text("url").unwrap_or_default() });
-    let made = api.post(session, "/v1/destinations", &wanted).await?;
-    let id = made["id"].as_str().unwrap_or_default().to_owned();
-    if let Err(refused) = add_route(api, session, &id, form).await {
-        api.change(session, Method::DELETE, &format!("/v1/destinations/{id}"), &json!({})).await?;
-        return Err(refused);
-    }
-    Ok(id)
-}
-
-/// A route for the types of the form; every one when there is none.
-pub(super) async fn add_route(
-    api: &Inside,
-    session: &Session,
-    destination: &str,
-    form: &Form,
-) -> Result<Value, Refused> {
-    let mut wanted = Map::from_iter([("destination_id".to_owned(), json!(destination))]);
-    if let Some(pattern) = form.text("event_type_pattern") {
-        wanted.insert("event_type_pattern".to_owned(), json!(pattern));
-    }
-    api.post(session, "/v1/routes", &Value::Object(wanted)).await
 }

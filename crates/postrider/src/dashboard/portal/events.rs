@@ -6,7 +6,7 @@ use crate::dashboard::answer::Refused;
 use crate::dashboard::asked::Asked;
 use crate::dashboard::inside::Inside;
 use crate::dashboard::session::Session;
-use crate::dashboard::{Shared, show};
+use crate::dashboard::{Shared, events, show};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
@@ -20,6 +20,8 @@ const STATUSES: [&str; 5] = ["queued", "delivering", "delivered", "retry_schedul
 struct Page {
     items: Vec<Event>,
     next_cursor: Option<String>,
+    scanned: Option<u64>,
+    truncated: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +46,32 @@ pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Query(asked
 }
 
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Events, Refused> {
-    let page = api.get(session, &asked.path("/v1/events", FILTERS)).await?;
+    let page = api.get(session, &question(&asked)).await?;
     Ok(Events { frame: Frame::of(api, session, "events").await?, asked, page })
+}
+
+fn question(asked: &Asked) -> String {
+    asked.at("/v1/events", FILTERS, &events::place(asked))
+}
+
+impl Events {
+    fn is_live(&self) -> bool {
+        events::is_live(&self.asked, self.page.scanned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::newest_cursor;
+
+    #[test]
+    fn a_filter_asks_for_a_page_and_never_for_a_total() {
+        let ask = |query: &str| {
+            let asked: Query<Asked> = Query::try_from_uri(&format!("/?{query}").parse().unwrap()).unwrap();
+            question(&asked.0)
+        };
+        assert_eq!(ask("status=queued"), format!("/v1/events?status=queued&cursor={}", newest_cursor()));
+        assert_eq!(ask("text=a&cursor=c"), "/v1/events?text=a&cursor=c");
+    }
 }

@@ -9,6 +9,9 @@ const DAY_SECONDS: i64 = 24 * 3600;
 /// Deliveries given up on in an hour that are more than bad luck.
 const DEATHS_MAX: u64 = 10;
 
+const LOG: &str = "journalctl -u postrider -n 50   # what the log says of it";
+const DATABASE: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c 'SELECT 1'   # whether the database is reached";
+
 pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
     let Some((code, sentence)) = &seen.not_ready else { return Vec::new() };
     let refused = |code, sentence| Finding::new(Severity::Critical, code, sentence);
@@ -20,12 +23,21 @@ pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
         }
         "store_unavailable" => {
             refused("store_unavailable", "Events are refused: the store does not answer.".to_owned())
-                .next("psql \"$POSTRIDER_DATABASE_URL\" -c 'SELECT 1'   # whether the database is reached")
-                .next("journalctl -u postrider -n 50   # what the log says of it")
+                .next(DATABASE)
+                .next(LOG)
         }
         "overloaded" => refused("overloaded", format!("Events are refused: {sentence}"))
             .next("postrider queue   # what waits, and for what"),
-        _ => refused("not_ready", format!("Events are refused: {sentence}")),
+        "no_lease" => refused("no_lease", format!("Events are refused: {sentence}"))
+            .next(DATABASE)
+            .next("postrider cluster   # which nodes have a lease, and when each was renewed")
+            .next(LOG),
+        "broken" => refused("broken", format!("Events are refused: {sentence}"))
+            .next(LOG)
+            .next("postrider verify --data-dir …   # whether the store is whole, before the next start")
+            .next("systemctl restart postrider   # once the disk is sound"),
+        _ => refused("not_ready", format!("Events are refused: {sentence}"))
+            .next("systemctl status postrider   # whether it is meant to stop"),
     };
     vec![finding]
 }

@@ -48,10 +48,13 @@ fn what_is_refused_is_critical_and_told_by_its_code() {
         ("disk_full", "disk_full"),
         ("store_unavailable", "store_unavailable"),
         ("overloaded", "overloaded"),
+        ("no_lease", "no_lease"),
+        ("broken", "broken"),
         ("stopping", "not_ready"),
     ] {
         let seen = Snapshot { not_ready: Some((code.into(), "It cannot.".into())), ..Snapshot::default() };
         assert_eq!(codes(&seen), [(expected, Severity::Critical)]);
+        assert!(!next(&seen, expected).is_empty(), "{code} has no way out");
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::config::{OtlpProtocol, TracesTo};
 use anyhow::{Context, anyhow, ensure};
-use bytes::Bytes;
+use bytes::buf::Chain;
+use bytes::{Buf, Bytes};
 use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, TE};
 use http::{Method, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
@@ -28,6 +29,9 @@ pub(super) struct Collector {
     tls: Option<Arc<ClientConfig>>,
 }
 
+/// What stands before the spans, and the spans where they are.
+type Parts = Chain<Bytes, Bytes>;
+
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
@@ -47,20 +51,20 @@ impl Collector {
     }
 
     /// Sends a request, which the collector must take.
-    pub(super) async fn export(&self, request: Vec<u8>) -> anyhow::Result<()> {
+    pub(super) async fn export(&self, head: Vec<u8>, spans: Bytes) -> anyhow::Result<()> {
         let sent = async {
             match self.protocol {
-                OtlpProtocol::Http => self.by_http(request).await,
-                OtlpProtocol::Grpc => self.by_grpc(request).await,
+                OtlpProtocol::Http => self.by_http(Bytes::from(head).chain(spans)).await,
+                OtlpProtocol::Grpc => self.by_grpc(&head, spans).await,
             }
         };
         let in_time = tokio::time::timeout(PATIENCE, sent).await;
         in_time.unwrap_or_else(|_| Err(anyhow!("no answer within {PATIENCE:?}")))
     }
 
-    async fn by_http(&self, body: Vec<u8>) -> anyhow::Result<()> {
+    async fn by_http(&self, body: Parts) -> anyhow::Result<()> {
         let path = format!("{}/v1/traces", self.url.path().trim_end_matches('/'));
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = path.parse().context("the path of the collector")?;
         let headers = request.headers_mut();
@@ -75,14 +79,16 @@ impl Collector {
         Ok(())
     }
 
-    async fn by_grpc(&self, message: Vec<u8>) -> anyhow::Result<()> {
+    async fn by_grpc(&self, head: &[u8], spans: Bytes) -> anyhow::Result<()> {
         // Not compressed, and its length.
-        let mut body = vec![0];
-        body.extend(u32::try_from(message.len()).context("the batch is too large")?.to_be_bytes());
-        body.extend(message);
+        let mut start = vec![0];
+        start
+            .extend(u32::try_from(head.len() + spans.len()).context("the batch is too large")?.to_be_bytes());
+        start.extend(head);
+        let body: Parts = Bytes::from(start).chain(spans);
         let base = self.url.path().trim_end_matches('/');
         let path = format!("{base}/opentelemetry.proto.collector.trace.v1.TraceService/Export");
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         let whole = Uri::builder().scheme(self.url.scheme()).authority(self.authority());
         *request.uri_mut() = whole.path_and_query(path).build().context("the address of the collector")?;

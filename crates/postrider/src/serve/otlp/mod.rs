@@ -5,8 +5,9 @@ mod collector;
 
 use crate::config::TracesTo;
 use anyhow::Context;
+use bytes::Bytes;
 use collector::Collector;
-use postrider_engine::{Spans, trace_request};
+use postrider_engine::{Spans, trace_request_head};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -23,7 +24,7 @@ pub(super) struct Exporter {
 
 /// Starts it; gives where spans go.
 pub(super) fn start(to: &TracesTo, node: &str) -> anyhow::Result<(Spans, Exporter)> {
-    let spans = Spans::default();
+    let spans = Spans::new(to.ratio);
     let (stop, stopping) = oneshot::channel();
     let sending = Sending {
         collector: Collector::new(to)?,
@@ -78,7 +79,7 @@ impl Sending {
             tracing::warn!(spans = dropped, "spans were dropped: the collector does not keep up");
         }
         while let Some(batch) = self.spans.take() {
-            self.send(&batch).await;
+            self.send(batch).await;
             if self.failing == Failing::Told {
                 return;
             }
@@ -86,8 +87,14 @@ impl Sending {
     }
 
     /// A batch that cannot be sent is lost: the next one is more telling than one that is late.
-    async fn send(&mut self, batch: &[u8]) {
-        match self.collector.export(trace_request(batch, &self.node)).await {
+    async fn send(&mut self, batch: Vec<u8>) {
+        let head = trace_request_head(batch.len(), &self.node);
+        let spans = Bytes::from(batch);
+        let sent = self.collector.export(head, spans.clone()).await;
+        if spans.is_unique() {
+            self.spans.reuse(spans.into());
+        }
+        match sent {
             Ok(()) if self.failing == Failing::Told => {
                 self.failing = Failing::No;
                 tracing::info!("the collector takes spans again");

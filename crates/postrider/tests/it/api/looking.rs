@@ -85,9 +85,104 @@ fn deliveries_are_listed_newest_first_in_pages() {
     assert_eq!(ids(&api.get("/v1/deliveries?status=delivered").data(200)).len(), 10);
     assert_eq!(ids(&api.get("/v1/deliveries?status=dead_letter").data(200)).len(), 0);
     assert_eq!(ids(&api.get("/v1/deliveries?event_type=c.*").data(200)).len(), 0);
-    for bad in ["status=gone", "event_id=x", "cursor=x", "text=x"] {
+    for bad in
+        ["status=gone", "event_id=x", "cursor=x", "text=", "source_id=x", "account_id=x", "direction=inbound"]
+    {
         assert_eq!(api.get(&format!("/v1/deliveries?{bad}")).status, 422, "{bad}");
     }
+}
+
+#[test]
+fn deliveries_are_found_by_what_their_events_are() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    api.destination(&sink.url("/in"), &json!({}));
+    let (source, path) = api.source();
+    let (other, _) = api.source();
+    let event = api.send(&path, &[("x-event-type", "order.paid")], b"a needle in it");
+    send(&api, "a.b", "hay", "1");
+    let received = text(&api.event_once(&event, "delivered")["event"]["received_at"]);
+    let of_event = format!("event_id={event}&");
+    // Of one event that is named the filters hold as well.
+    for named in ["", of_event.as_str()] {
+        for (query, found) in [
+            (format!("source_id={source}"), 1),
+            (format!("source_id={other}"), 0),
+            ("text=needle".to_owned(), 1),
+            ("text=needles".to_owned(), 0),
+            ("event_type=order.*".to_owned(), 1),
+            ("event_type=user.*".to_owned(), 0),
+            (format!("since={received}&source_id={source}"), 1),
+            (format!("until={received}"), 0),
+            ("since=2099-01-01T00:00:00Z".to_owned(), 0),
+        ] {
+            let page = api.get(&format!("/v1/deliveries?{named}{query}")).data(200);
+            assert_eq!(ids(&page).len(), found, "{named}{query}");
+            assert!(found == 0 || page["items"][0]["event_id"] == json!(event), "{named}{query}");
+        }
+    }
+}
+
+#[test]
+fn an_operator_names_the_account_whose_lists_it_wants() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let (account, theirs) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"])));
+    theirs.destination(&sink.url("/in"), &json!({}));
+    let event = send(&theirs, "a.b", "x", "1");
+    theirs.event_once(&event, "delivered");
+    let own = text(&api.get("/v1/accounts").data(200)[0]["id"]);
+    for list in ["events", "outbound-events", "deliveries"] {
+        let ask = |api: &Api, account: &str| api.get(&format!("/v1/{list}?account_id={account}"));
+        assert_eq!(ids(&ask(&api, &account).data(200)).len(), 1, "{list}");
+        assert_eq!(ids(&ask(&theirs, &account).data(200)).len(), 1, "{list}");
+        assert_eq!(ids(&api.get(&format!("/v1/{list}")).data(200)).len(), 0, "{list}");
+        assert_eq!(ask(&theirs, &own).status, 404, "{list} of somebody else");
+        assert_eq!(ask(&api, "acc_0000000000000").status, 404, "{list} of nobody");
+        assert_eq!(ask(&api, "x").status, 422, "{list}");
+    }
+}
+
+#[test]
+fn every_status_of_the_wire_can_be_asked_for() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    api.destination(&sink.url("/in"), &json!({}));
+    let events: Vec<String> = (0..4).map(|number| send(&api, "a.b", "x", &number.to_string())).collect();
+    let again = |id: &String| {
+        let answer = api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+        text(&answer["replay_event_id"])
+    };
+    let replays: Vec<String> = events[..3].iter().map(again).collect();
+    events.iter().chain(&replays).for_each(|id| drop(api.event_once(id, "delivered")));
+    let find = |query: &str| api.get(&format!("/v1/events?status={query}")).data(200);
+    for (status, count) in [
+        ("received", 0),
+        ("accepted", 0),
+        ("queued", 0),
+        ("delivering", 0),
+        ("delivered", 7),
+        ("retry_scheduled", 0),
+        ("dead_letter", 0),
+        ("replayed", 3),
+    ] {
+        let page = find(status);
+        assert_eq!((ids(&page).len(), &page["total"]), (count, &json!(count)), "{status}");
+        assert_eq!(page["truncated"], false, "{status}");
+    }
+    let newest_first: Vec<String> = replays.iter().rev().cloned().collect();
+    assert_eq!(ids(&find("replayed")), newest_first);
+    assert_eq!(ids(&find("replayed&offset=1&limit=1")), newest_first[1..2]);
+    let first = find("replayed&limit=2");
+    assert_eq!((ids(&first), &first["total"]), (newest_first[..2].to_vec(), &json!(3)));
+    let rest = find(&format!("replayed&limit=2&cursor={}", text(&first["next_cursor"])));
+    assert_eq!((ids(&rest), rest.get("next_cursor")), (newest_first[2..].to_vec(), None));
+    assert_eq!(ids(&find("replayed&event_type=c.*")).len(), 0, "with the other filters");
+    assert_eq!(api.get("/v1/events?status=gone").code(422), "invalid_field");
 }
 
 #[test]

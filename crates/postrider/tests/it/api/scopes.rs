@@ -28,7 +28,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/destination-presets",
         ],
     ),
-    ("send", &["POST /v1/outbound-events", "POST /v1/outbound-events/batch", "POST /v1/events/batch"]),
+    ("send", &["POST /v1/outbound-events", "POST /v1/events/batch"]),
     (
         "look",
         &[

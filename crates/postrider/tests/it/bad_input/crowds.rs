@@ -1,7 +1,10 @@
 //! More clients than there is room for.
 
+use crate::rig::api::text;
 use crate::rig::client::{Client, request};
-use crate::rig::{Site, wait_until};
+use crate::rig::{Sink, Site, wait_until};
+use serde_json::json;
+use std::net::SocketAddr;
 
 #[test]
 fn one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left() {
@@ -19,4 +22,49 @@ fn one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_lef
     served.pop();
     served.push(wait_until("there is room again", ask));
     assert!(ask().is_none(), "for one");
+}
+
+/// Fewer than the defaults ask for, and fewer than the clients that come.
+const DESCRIPTORS: usize = 160;
+const CROWD: usize = 400;
+const BODY_BYTES: usize = 100_000;
+
+/// Connections that say nothing. Of those that are closed at once the client learns later, or never.
+fn crowd(address: SocketAddr) -> Vec<Client> {
+    (0..CROWD).filter_map(|_| Client::connect(address).ok()).collect()
+}
+
+#[test]
+fn a_crowd_that_takes_every_connection_takes_no_descriptor_from_store_and_deliveries() {
+    // So little history that a new segment, which is a new file, is begun meanwhile.
+    let site = Site::new().descriptors_max(DESCRIPTORS).with(&["--retention-bytes", "16MiB"]);
+    let (sink, mut gateway) = (Sink::start(), site.start());
+    let api = gateway.api();
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({}));
+    let mut sender = Client::connect(site.address()).unwrap();
+    let mut send = || {
+        let answer = sender.exchange(&request("POST", &path, &[], &[b'x'; BODY_BYTES])).unwrap();
+        text(&answer.data(202)["id"])
+    };
+    let first = send();
+    let silent = crowd(site.address());
+    // More than a segment takes with so little history.
+    let mut sent: Vec<String> = std::iter::once(first).chain((0..40).map(|_| send())).collect();
+    let begun = site.data_dir().join("segments/00000002.db");
+    wait_until("a segment is begun", || begun.exists().then_some(()));
+    sent.extend((0..5).map(|_| send()));
+    sink.wait_for("/in", sent.len());
+    let open = gateway.descriptors();
+    assert!((DESCRIPTORS / 4..DESCRIPTORS).contains(&open), "{open} descriptors are open");
+    drop(silent);
+    wait_until("there is room for others", || {
+        let mut client = Client::connect(site.address()).ok()?;
+        client.exchange(&request("GET", "/healthz", &[], b"")).ok()
+    });
+    for id in &sent {
+        let attempts = api.event_once(id, "delivered")["attempts"].as_array().map(Vec::len);
+        assert_eq!(attempts, Some(1), "none failed for want of a descriptor");
+    }
+    assert!(gateway.is_running() && gateway.err().contains("descriptors"), "{}", gateway.err());
 }

@@ -18,7 +18,7 @@ fn the_database_is_measured_beside_the_textbook_and_left_as_it_was() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on the standard output");
-    let measured = &report["isolation"][0];
+    let measured = &report["comparisons"][0];
     let figures = measured["figures"].as_array().expect("a list of figures");
     assert_eq!(figures.len(), 6, "{measured}");
     for figure in figures {

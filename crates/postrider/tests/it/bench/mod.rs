@@ -25,7 +25,7 @@ fn run(scenario: &str, further: &[&str]) -> Value {
     assert!(output.status.success(), "{scenario} ended with {}:\n{said}", output.status);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on the standard output");
     assert!(report["throughput"].is_null() && report["backlog"].is_null(), "only what was asked for");
-    let isolation = report["isolation"].as_array().expect("a list of scenarios");
+    let isolation = report["comparisons"].as_array().expect("a list of scenarios");
     assert_eq!(isolation.len(), 1);
     assert_eq!(isolation[0]["scenario"], scenario);
     isolation[0].clone()
@@ -112,6 +112,11 @@ fn the_ingest_scenario_runs() {
 #[test]
 fn the_half_load_scenario_runs() {
     check("half-load", &[], &["receipt p99 ms at half load"]);
+}
+
+#[test]
+fn the_watched_scenario_runs() {
+    check("watched", &[], &["watched by not"]);
 }
 
 #[test]

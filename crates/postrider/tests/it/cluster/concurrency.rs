@@ -2,7 +2,7 @@
 
 use super::{Cluster, set_up};
 use crate::rig::client::{Client, request};
-use crate::rig::{Gateway, Reply, Sink, wait_until, wait_within};
+use crate::rig::{Gateway, Reply, Sink, size, wait_until, wait_within};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::thread;
@@ -32,8 +32,7 @@ fn post(address: SocketAddr, path: &str, numbers: std::ops::Range<usize>) {
 
 #[test]
 fn five_nodes_keep_to_one_concurrency_while_one_joins() {
-    let wanted = std::env::var(EVENTS_VARIABLE).ok();
-    let events: usize = wanted.map_or(EVENTS_DEFAULT, |text| text.parse().expect("a number of events"));
+    let events = size::of(EVENTS_VARIABLE, EVENTS_DEFAULT);
     let (cluster, sink) = (Cluster::steady(NODES), Sink::start());
     let mut nodes: Vec<Gateway> = cluster.sites[..NODES - 1].iter().map(|site| site.start()).collect();
     cluster.wait_for_parts(NODES - 1);

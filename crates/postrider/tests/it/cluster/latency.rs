@@ -3,7 +3,9 @@
 use super::{Cluster, api, ledger_of, load_on, most_owned_by, owned_by, set_up};
 use crate::rig::proxy::Proxy;
 use crate::rig::{Api, Gateway, Sink, wait_until};
+use postrider_core::id::DestinationId;
 use postrider_postgres::testing::Server;
+use postrider_store::Shard;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -46,6 +48,24 @@ impl<'s> Stage<'s> {
         println!("{} deliveries: p50 {:?}, p99 {:?}", took.len(), p50(&took), took[took.len() * 99 / 100]);
         took
     }
+
+    /// In front of what will be owed to each destination: as many as come and go in a minute of a hundred a second.
+    fn leave_dead_rows(&self) {
+        for destination in api(&self.nodes[0]).get("/v1/destinations").data(200).as_array().unwrap() {
+            let id = DestinationId::parse(destination["id"].as_str().unwrap()).unwrap();
+            let (shard, id) = (Shard::of(id).number(), id.as_u64());
+            self.cluster.ask(&format!(
+                "INSERT INTO queue SELECT {shard}, {id}, 3, 0, n, n, 1, 1, 1, 0, 10, NULL, NULL
+                     FROM generate_series(1, 6000) AS n;
+                 DELETE FROM queue WHERE shard = {shard} AND destination_id = {id} AND delivery_id <= 6000"
+            ));
+        }
+    }
+
+    /// The best median of several rounds. What a busy machine adds it adds to most of them, and hardly to all.
+    fn measure_best(&self) -> Duration {
+        (0..5).map(|_| p50(&self.measure(12))).min().expect("there are rounds")
+    }
 }
 
 fn p50(sorted: &[Duration]) -> Duration {
@@ -69,14 +89,14 @@ fn with_all_notifications_lost_polling_still_delivers() {
 
 #[test]
 fn a_transaction_that_holds_vacuum_back_does_not_slow_delivery() {
-    let stage = Stage::start(Cluster::new(2));
-    let before = p50(&stage.measure(30));
+    let stage = Stage::start(Cluster::steady(2));
+    let before = stage.measure_best();
     let _held = stage.cluster.server.hold_snapshot(&stage.cluster.url);
     let loads = load_on(&stage.nodes, &stage.path);
     wait_until("many rows have come and gone", || (stage.sink.count() > 3000).then_some(()));
     ledger_of(loads);
     wait_until("nothing is owed", || (stage.cluster.ask("SELECT count(*) FROM queue") == "0").then_some(()));
-    let after = p50(&stage.measure(30));
-    // Beside what a busy machine adds to either.
-    assert!(after < before * 3 + Duration::from_millis(100), "{before:?} before, {after:?} after");
+    stage.leave_dead_rows();
+    let after = stage.measure_best();
+    assert!(after < before * 3, "{before:?} before, {after:?} after");
 }

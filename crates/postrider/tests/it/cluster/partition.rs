@@ -1,6 +1,6 @@
 //! The way to the database is slow, held up or cut, for one node of two or for both.
 
-use super::{Cluster, check_ledger, ledger_of, load_on, patient, set_up};
+use super::{Cluster, LEASE_SECONDS, check_ledger, ledger_of, load_on, patient, set_up};
 use crate::rig::proxy::Proxy;
 use crate::rig::wait::let_pass;
 use crate::rig::{Sink, wait_until};
@@ -31,7 +31,7 @@ fn check_ways(happens: impl FnOnce(&Cluster, &[Proxy]) -> Vec<Instant>) {
 fn a_slow_database_delays_and_costs_nothing() {
     check_ways(|_, proxies| {
         proxies.iter().for_each(|proxy| proxy.delay(Duration::from_millis(20)));
-        let_pass(Duration::from_secs(3));
+        let_pass(Duration::from_secs(LEASE_SECONDS + 1));
         Vec::new()
     });
 }
@@ -52,7 +52,7 @@ fn nodes_that_are_all_cut_off_go_on_when_the_way_is_back() {
         let cut = Instant::now();
         proxies.iter().for_each(Proxy::cut);
         // Past the lease: whoever comes back first takes the other for dead.
-        let_pass(Duration::from_secs(3));
+        let_pass(Duration::from_secs(LEASE_SECONDS + 1));
         vec![cut, Instant::now()]
     });
 }

@@ -1,9 +1,44 @@
 //! Readiness with a database that goes away, and what each node tells of its part.
 
-use super::{Cluster, api};
-use crate::rig::wait_until;
+use super::{ADMIN_KEY, Cluster, api, set_up};
+use crate::rig::{Gateway, Reply, Sink, wait_until};
 use crate::watching::Samples;
 use postrider_postgres::testing::Server;
+use postrider_torture::rig::tied;
+use serde_json::{Value, json};
+use std::process::{Output, Stdio};
+
+/// Cuts nodes off from their database, and lets them in again.
+struct Gate<'c> {
+    cluster: &'c Cluster<'c>,
+    elsewhere: String,
+}
+
+impl<'c> Gate<'c> {
+    fn of(cluster: &'c Cluster<'c>) -> Self {
+        Gate { cluster, elsewhere: Server::shared().database() }
+    }
+
+    fn name(&self) -> &str {
+        self.cluster.url.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap()
+    }
+
+    fn allow(&self, allowed: &str) {
+        let alter = format!("ALTER DATABASE \"{}\" ALLOW_CONNECTIONS {allowed}", self.name());
+        Server::shared().ask(&self.elsewhere, &alter);
+    }
+
+    fn shut(&self) {
+        self.allow("false");
+        let name = self.name();
+        let cut = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        Server::shared().ask(&self.elsewhere, &cut);
+    }
+
+    fn open(&self) {
+        self.allow("true");
+    }
+}
 
 #[test]
 fn without_its_database_a_node_lives_and_is_not_ready() {
@@ -17,14 +52,8 @@ fn without_its_database_a_node_lives_and_is_not_ready() {
     Samples::once(&node, "the lease is renewed", |found| {
         found.sum("postrider_lease_renewals_total", &[]) > renewed
     });
-    let elsewhere = Server::shared().database();
-    let name = cluster.url.rsplit('/').next().and_then(|name| name.split('?').next()).unwrap();
-    let allow = |allowed: &str| {
-        Server::shared().ask(&elsewhere, &format!("ALTER DATABASE \"{name}\" ALLOW_CONNECTIONS {allowed}"))
-    };
-    allow("false");
-    let cut = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
-    Server::shared().ask(&elsewhere, &cut);
+    let gate = Gate::of(&cluster);
+    gate.shut();
     let reason = wait_until("it is not ready", || {
         let answer = node.get("/readyz");
         (answer.status == 503).then(|| answer.json()["reason"].to_string())
@@ -32,6 +61,39 @@ fn without_its_database_a_node_lives_and_is_not_ready() {
     assert!(reason.contains("the store does not answer") || reason.contains("no lease"), "{reason}");
     assert_eq!(node.get("/healthz").status, 200, "it lives without its database");
     assert_eq!(Samples::scrape(&node).sum("postrider_ready", &[]), 0.0, "and tells of itself");
-    allow("true");
+    gate.open();
     wait_until("it is ready again", || (node.get("/readyz").status == 200).then_some(()));
+}
+
+#[test]
+fn the_doctor_says_what_it_knows_while_the_database_is_away() {
+    let cluster = Cluster::new(1);
+    let (nodes, sink) = (cluster.start(), Sink::start());
+    sink.always("/in", Reply::held());
+    let path = set_up(&nodes, &sink, &["/in"], &json!({}));
+    api(&nodes[0]).send(&path, &[], b"{}");
+    sink.wait_for("/in", 1);
+    let gate = Gate::of(&cluster);
+    gate.shut();
+    let (report, code) = wait_until("the doctor finds it", || {
+        let ran = doctor(&nodes[0]);
+        let report: Value =
+            serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("no JSON: {ran:?}"));
+        (report["severity"] == "critical").then(|| (report, ran.status.code()))
+    });
+    let found = &report["findings"][0];
+    assert!(found["code"] == "store_unavailable" || found["code"] == "no_lease", "{report}");
+    assert!(found["next"][0].as_str().unwrap().starts_with("psql"), "{report}");
+    assert_eq!((&report["pending"], code), (&json!(1), Some(3)), "{report}");
+}
+
+fn doctor(node: &Gateway) -> Output {
+    let url = format!("http://{}", node.address());
+    let mut command = tied::command(env!("CARGO_BIN_EXE_postrider"));
+    command.args(["doctor", "--json", "--url", &url, "--key", ADMIN_KEY]);
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .output()
+        .expect("the binary was built with this test")
 }

@@ -1,6 +1,6 @@
 //! What an operator sees of the nodes, on each of them.
 
-use super::{ADMIN_KEY, Cluster, api, wait_for_routes};
+use super::{ADMIN_KEY, Cluster, LEASE_SECONDS, api, wait_for_routes};
 use crate::rig::{Gateway, Reply, Sink, Site, wait_until, wait_within};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -35,7 +35,8 @@ fn every_node_shows_all_nodes_with_their_leases_and_shards() {
         assert_eq!(shown["unowned_shards"], json!([]), "{shown}");
         for (number, node) in shown["nodes"].as_array().unwrap().iter().enumerate() {
             assert_eq!((&node["number"], &node["name"]), (&json!(number), &json!(format!("node-{number}"))));
-            assert!(node["lease_left_ms"].as_u64().is_some_and(|left| (1..=2000).contains(&left)), "{node}");
+            let left = node["lease_left_ms"].as_u64();
+            assert!(left.is_some_and(|left| (1..=LEASE_SECONDS * 1000).contains(&left)), "{node}");
         }
     }
     nodes.remove(0).kill();

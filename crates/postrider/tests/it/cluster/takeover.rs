@@ -1,6 +1,6 @@
 //! Nodes that die or freeze: others take over, nothing is lost, and who was taken for dead changes nothing.
 
-use super::{Cluster, check_ledger, ledger_of, load_on, most_owned_by, patient, set_up};
+use super::{Cluster, LEASE_SECONDS, check_ledger, ledger_of, load_on, most_owned_by, patient, set_up};
 use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink};
 use rustix::process::Signal;
@@ -28,7 +28,7 @@ fn the_work_of_a_killed_node_is_taken_over_and_nothing_is_lost() {
     check_owner(|cluster, first| {
         let killed = first.kill();
         cluster.wait_for_parts(2);
-        assert!(killed.elapsed() < Duration::from_secs(2 + 5), "within the lease and 5 s");
+        assert!(killed.elapsed() < Duration::from_secs(LEASE_SECONDS + 5), "within the lease and 5 s");
         (vec![killed], None)
     });
 }

@@ -4,6 +4,7 @@ use super::{Cluster, check_ledger, ledger_of, load_on, patient, set_up};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink};
+use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
 const PATHS: [&str; 4] = ["/a", "/b", "/c", "/d"];
@@ -33,4 +34,17 @@ fn nodes_that_join_and_leave_every_second_cost_nothing() {
     let ledger = ledger_of(loads);
     check_ledger(&ledger, &sink, &PATHS, &faults);
     nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
+}
+
+/// Each hears that shards are free while it lets go of its own.
+#[test]
+fn nodes_that_are_stopped_at_once_leave_every_shard_free() {
+    let cluster = Cluster::new(3);
+    for round in 0..4 {
+        let nodes = cluster.start();
+        nodes.iter().for_each(|node| node.signal(Signal::TERM));
+        nodes.into_iter().for_each(|node| assert_eq!(node.wait_for_end().code, Some(0)));
+        let owned = cluster.server.ask(&cluster.url, "SELECT count(*) FROM shards WHERE owner IS NOT NULL");
+        assert_eq!(owned, "0", "round {round}");
+    }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 
@@ -85,6 +86,52 @@ fn a_url_says_how_it_is_answered() {
     });
     let half: Vec<u16> = (0..40).map(|_| chaos.post("/half?status=500&percent=50").status).collect();
     assert!(half.contains(&200) && half.contains(&500), "{half:?}");
+}
+
+#[test]
+fn a_receiver_mixes_its_answers_takes_its_time_and_has_a_limit_of_its_own() {
+    let desk = Desk::new();
+    let chaos = Chaos::start(&desk);
+    let began = Instant::now();
+    assert_eq!(chaos.post("/slow?delay_ms=700").status, 200);
+    assert!((700..6000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+
+    // Over the limit of a second, and a second later not any more.
+    let at_once: Vec<u16> = (0..4).map(|_| chaos.post("/limited?per_second=2").status).collect();
+    let (taken, refused): (Vec<u16>, Vec<u16>) = at_once.iter().partition(|status| **status == 200);
+    assert!(taken.len() >= 2 && refused.iter().all(|status| *status == 429), "{at_once:?}");
+    assert!(
+        !refused.is_empty() || began.elapsed().as_secs() >= 2,
+        "four in a moment are too many: {at_once:?}"
+    );
+    // What is refused counts as well, so only who waits gets through.
+    let last = Instant::now();
+    wait_until("a second has passed", || (last.elapsed() > Duration::from_millis(1100)).then_some(()));
+    assert_eq!(chaos.post("/limited?per_second=2").status, 200);
+
+    // By thirds 200, 500 and 200 after 6 s. Each on a connection of its own, all at once.
+    let visits: Vec<_> = (0..30)
+        .map(|_| {
+            let address = chaos.address;
+            std::thread::spawn(move || {
+                let began = Instant::now();
+                let mut client = Client::connect(address).unwrap();
+                client.write(&request("POST", "/mix", &[], b"{}")).unwrap();
+                (client.answer().unwrap().status, began.elapsed() >= Duration::from_secs(6))
+            })
+        })
+        .collect();
+    let seen: Vec<(u16, bool)> = visits.into_iter().map(|visit| visit.join().unwrap()).collect();
+    for kind in [(200, false), (500, false), (200, true)] {
+        assert!(seen.iter().filter(|one| **one == kind).count() >= 3, "{kind:?} in {seen:?}");
+    }
+    let told = chaos.report("/mix");
+    let of = |status: u16| seen.iter().filter(|(seen, _)| *seen == status).count();
+    assert_eq!(
+        (&told["answers"]["200"], &told["answers"]["500"]),
+        (&json!(of(200)), &json!(of(500))),
+        "{told}"
+    );
 }
 
 #[test]

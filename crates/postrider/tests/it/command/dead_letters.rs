@@ -71,6 +71,32 @@ fn dead_letters_are_sent_again_one_by_one_and_all_at_once() {
 }
 
 #[test]
+fn a_dry_run_of_one_sends_nothing_and_what_makes_no_sense_for_one_is_refused() {
+    let Dead { desk, sink, deliveries, destination } = dead(2);
+    let one = deliveries[0].as_str();
+    let dry = desk.said(&["dlq", "replay", one, "--dry-run"]);
+    assert_eq!(dry.out(0), "1 dead letter would be sent again\n");
+    let dry = desk.said(&["dlq", "replay", one, "--dry-run", "--json"]).json(0);
+    assert_eq!(dry, json!({ "dry_run": true, "total": 1 }));
+    let unknown = desk.said(&["dlq", "replay", "dlv_0000000000000", "--dry-run"]);
+    assert!(unknown.err().contains("no such dead letter"), "{unknown:?}");
+    let of_one = ["dlq", "replay", one];
+    for other in [vec!["--rate", "5"], vec!["--detach"], vec!["--destination", &destination], vec!["--all"]] {
+        let refused = desk.said(&[&of_one[..], &other].concat());
+        assert!(refused.code == 1 && refused.err.contains("cannot be used with"), "{refused:?}");
+    }
+    for other in [vec!["--rate", "5"], vec!["--dry-run"], vec!["--destination", &destination]] {
+        let refused = desk.said(&[&["dlq", "replay", "--job", "rpl_0000000000000"][..], &other].concat());
+        assert!(refused.code == 1 && refused.err.contains("cannot be used with"), "{refused:?}");
+    }
+    let discarded = desk.said(&["dlq", "discard", one, "--destination", &destination, "--yes"]);
+    assert!(discarded.err().contains("cannot be used with"), "{discarded:?}");
+    let api = desk.gateway.api();
+    let left = api.get("/v1/dead-letters").data(200)["items"].as_array().unwrap().len();
+    assert_eq!((left, sink.count(), api.get("/v1/replays").data(200)), (2, 2, json!([])), "nothing was done");
+}
+
+#[test]
 fn dead_letters_are_let_go_only_when_somebody_agrees() {
     let Dead { desk, deliveries, .. } = dead(3);
     let asked = desk.said(&["dlq", "discard", "--all"]);

@@ -82,6 +82,40 @@ fn a_command_that_there_is_not_is_found() {
     assert_eq!(words("send --data '{\"a\": 1}' x # why"), ["send", "--data", "{\"a\": 1}", "x"]);
 }
 
+/// The commands below this one, by what its help says.
+fn below(help: &str) -> Vec<String> {
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// Looks at a command and all below it; gives how many they are.
+fn check_examples(path: &[String]) -> usize {
+    let ran = asked_for_help(path);
+    let help = ran.out(0);
+    let name = path.join(" ");
+    let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("  postrider ")).collect();
+    assert!(!examples.is_empty() || path.is_empty(), "`postrider {name} --help` has no example: {help}");
+    assert!(
+        path.is_empty() || examples.iter().any(|example| example.starts_with(&name)),
+        "none of the examples of `postrider {name}` is of it: {examples:?}"
+    );
+    for example in examples {
+        let tried = asked_for_help(&words(example));
+        assert_eq!(tried.code, 0, "`postrider {name} --help` shows `postrider {example}`: {}", tried.err);
+    }
+    let deeper = below(help).into_iter().map(|next| check_examples(&[path, &[next]].concat()));
+    1 + deeper.sum::<usize>()
+}
+
+#[test]
+fn every_command_has_an_example_that_the_binary_takes() {
+    let seen = check_examples(&[]);
+    assert!(seen > 60, "only {seen} were found");
+}
+
 #[test]
 fn completions_and_man_pages_know_the_commands() {
     let run = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_postrider")).args(args).output().unwrap();

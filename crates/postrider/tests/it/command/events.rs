@@ -27,7 +27,7 @@ fn events_are_listed_and_filtered() {
     let json = desk.said(&["events", "--text", "amount", "--json"]).json(0);
     assert_eq!(json["items"][0]["id"], made.as_str());
     let wrong = desk.said(&["events", "--status", "lost"]);
-    assert!(wrong.err().contains("status must be accepted"), "{wrong:?}");
+    assert!(wrong.err().contains("status must be received, accepted"), "{wrong:?}");
 }
 
 #[test]

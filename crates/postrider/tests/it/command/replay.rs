@@ -26,10 +26,43 @@ fn an_event_is_replayed_tried_out_and_sent_elsewhere() {
     let to = sink.url("/local");
     let dry = desk.said(&["replay", &id, "--to", &to, "--dry-run"]);
     assert!(dry.out(0).starts_with("7 bytes with "), "{dry:?}");
+    let dry = desk.said(&["replay", &id, "--to", &to, "--dry-run", "--json"]).json(0);
+    assert_eq!(
+        (&dry["dry_run"], &dry["url"], &dry["body_bytes"]),
+        (&json!(true), &json!(to), &json!(7)),
+        "{dry}"
+    );
+    assert_eq!(dry["headers"]["x-shop"], "7", "{dry}");
     let sent = desk.said(&["replay", &id, "--to", &to]);
     assert!(sent.out(0).starts_with("201 after ") && sent.out.ends_with("thanks\n"), "{sent:?}");
     let arrived = &sink.arrivals_at("/local")[0];
     assert_eq!(arrived.body, b"{\"n\":1}");
     assert_eq!(arrived.headers.get("x-shop"), Some("7"));
     assert_eq!(sink.arrivals_at("/hook").len(), 3, "a dry run sends nothing");
+}
+
+#[test]
+fn a_dead_letter_is_tried_out_where_it_would_go_and_not_where_routes_lead() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    sink.always("/own", Reply::status(400));
+    let policy = json!({ "name": "billing", "retry_policy": { "max_attempts": 1 } });
+    let own = api.destination(&sink.url("/own"), &policy);
+    let (_, path) = api.source();
+    let event = api.send(&path, &[("x-event-type", "a.b")], b"{}");
+    let dead = api.event_once(&event, "dead_letter");
+    let letter = dead["event"]["deliveries"][0]["id"].as_str().unwrap();
+    let later = api.destination(&sink.url("/later"), &json!({}));
+    let tried = desk.said(&["replay", letter, "--dry-run"]);
+    assert_eq!(tried.out(0), format!("{letter} would be sent again to billing ({})\n", sink.url("/own")));
+    let told = desk.said(&["replay", letter, "--dry-run", "--json"]).json(0);
+    assert_eq!((&told["dry_run"], &told["destination_id"]), (&json!(true), &json!(own)), "{told}");
+    assert!(!told.to_string().contains(&later), "{told}");
+    for route in api.get("/v1/routes").data(200).as_array().unwrap() {
+        api.delete(&format!("/v1/routes/{}", route["id"].as_str().unwrap())).nothing();
+    }
+    api.delete(&format!("/v1/destinations/{own}")).nothing();
+    let gone = desk.said(&["replay", letter, "--dry-run"]);
+    assert!(gone.err().contains("destination was deleted"), "{gone:?}");
+    assert_eq!(sink.count(), 1, "a dry run sends nothing");
 }

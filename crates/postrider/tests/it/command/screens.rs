@@ -1,10 +1,13 @@
 //! `top` and `demo` as a person sees them: the text of the whole screen, with what changes from run to run masked.
 
 use super::pseudo_terminal::PseudoTerminal;
-use crate::rig::{Desk, Sink, wait_until};
+use crate::dashboard::browser::Browser;
+use crate::rig::{Api, Desk, Sink, wait_until};
 use serde_json::json;
 
 const COLUMNS: u16 = 80;
+/// What stands before the key to a demonstration's dashboard.
+const SIGN_IN: &str = "sign in by ";
 /// Where the column of circuits ends.
 const CIRCUIT_END: usize = 34;
 
@@ -57,6 +60,8 @@ crm          active     closed      0          0           -
 /// Digits as one `#`, circuits as `~`, since both depend on the moment; of the list, the columns up to the circuit.
 fn masked(line: &str) -> String {
     let mut text = String::new();
+    // The key is another each time.
+    let line = line.find(SIGN_IN).map_or(line, |at| &line[..at + SIGN_IN.len()]);
     for character in line.chars() {
         match character {
             '0'..='9' | '.' if text.ends_with('#') => {}
@@ -83,6 +88,7 @@ fn a_demonstration_is_drawn_while_it_runs_and_ends_by_a_key() {
     let mut demo = PseudoTerminal::start(command, COLUMNS);
     let together = "\
 Postrider on http://#:#, # s: one healthy, four misbehaving
+Its dashboard is there too; sign in by
 # events accepted, # refused
 DESTINATION  STATUS     CIRCUIT
 down         active     open
@@ -93,6 +99,12 @@ slow         active     ~
 q quit
 ";
     shows(&demo, masked, together);
+    let screen = demo.screen();
+    let after = |words: &str| screen.split(words).nth(1).and_then(|rest| rest.split([',', '\n']).next());
+    let (address, key) =
+        (after("http://").unwrap().parse().unwrap(), after(SIGN_IN).unwrap().trim().to_owned());
+    let home = Browser::signed_in(&Api { address, key }).page("/destinations");
+    assert!(home.contains("hanging") && home.contains("healthy"), "{home}");
     demo.press("q");
     let said = demo.end();
     assert!(said.contains("; 0 lost, 0 duplicates"), "{said}");

@@ -52,6 +52,32 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     assert_eq!(count(&desk), 1201);
 }
 
+#[test]
+fn a_file_that_is_interrupted_says_where_to_go_on_and_nothing_is_sent_twice() {
+    let desk = Desk::new();
+    let line = |n: usize| format!("{}\n", json!({ "event_type": "a.b", "payload": { "n": n } }));
+    let lines: String = (0..60).map(line).collect();
+    std::fs::write(desk.site.path().join("events.ndjson"), lines).unwrap();
+    let send = ["send", "--ndjson", "events.ndjson", "--rate", "10"];
+    let child = desk.start(&send);
+    wait_until("some are sent", || (count(&desk).as_u64() > Some(2)).then_some(()));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    let skip = said
+        .split("--skip ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap_or_else(|| panic!("{said}"));
+    let sent: u64 = skip.parse().unwrap();
+    assert!((3..60).contains(&sent), "{said}");
+    assert_eq!(count(&desk), sent, "what it says is what is there");
+    desk.said(&["send", "--ndjson", "events.ndjson", "--skip", skip]).out(0);
+    assert_eq!(count(&desk), 60, "each once");
+}
+
 fn trigger(desk: &Desk, provider: &str, secret: &str) -> Ran {
     desk.said(&["trigger", provider, "--source", provider, "--secret", secret, "--json"])
 }

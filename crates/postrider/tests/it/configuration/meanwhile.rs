@@ -8,7 +8,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 /// Stands between a person and a gateway, and lets somebody else act just before a request with this method.
-fn interrupted(gateway: &Gateway, method: &'static str, act: impl Fn(&Api) + Send + 'static) -> SocketAddr {
+pub(super) fn before(
+    gateway: &Gateway,
+    method: &'static str,
+    act: impl Fn(&Api) + Send + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, api) = (listener.local_addr().unwrap(), gateway.api());
     thread::spawn(move || {
@@ -37,7 +41,7 @@ fn check(method: &'static str, args: &[&str], file: &str) {
     let destination = desk.object("/v1/destinations", "billing");
     let path = format!("/v1/destinations/{}", destination["id"].as_str().unwrap());
     let change = move |api: &Api| drop(api.patch(&path, &json!({ "max_concurrency": 42 })).data(200));
-    desk.url = format!("http://{}", interrupted(&desk.gateway, method, change));
+    desk.url = format!("http://{}", before(&desk.gateway, method, change));
     let applied = desk.run(&[&["apply", "-f", "-", "--yes"], args].concat(), file);
     assert!(applied.err().contains("it was changed meanwhile by somebody else"), "{applied:?}");
     let now = desk.object("/v1/destinations", "billing");

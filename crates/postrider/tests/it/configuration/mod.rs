@@ -5,6 +5,7 @@ mod command;
 mod documented;
 mod export;
 mod gateway_url;
+mod interrupted;
 mod meanwhile;
 mod mistakes;
 mod prune;

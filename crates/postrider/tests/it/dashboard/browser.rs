@@ -6,25 +6,25 @@ use crate::rig::client::{Client, request};
 use std::net::SocketAddr;
 use url::form_urlencoded::Serializer;
 
-pub(super) struct Browser {
+pub(crate) struct Browser {
     address: SocketAddr,
-    pub(super) cookie: String,
+    pub(crate) cookie: String,
 }
 
 impl Browser {
     /// Opens a browser that is signed in by the key of `api`.
-    pub(super) fn signed_in(api: &Api) -> Self {
+    pub(crate) fn signed_in(api: &Api) -> Self {
         let mut browser = Browser { address: api.address, cookie: String::new() };
         let answer = browser.sign_in(&api.key);
         assert_eq!((answer.status, answer.headers.get("location")), (303, Some("/")), "{answer}");
         browser
     }
 
-    pub(super) fn stranger(api: &Api) -> Self {
+    pub(crate) fn stranger(api: &Api) -> Self {
         Browser { address: api.address, cookie: String::new() }
     }
 
-    pub(super) fn sign_in(&mut self, key: &str) -> Answer {
+    pub(crate) fn sign_in(&mut self, key: &str) -> Answer {
         let answer = self.submit("/sign-in", &[("key", key)], &[]);
         if let Some(cookie) = answer.headers.get("set-cookie") {
             assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
@@ -34,7 +34,7 @@ impl Browser {
     }
 
     /// An answer, whatever it is. Pages are not in the description of the API, so nothing checks them against it.
-    pub(super) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut all = headers.to_vec();
         if !self.cookie.is_empty() {
             all.push(("cookie", &self.cookie));
@@ -45,27 +45,27 @@ impl Browser {
     }
 
     /// The text of a page.
-    pub(super) fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.send("GET", path, &[], "");
         assert_eq!(answer.status, 200, "{path}: {answer}");
         String::from_utf8(answer.body).unwrap()
     }
 
     /// Sends a form with these fields and nothing else.
-    pub(super) fn submit(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+    pub(crate) fn submit(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let body = Serializer::new(String::new()).extend_pairs(fields).finish();
         self.send("POST", path, headers, &body)
     }
 
     /// Sends a form of a page of ours: with the token that stands in it.
-    pub(super) fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.token();
         let mut all = fields.to_vec();
         all.push(("form_token", &token));
         self.submit(path, &all, &[])
     }
 
-    pub(super) fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         let page = self.page("/keys");
         let (_, rest) = page.split_once("name=\"form_token\" value=\"").expect("every page has a form");
         rest.split('"').next().unwrap().to_owned()
@@ -73,7 +73,7 @@ impl Browser {
 }
 
 /// Where an answer sends the browser.
-pub(super) fn next(answer: &Answer) -> String {
+pub(crate) fn next(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{answer}");
     answer.headers.get("location").unwrap().to_owned()
 }

@@ -1,14 +1,16 @@
 //! Who may see pages and make changes: nobody without a key, nothing beyond the key, no other site.
 
 use super::browser::{Browser, next};
+use crate::rig::client::{Client, head};
 use crate::rig::{Api, Site};
 use serde_json::json;
 
 /// Every page that shows something.
-pub(super) const PAGES: [&str; 14] = [
+pub(super) const PAGES: [&str; 15] = [
     "/",
     "/events",
     "/tail",
+    "/deliveries",
     "/destinations",
     "/dead-letters",
     "/replays",
@@ -93,7 +95,7 @@ fn no_other_site_can_make_a_change_or_read_a_page() {
 
     // A name that somebody else leads here.
     let raw = format!("GET / HTTP/1.1\r\nhost: evil.test\r\ncookie: {}\r\n\r\n", browser.cookie);
-    let mut client = crate::rig::client::Client::connect(site.address()).unwrap();
+    let mut client = Client::connect(site.address()).unwrap();
     client.write(raw.as_bytes()).unwrap();
     assert_eq!(client.answer().unwrap().status, 421);
     // A cookie that was not made here, or of another key of the gateway.
@@ -124,5 +126,23 @@ fn pages_allow_nothing_but_what_this_gateway_serves() {
             !of_page || !text.contains(" style=") && !text.contains(" onclick="),
             "{page} would be blocked"
         );
+    }
+}
+
+#[test]
+fn forms_that_never_end_give_their_connections_back() {
+    let site = Site::new();
+    let gateway = site.start();
+    let cookie = Browser::signed_in(&gateway.api()).cookie;
+    let stalled = ["/sign-in", "/portal", "/sources"].map(|path| {
+        let mut client = Client::connect(site.address()).unwrap();
+        let mut begun = head("POST", path, &[("content-length", "100"), ("cookie", &cookie)]);
+        begun.extend(b"\r\nkey=hk_");
+        client.write(&begun).unwrap();
+        (path, client)
+    });
+    for (path, mut client) in stalled {
+        assert_eq!(client.answer().unwrap().status, 408, "{path}");
+        assert!(client.answer().is_err(), "{path}: the connection is closed");
     }
 }

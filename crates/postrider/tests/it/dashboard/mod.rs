@@ -1,10 +1,11 @@
 //! The dashboard: as a browser without scripts has it, pages, forms and a cookie; and in a real one.
 
 mod audit;
-mod browser;
+pub(crate) mod browser;
 mod guard;
 mod in_chromium;
 mod operator;
+mod overview;
 mod pages;
 mod portal;
 mod sizes;

@@ -2,7 +2,7 @@
 
 use super::browser::{Browser, next};
 use crate::rig::api::text;
-use crate::rig::{Answer, Site};
+use crate::rig::{Answer, Reply, Sink, Site, wait_until};
 use serde_json::json;
 
 /// Would run if it were not shown as text.
@@ -103,6 +103,75 @@ fn a_tenant_sees_its_own_account_and_no_page_of_the_gateway() {
     let theirs = api.with_key(&text(&theirs["api_key"]));
     assert_eq!(theirs.get("/v1/brand-settings").data(200), json!({}), "nothing of theirs has changed");
     assert_eq!(browser.submit("/accounts", &[("name", "x")], &[]).status, 403, "no form without its token");
+}
+
+/// Chooses an account, or their own, and keeps the cookie that says so.
+fn look(browser: &mut Browser, account: &str, page: &str) -> String {
+    let answer = browser.change("/look", &[("account", account), ("next", page)]);
+    let cookie = answer.headers.get("set-cookie").unwrap_or_else(|| panic!("{answer}"));
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    browser.cookie = cookie.split(';').next().unwrap().to_owned();
+    next(&answer)
+}
+
+#[test]
+fn the_operator_opens_what_belongs_to_another_account() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = api.post("/v1/accounts", &json!({ "name": HOSTILE })).data(201);
+    let (account, tenant) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"])));
+    sink.always("/dead", Reply::status(500));
+    let dies = json!({ "name": "theirs dead", "retry_policy": { "max_attempts": 1 } });
+    tenant.destination(&sink.url("/dead"), &dies);
+    let destination = tenant.destination(&sink.url("/in"), &json!({ "name": "theirs" }));
+    tenant.post(&format!("/v1/destinations/{destination}/pause"), &json!({})).data(200);
+    let (_, path) = tenant.source();
+    let event = tenant.send(&path, &[], b"{\"of\":\"them\"}");
+    let letters = || tenant.get("/v1/dead-letters").data(200)["items"].as_array().unwrap().len();
+    wait_until("one was given up on", || (letters() == 1).then_some(()));
+
+    let mut browser = Browser::signed_in(&api);
+    let page = format!("/destinations/{destination}");
+    let home = browser.page("/");
+    let worst = home.split("Destinations that wait most").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(!worst.contains(&format!("href=\"{page}\"")), "a link that leads nowhere: {worst}");
+    assert!(worst.contains(&format!("name=\"next\" value=\"{page}\"")), "{worst}");
+    assert!(worst.contains(&format!("name=\"account\" value=\"{account}\"")), "{worst}");
+    assert_eq!(browser.send("GET", &page, &[], "").status, 404, "it is of another account");
+    let token = browser.token();
+    assert_eq!(look(&mut browser, &account, &page), page);
+    let shown = browser.page(&page);
+    assert!(shown.contains("You look at the account") && shown.contains("&#60;script&#62;"), "{shown}");
+    assert!(!shown.contains("<svg onload"), "{shown}");
+    for list in ["/events", "/dead-letters", "/deliveries"] {
+        assert!(browser.page(list).contains(&event), "{list}");
+    }
+    assert!(browser.page(&format!("/events/{event}")).contains("&#34;of&#34;"));
+    let home = browser.page("/");
+    let worst = home.split("Destinations that wait most").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(worst.contains(&format!("href=\"{page}\"")), "{worst}");
+
+    let of_before = [("form_token", token.as_str()), ("name", "made")];
+    assert_eq!(browser.submit("/sources", &of_before, &[]).status, 403, "a form of before is not sent there");
+    next(&browser.change(&format!("{page}/resume"), &[]));
+    sink.wait_for("/in", 1);
+    assert_eq!(look(&mut browser, "", "https://evil.test/"), "/");
+    assert_eq!(browser.send("GET", &page, &[], "").status, 404, "back to their own");
+    assert_eq!(browser.change("/look", &[("account", "acc_0000000000000")]).status, 404);
+
+    let empty = text(&api.post("/v1/accounts", &json!({ "name": "empty" })).data(201)["account"]["id"]);
+    look(&mut browser, &empty, "/");
+    let deleted = browser.change(&format!("/accounts/{empty}/delete"), &[("confirmed", "yes")]);
+    assert_eq!(next(&deleted), "/accounts");
+    let cookie = deleted.headers.get("set-cookie").expect("nothing is looked at any more");
+    browser.cookie = cookie.split(';').next().unwrap().to_owned();
+    assert!(!browser.page("/accounts").contains("You look at the account"));
+
+    let own = Browser::signed_in(&tenant);
+    let first = text(&api.get("/v1/accounts").data(200)[0]["id"]);
+    let refused = own.change("/look", &[("account", &first)]);
+    assert_eq!((refused.status, refused.headers.get("set-cookie")), (403, None), "{refused}");
 }
 
 #[test]

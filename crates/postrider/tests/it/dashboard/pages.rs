@@ -19,7 +19,16 @@ fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
 
     let bad = browser.change("/destinations", &[("name", "mine"), ("url", "gopher://x")]);
     let text = String::from_utf8(bad.body).unwrap();
-    assert!(text.contains("role=\"alert\"") && text.contains("url"), "{text}");
+    assert!(text.contains("id=\"url-problem\" role=\"alert\">url "), "{text}");
+    assert!(
+        text.contains("value=\"mine\"") && text.contains("value=\"gopher://x\""),
+        "what was typed: {text}"
+    );
+    let half = [("name", "mine"), ("url", &sink.url("/in")), ("event_type_pattern", "or der")];
+    let bad = browser.change("/destinations", &half);
+    let text = String::from_utf8(bad.body).unwrap();
+    assert!(text.contains("event_type_pattern-problem") && text.contains("value=\"or der\""), "{text}");
+    assert_eq!(api.get("/v1/destinations").data(200), json!([]), "nothing is half made");
     let place = next(&browser.change("/destinations", &[("name", "mine"), ("url", &sink.url("/in"))]));
     assert!(browser.page(&place).contains("mine"));
     next(&browser.change("/sources", &[("name", "shop")]));
@@ -101,6 +110,13 @@ fn dead_letters_are_selected_exported_and_discarded() {
     let confirmed: Vec<_> = fields.iter().copied().chain([("confirmed", "yes")]).collect();
     next(&browser.change("/dead-letters/discard", &confirmed));
     assert_eq!(letters().len(), 1);
+    let last = format!("/dead-letters/{}/discard", letters()[0]["delivery_id"].as_str().unwrap());
+    let asked = browser.change(&last, &[]);
+    assert!(String::from_utf8_lossy(&asked.body).contains("Discard this dead letter?"), "{asked}");
+    assert_eq!(letters().len(), 1, "it only asked");
+    next(&browser.change(&last, &[("confirmed", "yes")]));
+    assert_eq!(letters().len(), 0);
+    assert_eq!(browser.change(&last, &[]).status, 404);
     // Neither nothing selected nor no filter means all.
     assert_eq!(browser.change("/replays", &[("selected", "yes")]).status, 422);
     assert_eq!(browser.change("/dead-letters/discard", &[]).status, 422);
@@ -151,8 +167,50 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
     let rotated = browser.change(&format!("{page}/rotate-secret"), &[]);
     assert!(String::from_utf8_lossy(&rotated.body).contains("whsec_"), "{rotated}");
     assert!(!browser.page(&page).contains("whsec_"), "it is shown once");
-    assert_eq!(next(&browser.change(&format!("{page}/delete"), &[])), "/destinations");
+    let asked = browser.change(&format!("{page}/delete"), &[]);
+    let text = String::from_utf8_lossy(&asked.body).into_owned();
+    assert!(text.contains("Delete b?") && text.contains("given up on"), "{text}");
+    browser.page(&page);
+    assert_eq!(next(&browser.change(&format!("{page}/delete"), &[("confirmed", "yes")])), "/destinations");
     assert_eq!(browser.send("GET", &page, &[], "").status, 404);
+}
+
+#[test]
+fn what_waits_for_one_destination_is_told_by_its_own_deliveries() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/down", Reply::status(503));
+    let slow = json!({ "name": "down", "retry_policy": { "delays_seconds": [3600], "max_attempts": 5 } });
+    let down = api.destination(&sink.url("/down"), &slow);
+    let paused = api.destination(&sink.url("/paused"), &json!({ "name": "paused" }));
+    api.post(&format!("/v1/destinations/{paused}/pause"), &json!({})).data(200);
+    let good = api.destination(&sink.url("/good"), &json!({ "name": "good" }));
+    let (_, path) = api.source();
+    let event = api.send(&path, &[("x-event-type", "order.paid")], b"{}");
+    sink.wait_for("/good", 1);
+    let status = |destination: &str| {
+        let listed = api.get(&format!("/v1/deliveries?destination_id={destination}")).data(200);
+        listed["items"][0]["status"].as_str().unwrap().to_owned()
+    };
+    let states = || (status(&down), status(&paused), status(&good));
+    let expected = ("retry_scheduled".to_owned(), "queued".to_owned(), "delivered".to_owned());
+    wait_until("each is as it will be", || (states() == expected).then_some(()));
+    let browser = Browser::signed_in(&api);
+    let behind = |destination: &str, words: &str| {
+        let page = browser.page(&format!("/destinations/{destination}"));
+        let link = page.split(&format!("\">{words}</a>")).next().unwrap();
+        let place = link.rsplit("href=\"").next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
+        browser.page(&place)
+    };
+    for (destination, waits, again) in [(&down, false, true), (&paused, true, false), (&good, false, false)] {
+        assert_eq!(behind(destination, "What waits").contains(&event), waits, "{destination}");
+        assert_eq!(behind(destination, "What is tried again").contains(&event), again, "{destination}");
+    }
+    assert!(browser.page("/deliveries?event_type=order.*").contains(&event));
+    assert!(!browser.page("/deliveries?event_type=other").contains(&event));
+    let bad = browser.send("GET", "/deliveries?since=yesterday", &[], "");
+    assert!(String::from_utf8_lossy(&bad.body).contains("since must be a time"), "{bad}");
 }
 
 #[test]
@@ -251,7 +309,11 @@ fn a_key_is_shown_once() {
     api.with_key(key).get("/v1/destinations").data(200);
     assert!(!browser.page("/keys").contains(key));
     let (_, rest) = text.split_once("/keys/").expect("a way to revoke it");
-    next(&browser.change(&format!("/keys/{}", rest.split('"').next().unwrap()), &[]));
+    let revoke = format!("/keys/{}", rest.split('"').next().unwrap());
+    let asked = browser.change(&revoke, &[]);
+    assert!(String::from_utf8_lossy(&asked.body).contains("Revoke ci?"), "{asked}");
+    api.with_key(key).get("/v1/destinations").data(200);
+    next(&browser.change(&revoke, &[("confirmed", "yes")]));
     api.with_key(key).get("/v1/destinations").refusal(401);
 }
 

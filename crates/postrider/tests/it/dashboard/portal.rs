@@ -84,8 +84,8 @@ fn a_link_opens_its_account_and_nothing_else() {
     }
     let at = format!("/portal/destinations/{their_destination}");
     for action in ["", "/pause", "/delete", "/rotate-secret", "/test", "/routes"] {
-        let answer =
-            guest.change(&format!("{at}{action}"), &[("name", "mine"), ("url", "https://example.com")]);
+        let fields = [("name", "mine"), ("url", "https://example.com"), ("confirmed", "yes")];
+        let answer = guest.change(&format!("{at}{action}"), &fields);
         assert!([404, 200, 422].contains(&answer.status), "{action}: {answer}");
     }
     let untouched = theirs.get(&format!("/v1/destinations/{their_destination}")).data(200);
@@ -166,7 +166,10 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     let again = next(&guest.change(&format!("/portal/events/{event}/replay"), &[]));
     assert_ne!(again, format!("/portal/events/{event}"));
     guest.page(&again);
-    next(&guest.change(&format!("{place}/delete"), &[]));
+    let asked = guest.change(&format!("{place}/delete"), &[]);
+    assert!(String::from_utf8_lossy(&asked.body).contains("Delete renamed?"), "{asked}");
+    guest.page(&place);
+    next(&guest.change(&format!("{place}/delete"), &[("confirmed", "yes")]));
     assert_eq!(guest.0.send("GET", &place, &[], "").status, 404);
 }
 

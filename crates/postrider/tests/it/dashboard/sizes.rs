@@ -3,6 +3,7 @@
 use super::browser::Browser;
 use super::guard::PAGES;
 use super::portal::Guest;
+use crate::rig::api::text;
 use crate::rig::{Answer, Api, Reply, Sink, Site, wait_until};
 use serde_json::json;
 
@@ -41,7 +42,8 @@ fn no_page_is_large_however_much_there_is() {
 
     let browser = Browser::signed_in(&api);
     let own = [format!("/events/{event}"), format!("/destinations/{destination}")];
-    for page in PAGES.into_iter().chain(own.iter().map(String::as_str)) {
+    let details = details(&api, &destination);
+    for page in PAGES.into_iter().chain(own.iter().chain(&details).map(String::as_str)) {
         check(page, &browser.send("GET", page, &[], ""));
     }
     check("/routes/test", &browser.change("/routes/test", &[("payload", &"<".repeat(3000))]));
@@ -92,4 +94,45 @@ fn fill(api: &Api, sink: &Sink) -> String {
         api.make("/v1/routes", &json!({ "destination_id": destination, "event_type_pattern": pattern }));
     }
     destination
+}
+
+/// One of each of the other nouns, with as much on its page as there can be; gives the pages.
+fn details(api: &Api, destination: &str) -> [String; 5] {
+    let made = api.post("/v1/sources", &json!({ "name": name() })).data(201);
+    let source = text(&made["id"]);
+    let url = text(&made["ingest_url"]);
+    refuse(api, &url[url.find("/ingest/").expect("a URL to post to")..]);
+    let long = format!("'{}'", "<".repeat(4080));
+    let route = json!({
+        "source_id": source, "destination_id": destination, "event_type_pattern": format!("a.{}", "b".repeat(254)),
+        "filter": format!("{long} != ''"), "transform": long,
+    });
+    let route = api.make("/v1/routes", &route);
+    let key = json!({ "name": name(), "scope": "read", "expires_at": "2099-01-01T00:00:00Z" });
+    let key = api.make("/v1/api-keys", &key);
+    let account = text(&api.get("/v1/accounts").data(200)[0]["id"]);
+    let change = json!({ "name": name(), "email": format!("{}@b.c", "&".repeat(60)), "plan": name() });
+    api.patch(&format!("/v1/accounts/{account}"), &change).data(200);
+    let logo = format!("data:image/png;base64,{}", "A".repeat(16_360));
+    let brand = json!({ "company_name": name(), "docs_title": name(), "logo_url": logo });
+    api.post("/v1/brand-settings", &brand).data(200);
+    let replay = text(&api.post("/v1/replays", &json!({ "rate_per_second": 0.001 })).data(202)["id"]);
+    [
+        format!("/sources/{source}"),
+        format!("/routes/{route}"),
+        format!("/keys/{key}"),
+        format!("/accounts/{account}"),
+        format!("/replays/{replay}"),
+    ]
+}
+
+/// Refusals, more than are remembered, none like the one before, each with as much to say as there can be.
+fn refuse(api: &Api, path: &str) {
+    let strict = json!({ "additionalProperties": { "const": "<".repeat(10_000) } });
+    api.make("/v1/event-types", &json!({ "event_type": "strict", "schema": strict }));
+    for n in 0..60 {
+        let body = json!({ format!("{n}{}", "<".repeat(100_000)): 1 }).to_string();
+        let answer = api.call("POST", path, &[("x-event-type", "strict")], body.as_bytes());
+        assert_eq!(answer.status, 422, "{answer}");
+    }
 }

@@ -50,7 +50,11 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
     let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
     assert_eq!(stranger.send("GET", &place, &[], "").status, 404);
     assert_eq!(stranger.change(&format!("{place}/delete"), &[]).status, 404);
-    assert_eq!(next(&browser.change(&format!("{place}/delete"), &[])), "/sources");
+    assert_eq!(stranger.change(&format!("{place}/delete"), &[("confirmed", "yes")]).status, 404);
+    let asked = body(&browser.change(&format!("{place}/delete"), &[]));
+    assert!(asked.contains("Delete Renamed?") && asked.contains("takes no more events"), "{asked}");
+    browser.page(&place);
+    assert_eq!(next(&browser.change(&format!("{place}/delete"), &[("confirmed", "yes")])), "/sources");
     assert_eq!(browser.send("GET", &place, &[], "").status, 404);
 }
 
@@ -115,8 +119,51 @@ fn a_route_is_made_tried_changed_and_deleted() {
     let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
     assert_eq!(stranger.send("GET", &at, &[], "").status, 404);
     assert!(!body(&stranger.change("/routes/test", &[("event_type", "order.paid")])).contains(&route));
-    assert_eq!(next(&browser.change(&format!("{at}/delete"), &[])), "/routes");
+    let asked = body(&browser.change(&format!("{at}/delete"), &[]));
+    assert!(asked.contains("Delete the route to Orders?"), "{asked}");
+    assert_eq!(api.get("/v1/routes").data(200).as_array().unwrap().len(), 1, "it only asked");
+    assert_eq!(next(&browser.change(&format!("{at}/delete"), &[("confirmed", "yes")])), "/routes");
     assert_eq!(api.get("/v1/routes").data(200), json!([]));
+}
+
+/// What a browser sends for a choice that nobody touches: the option that is marked, or else the first.
+fn chosen(page: &str, field: &str) -> String {
+    let (_, rest) = page.split_once(&format!("<select name=\"{field}\"")).expect("a choice");
+    let options: Vec<&str> =
+        rest.split("</select>").next().unwrap().split("<option value=\"").skip(1).collect();
+    let marked = options.iter().find(|option| option.split('>').next().unwrap().contains(" selected"));
+    marked.unwrap_or(&options[0]).split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn saving_a_route_leaves_its_ends_however_many_others_there_are() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = |n: usize| {
+        let url = "http://127.0.0.1:9/in";
+        let source = api.make("/v1/sources", &json!({ "name": format!("source {n}") }));
+        (source, api.make("/v1/destinations", &json!({ "name": format!("receiver {n}"), "url": url })))
+    };
+    let ends: Vec<(String, String)> = (0..102).map(made).collect();
+    let browser = Browser::signed_in(&api);
+    // Whichever end of the list a page begins at, one of the two is not on it.
+    for (source, destination) in [&ends[0], &ends[101]] {
+        let route = api.make("/v1/routes", &json!({ "source_id": source, "destination_id": destination }));
+        let at = format!("/routes/{route}");
+        let page = browser.page(&at);
+        let (from, to) = (chosen(&page, "source_id"), chosen(&page, "destination_id"));
+        let number = if source == &ends[0].0 { 0 } else { 101 };
+        assert!(page.contains(&format!("Route to receiver {number} ")), "{page}");
+        next(&browser.change(&at, &[("source_id", &from), ("destination_id", &to), ("priority", "3")]));
+        let known = api.get(&format!("/v1{at}")).data(200);
+        assert_eq!((&known["source_id"], &known["destination_id"]), (&json!(source), &json!(destination)));
+        let bad = body(&browser.change(
+            &at,
+            &[("source_id", &from), ("destination_id", &to), ("filter", "payload >"), ("priority", "3")],
+        ));
+        assert_eq!((&chosen(&bad, "source_id"), &chosen(&bad, "destination_id")), (source, destination));
+    }
 }
 
 #[test]

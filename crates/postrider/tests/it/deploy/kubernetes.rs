@@ -107,9 +107,13 @@ fn a_node_has_time_to_stop_and_secrets_that_are_made() {
     let seconds = |value: &str| value.parse::<u64>().unwrap();
     let stop =
         seconds(deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].as_str().unwrap());
-    assert!(stop > seconds(&variable("POSTRIDER_GRACE_SECONDS")), "it is killed before its attempts may end");
     let text = read("kubernetes/postrider.yaml");
     let container = container();
+    let pause = seconds(container["lifecycle"]["preStop"]["sleep"]["seconds"].as_str().unwrap());
+    // Nodes are asked every so often whether they are ready, and lists of endpoints follow within seconds of that.
+    assert!(pause >= seconds(container["readinessProbe"]["periodSeconds"].as_str().unwrap()), "{pause} s");
+    let grace = seconds(&variable("POSTRIDER_GRACE_SECONDS"));
+    assert!(stop > pause + grace, "it is killed before its attempts may end");
     let mut names = std::collections::BTreeSet::new();
     for one in container["env"].as_array().unwrap() {
         assert!(names.insert(one["name"].as_str().unwrap()), "{} is set twice", one["name"]);

@@ -70,6 +70,21 @@ fn the_files_of_containers_hold_together() {
 }
 
 #[test]
+fn an_image_is_built_of_the_source_alone() {
+    assert!(read("Dockerfile").contains("COPY . ."), "all that is not left out is taken");
+    let left_out = std::fs::read_to_string(path("../.dockerignore")).unwrap();
+    let left_out: Vec<&str> = left_out.lines().map(str::trim).collect();
+    for wanted in ["**/target/", "**/postrider-data/", ".git/"] {
+        assert!(left_out.contains(&wanted), "{wanted} goes into the image's build: {left_out:?}");
+    }
+    // What the build needs is there.
+    for needed in ["Cargo.toml", "Cargo.lock", "crates", "bench", "torture", "docs"] {
+        let is_left_out = |line: &&str| line.trim_matches(['*', '/']).trim_start_matches('/') == needed;
+        assert!(path("..").join(needed).exists() && !left_out.iter().any(is_left_out), "{needed}");
+    }
+}
+
+#[test]
 fn the_unit_is_one() {
     let unit = read("postrider.service");
     for wanted in [

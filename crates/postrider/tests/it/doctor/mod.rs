@@ -1,7 +1,8 @@
 //! The runbook as a program: conditions that are real, and what it says of them.
 
 use crate::rig::desk::Desk;
-use crate::rig::{Reply, Sink, wait_until};
+use crate::rig::small_disk::SmallDisk;
+use crate::rig::{Reply, Sink, Site, wait_until};
 use serde_json::{Value, json};
 
 /// What `doctor --json` says once it finds this code, and how it ends.
@@ -80,6 +81,34 @@ fn a_flood_that_takes_all_slots_is_a_matter_of_capacity() {
     let (finding, code) = diagnosis(&desk, "capacity");
     assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
     assert!(commands(&finding).contains("postrider serve --slots 8"), "{finding}");
+}
+
+#[test]
+fn a_flood_that_is_refused_is_critical() {
+    let (desk, sink) = (Desk::with(&["--backlog-max-rows", "100"]), Sink::start());
+    sink.always("/hangs", Reply::held());
+    desk.gateway.api().destination(&sink.url("/hangs"), &json!({}));
+    flood(&desk, 150);
+    let (finding, code) = diagnosis(&desk, "overloaded");
+    assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
+    assert!(finding["diagnosis"].as_str().unwrap().contains("backlog_max_rows"), "{finding}");
+    assert!(commands(&finding).contains("postrider queue"), "{finding}");
+}
+
+#[test]
+fn a_full_disk_is_critical_until_there_is_space() {
+    let disk = SmallDisk::new(48 << 20);
+    let site = Site::new().data_in(disk.path().join("data")).with(&["--disk-reserve", "8MiB"]);
+    let desk = Desk::at(site);
+    let ballast = disk.ballast(42 << 20);
+    let (finding, code) = diagnosis(&desk, "disk_full");
+    assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
+    assert!(commands(&finding).contains("df -h"), "{finding}");
+    assert!(commands(&finding).contains("--retention-days"), "{finding}");
+    std::fs::remove_file(ballast).unwrap();
+    wait_until("the doctor finds nothing any more", || {
+        (desk.said(&["doctor", "--json"]).code == 0).then_some(())
+    });
 }
 
 #[test]

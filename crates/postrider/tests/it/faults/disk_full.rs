@@ -72,6 +72,14 @@ fn check_arrived(sink: &Sink, accepted: &BTreeSet<usize>) {
     });
 }
 
+/// What the reserve is for: while the disk is full, outcomes are on record and not only at the receiver.
+fn check_recorded(api: &Api, accepted: usize) {
+    let delivered = || api.get("/v1/events?status=delivered&limit=200").data(200)["items"].take();
+    wait_until("all outcomes are on record while the disk is full", || {
+        (delivered().as_array().map(Vec::len) == Some(accepted)).then_some(())
+    });
+}
+
 fn set_up(api: &Api, sink: &Sink) -> String {
     let (_, path) = api.source();
     api.destination(&sink.url("/in"), &json!({}));
@@ -87,6 +95,9 @@ fn check_full_and_free_again(reserve: &str) {
     check_refusal(&refusal);
     assert!(accepted.len() > 10, "only {} fitted", accepted.len());
     check_arrived(&sink, &accepted);
+    if reserve == RESERVE {
+        check_recorded(&api, accepted.len());
+    }
     api.get("/v1/events?limit=1").data(200);
     api.get("/v1/destinations").data(200);
     assert_eq!(api.get("/healthz").status, 200);

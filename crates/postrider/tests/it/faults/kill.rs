@@ -4,18 +4,20 @@ use crate::rig::audit::{Audit, audit};
 use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
-use crate::rig::{Sink, Site, wait_until, wait_within};
+use crate::rig::{Sink, Site, size, wait_until, wait_within};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-const KILLS: usize = 20;
+/// How many kills there are; more of them make the same test longer.
+const KILLS_VARIABLE: &str = "POSTRIDER_TEST_KILLS";
+const KILLS_DEFAULT: usize = 20;
 const PRODUCERS: usize = 4;
 /// Two destinations, so that an event is owed twice.
 const PATHS: [&str; 2] = ["/first", "/second"];
 
 #[test]
 fn nothing_accepted_is_lost_in_twenty_kills_under_load() {
-    let mut random = Random::new("kill");
+    let (mut random, kills) = (Random::new("kill"), size::of(KILLS_VARIABLE, KILLS_DEFAULT));
     let (sink, site) = (Sink::start(), Site::new());
     let mut gateway = site.start();
     let api = gateway.api();
@@ -26,7 +28,7 @@ fn nothing_accepted_is_lost_in_twenty_kills_under_load() {
     }
     let load = Load::start(site.address(), &path, PRODUCERS);
     let mut faults: Vec<Instant> = Vec::new();
-    for _ in 0..KILLS {
+    for _ in 0..kills {
         // Some of these moments fall into the start, in which what was owed is taken up again.
         let_pass(random.between(Duration::from_millis(20), Duration::from_millis(900)));
         faults.push(gateway.kill());
@@ -36,8 +38,8 @@ fn nothing_accepted_is_lost_in_twenty_kills_under_load() {
     let ledger = load.stop();
     let found = audit_once_all_arrived(&ledger, &sink, &faults);
     let sent = ledger.len();
-    println!("{KILLS} kills, {sent} events sent, {}: {found}", fates(&ledger));
-    assert!(found.ok > KILLS, "hardly anything was accepted");
+    println!("{kills} kills, {sent} events sent, {}: {found}", fates(&ledger));
+    assert!(found.ok > kills, "hardly anything was accepted");
     assert!(found.is_clean(), "{found}");
     assert_eq!(gateway.stop().code, Some(0));
     let after = audit(&ledger, &sink.arrivals(), &PATHS, &faults);

@@ -6,6 +6,7 @@ mod hold;
 mod kill;
 mod receivers;
 mod replay;
+mod resources;
 mod retries;
 mod stop;
 mod torture;

@@ -2,9 +2,14 @@
 //!
 //! `scripts/torture` is the long one.
 
+use crate::rig::wait_until;
 use postrider_torture::fleet::Store;
 use postrider_torture::run::{Faults, Options, run};
 use postrider_torture::table;
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Always the same, so that a change is judged by the faults that the last one was judged by.
@@ -41,4 +46,41 @@ fn three_nodes_keep_every_promise_under_faults() {
 #[test]
 fn a_clean_run_sends_nothing_twice() {
     check(Store::Embedded, Faults::None, 5);
+}
+
+#[test]
+fn a_clean_run_of_three_nodes_sends_nothing_twice() {
+    check(Store::Postgres, Faults::None, 5);
+}
+
+/// Where processes work that do so below a directory: gateways, and those of the server.
+fn workplaces(directory: &Path) -> Vec<PathBuf> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let places = processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());
+    places.filter(|place| place.starts_with(directory)).collect()
+}
+
+#[test]
+fn a_run_that_is_ended_by_a_signal_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    // As the place for temporary files is: the server is another user's, and its directory is removed by that one.
+    std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o1777)).unwrap();
+    let place_path = place.path().canonicalize().unwrap();
+    let run = ["--exact", "faults::torture::three_nodes_keep_every_promise_under_faults"];
+    let mut run = Command::new(std::env::current_exe().unwrap())
+        .args(run)
+        .env("TMPDIR", &place_path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("server and nodes are started", || {
+        let of_nodes = workplaces(&place_path).iter().filter(|place| place.ends_with("node-2")).count();
+        (of_nodes > 0).then_some(())
+    });
+    kill_process(Pid::from_raw(run.id() as i32).unwrap(), Signal::TERM).unwrap();
+    run.wait().unwrap();
+    wait_until("everything has ended", || workplaces(&place_path).is_empty().then_some(()));
+    let is_empty = || std::fs::read_dir(&place_path).unwrap().next().is_none();
+    wait_until("everything is removed", || is_empty().then_some(()));
 }

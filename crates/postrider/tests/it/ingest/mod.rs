@@ -1,6 +1,7 @@
 //! Taking events in: the bytes as they came, once each, to everyone who is owed them.
 
 mod bytes;
+mod doors;
 mod fan_out;
 mod idempotency;
 mod ingress;

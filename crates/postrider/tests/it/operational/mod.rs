@@ -159,6 +159,24 @@ fn an_account_that_reaches_its_limit_is_told_with_the_limit() {
 }
 
 #[test]
+fn a_gateway_that_reaches_its_limit_tells_the_operator_of_all_accounts() {
+    let sink = Sink::start();
+    let (_site, gateway, _) = told_operator(&sink, &["--backlog-max-rows", "5"]);
+    // Alone an account has no share to keep to, so it is all accounts that are refused. Nothing moves then.
+    let api = gateway.api();
+    let destination = api.destination(&sink.url("/in"), &json!({}));
+    api.post(&format!("/v1/destinations/{destination}/pause"), &json!({})).data(200);
+    let line = json!({ "event_type": "a.b", "payload": 1 }).to_string();
+    api.call("POST", "/v1/events/batch", &[], vec![line; 10].join("\n").as_bytes()).data(202);
+    let (_, path) = api.source();
+    wait_until("no more is taken", || (api.call("POST", &path, &[], b"{}").status == 503).then_some(()));
+    let told = body(&sink.wait_for("/operator", 1)[0]);
+    assert_eq!(told["type"], "postrider.backlog.over_limit");
+    assert_eq!(told["data"]["limit"], "backlog_max_rows", "{told}");
+    assert_eq!(told["data"].get("account_id"), Some(&Value::Null), "{told}");
+}
+
+#[test]
 fn only_a_destination_of_the_account_can_be_told() {
     let site = Site::new();
     let gateway = site.start();

@@ -47,7 +47,11 @@ impl Desk {
 
     /// With these flags of the gateway.
     pub(crate) fn with(args: &[&str]) -> Self {
-        let site = Site::new().with(args);
+        Desk::at(Site::new().with(args))
+    }
+
+    /// At a site of one's own.
+    pub(crate) fn at(site: Site) -> Self {
         let gateway = site.start();
         Desk { url: format!("http://{}", site.address()), site, gateway, variables: Vec::new() }
     }

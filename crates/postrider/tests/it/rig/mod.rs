@@ -16,6 +16,7 @@ pub(crate) mod preload;
 pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;
+pub(crate) mod size;
 pub(crate) mod small_disk;
 pub(crate) mod stream;
 pub(crate) mod wall_clock;

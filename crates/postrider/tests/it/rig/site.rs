@@ -3,6 +3,7 @@
 use super::gateway::Gateway;
 use super::loopback;
 use postrider_torture::rig::process::Ended;
+use postrider_torture::rig::tied;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ pub(crate) struct Site {
     data_dir: PathBuf,
     args: Vec<String>,
     variables: Vec<(OsString, OsString)>,
+    /// How many files the system lets it have open.
+    descriptors_max: Option<usize>,
 }
 
 impl Site {
@@ -27,7 +30,8 @@ impl Site {
     pub(crate) fn closed() -> Self {
         let directory = TempDir::with_prefix("postrider-it-").expect("there is a place for temporary files");
         let data_dir = directory.path().join("data");
-        Site { directory, address: loopback::fresh(), data_dir, args: Vec::new(), variables: Vec::new() }
+        let (args, variables) = (Vec::new(), Vec::new());
+        Site { directory, address: loopback::fresh(), data_dir, args, variables, descriptors_max: None }
     }
 
     pub(crate) fn with(mut self, args: &[&str]) -> Self {
@@ -38,6 +42,11 @@ impl Site {
     pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.into(), value.as_ref().to_owned()));
         self
+    }
+
+    /// The system lets it have so many files and connections open, and no more however it asks.
+    pub(crate) fn descriptors_max(self, most: usize) -> Self {
+        Site { descriptors_max: Some(most), ..self }
     }
 
     pub(crate) fn data_in(self, data_dir: PathBuf) -> Self {
@@ -88,7 +97,11 @@ impl Site {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_postrider"));
+        let binary = env!("CARGO_BIN_EXE_postrider");
+        let mut command = match self.descriptors_max {
+            Some(most) => limited(binary, most),
+            None => tied::command(binary),
+        };
         // What the machine of the person who runs the tests has set is not what is tested.
         let ours = std::env::vars_os().map(|(name, _)| name);
         ours.filter(|name| name.to_string_lossy().starts_with("POSTRIDER_")).for_each(|name| {
@@ -117,4 +130,11 @@ impl Site {
     fn data_text(&self) -> String {
         self.data_dir.to_str().expect("paths of temporary files are text").to_owned()
     }
+}
+
+/// A command line for a program that may have so many descriptors. prlimit is of util-linux, as setpriv is.
+fn limited(binary: &str, descriptors_max: usize) -> Command {
+    let mut command = tied::command("prlimit");
+    command.arg(format!("--nofile={descriptors_max}:{descriptors_max}")).arg(binary);
+    command
 }

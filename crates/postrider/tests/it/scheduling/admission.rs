@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Fails unless it is refused with all that a sender needs to know.
-pub(super) fn check_refused(answer: &Answer, status: u16, code: &str, limit: &str) {
+pub(crate) fn check_refused(answer: &Answer, status: u16, code: &str, limit: &str) {
     assert_eq!(answer.code(status), code, "{answer}");
     assert_eq!(answer.json()["limit"], limit, "{answer}");
     let wait: Option<u32> = answer.headers.get("retry-after").and_then(|text| text.parse().ok());

@@ -18,4 +18,5 @@ mod settings;
 mod shares;
 mod stage;
 
+pub(crate) use admission::check_refused;
 pub(crate) use stage::Stage;

@@ -29,7 +29,7 @@ pub(super) const PLANTED: &[(&str, &str)] = &[
 /// What goes over the wire of the one above.
 const BASIC: &str = "cGxhbnRlZDpwbGFudGVkLWJhc2ljLXBhc3N3b3Jk";
 /// Of settings and of requests.
-const ADMIN_KEY: &str = "planted-admin-key-0123456789";
+pub(super) const ADMIN_KEY: &str = "planted-admin-key-0123456789";
 const SECRET_KEY: &str = "cGxhbnRlZC1zZWNyZXQta2V5LTAxMjM0NTY3ODktMDE=";
 const WEBHOOKS_SECRET: &str = "planted-webhooks-secret";
 const AUTHORIZATION: &str = "planted-authorization";
@@ -58,14 +58,22 @@ fn certificate() -> (Value, String) {
 }
 
 /// What was made: the secrets that the gateway chose itself, and the ids by which things are asked for.
-struct Garden {
-    markers: Vec<String>,
+pub(super) struct Garden {
+    pub(super) markers: Vec<String>,
     /// The tokens of sources, which their account may see.
-    tokens: Vec<String>,
+    pub(super) tokens: Vec<String>,
     ids: Vec<(&'static str, String)>,
 }
 
 impl Garden {
+    /// All that there is, and what befalls it.
+    pub(super) fn grown(witness: &Witness, sink: &Sink) -> Self {
+        let mut garden = Garden::plant(witness, sink);
+        garden.plant_sources(witness);
+        garden.send(witness);
+        garden
+    }
+
     /// One answer shows a secret that is chosen by the gateway; the answer itself is not remembered.
     fn plant(witness: &Witness, sink: &Sink) -> Self {
         let api = &witness.api;
@@ -146,7 +154,7 @@ impl Garden {
 }
 
 /// Everything that can be asked for is asked for.
-fn ask_for_everything(witness: &Witness, garden: &Garden) {
+pub(super) fn ask_for_everything(witness: &Witness, garden: &Garden) {
     for path in DOCUMENT["paths"].as_object().unwrap().keys() {
         if DOCUMENT["paths"][path]["get"].is_null() {
             continue;
@@ -162,7 +170,7 @@ fn ask_for_everything(witness: &Witness, garden: &Garden) {
 }
 
 /// Changes and tests, whose answers show what was changed or sent.
-fn tend(witness: &Witness, garden: &Garden) {
+pub(super) fn tend(witness: &Witness, garden: &Garden) {
     for (noun, id) in &garden.ids {
         match *noun {
             "/v1/destinations/" => {
@@ -181,7 +189,7 @@ fn tend(witness: &Witness, garden: &Garden) {
 }
 
 /// Refusals of something that holds a secret do not repeat it.
-fn misplace(witness: &Witness, garden: &Garden) {
+pub(super) fn misplace(witness: &Witness, garden: &Garden) {
     let with =
         |secret: Value| json!({ "name": "a", "url": "https://example.com/", "signing_secret": secret });
     let broken = format!("{MISPLACED}\n");
@@ -244,7 +252,7 @@ fn files_with(directory: &Path, bytes: &[u8]) -> Vec<String> {
 }
 
 /// Around where a text stands in another.
-fn around<'a>(text: &'a str, word: &str) -> &'a str {
+pub(super) fn around<'a>(text: &'a str, word: &str) -> &'a str {
     let Some(at) = text.find(word) else { return "" };
     text.get(at.saturating_sub(150)..(at + 150).min(text.len())).unwrap_or_default()
 }
@@ -267,19 +275,21 @@ fn check_passed_on(sink: &Sink) {
     }
 }
 
-#[test]
-fn no_secret_is_found_anywhere_after_everything_was_done() {
-    let sink = Sink::start();
-    let site = Site::new()
+/// With secrets in its settings too.
+pub(super) fn site() -> Site {
+    Site::new()
         .with(&["--log", "trace"])
         .variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
         .variable("POSTRIDER_SECRET_KEY", SECRET_KEY)
-        .variable("POSTRIDER_WEBHOOKS_SECRET", WEBHOOKS_SECRET);
+        .variable("POSTRIDER_WEBHOOKS_SECRET", WEBHOOKS_SECRET)
+}
+
+#[test]
+fn no_secret_is_found_anywhere_after_everything_was_done() {
+    let (sink, site) = (Sink::start(), site());
     let gateway = site.start();
     let witness = Witness::new(crate::rig::Api { address: site.address(), key: ADMIN_KEY.to_owned() });
-    let mut garden = Garden::plant(&witness, &sink);
-    garden.plant_sources(&witness);
-    garden.send(&witness);
+    let garden = Garden::grown(&witness, &sink);
     ask_for_everything(&witness, &garden);
     tend(&witness, &garden);
     misplace(&witness, &garden);

@@ -6,6 +6,7 @@
  *   syncs      the path of each file of which a sync was asked for, a line each
  * A file with one of these names in DISK_NOTES makes it fail:
  *   eio-sync   a sync fails with EIO
+ *   eio-sync-database  the same, of databases and not of their logs
  *   hold-sync  a sync does not return while the file is there
  *   lying-sync a sync says that it is done, and nothing is safe
  *   eio-write  a write fails with EIO
@@ -54,14 +55,16 @@ static int note_file(const char *name, int flags) {
     return real_open(path, flags | O_CREAT | O_CLOEXEC, 0600);
 }
 
+/* Libraries of whoever starts the gateway may open files before our own turn comes. */
 __attribute__((constructor)) static void begin(void) {
+    if (real_open) return;
+    real_open = dlsym(RTLD_NEXT, "open");
     real_pwrite = dlsym(RTLD_NEXT, "pwrite");
     real_write = dlsym(RTLD_NEXT, "write");
     real_writev = dlsym(RTLD_NEXT, "writev");
     real_fsync = dlsym(RTLD_NEXT, "fsync");
     real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
     real_ftruncate = dlsym(RTLD_NEXT, "ftruncate");
-    real_open = dlsym(RTLD_NEXT, "open");
     under = getenv("DISK_UNDER");
     notes = getenv("DISK_NOTES");
     if (!under || !notes) abort();
@@ -82,6 +85,7 @@ static int asked(const char *name) {
 /* The path of a file that is ours to disturb. */
 static int ours(int fd, char *path) {
     char link[64];
+    begin();
     if (!under) return 0;
     int before = errno;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -147,6 +151,11 @@ static int shortened(int fd, off_t length) {
 int ftruncate(int fd, off_t length) { return shortened(fd, length); }
 int ftruncate64(int fd, off_t length) { return shortened(fd, length); }
 
+static int ends_with(const char *path, const char *end) {
+    size_t length = strlen(path), end_length = strlen(end);
+    return length >= end_length && strcmp(path + length - end_length, end) == 0;
+}
+
 static int synced(int fd, int (*real)(int)) {
     char path[PATH_MAX];
     if (!ours(fd, path)) return real(fd);
@@ -154,7 +163,7 @@ static int synced(int fd, int (*real)(int)) {
     if (real_writev(syncs, line, 2) < 0) abort();
     while (asked("hold-sync")) usleep(1000);
     if (asked("lying-sync")) return 0;
-    if (asked("eio-sync")) {
+    if (asked("eio-sync") || (ends_with(path, ".db") && asked("eio-sync-database"))) {
         errno = EIO;
         return -1;
     }
@@ -169,6 +178,7 @@ int fsync(int fd) { return synced(fd, real_fsync); }
 int fdatasync(int fd) { return synced(fd, real_fdatasync); }
 
 static int opened(const char *path, int flags, mode_t mode) {
+    begin();
     if (!under || !(flags & O_CREAT) || strncmp(path, under, strlen(under))) return real_open(path, flags, mode);
     pthread_mutex_lock(&lock);
     int is_new = access(path, F_OK) != 0;

@@ -11,6 +11,8 @@ use std::path::PathBuf;
 pub(super) enum Fault {
     /// A sync fails.
     SyncFails,
+    /// A sync of a database fails, and those of its log do not: it is what a checkpoint ends with.
+    DatabaseSyncFails,
     /// A sync does not return.
     SyncHangs,
     /// A sync says that it is done, and nothing is safe.
@@ -25,6 +27,7 @@ impl Fault {
     fn file(self) -> &'static str {
         match self {
             Fault::SyncFails => "eio-sync",
+            Fault::DatabaseSyncFails => "eio-sync-database",
             Fault::SyncHangs => "hold-sync",
             Fault::SyncLies => "lying-sync",
             Fault::WriteFails => "eio-write",
@@ -49,7 +52,12 @@ pub(super) struct Disk {
 impl Disk {
     /// A site whose data is on such a disk.
     pub(super) fn new() -> Self {
-        let site = Site::new();
+        Disk::with(&[])
+    }
+
+    /// The same with these flags of the gateway.
+    pub(super) fn with(args: &[&str]) -> Self {
+        let site = Site::new().with(args);
         let notes = site.path().join("notes");
         fs::create_dir(&notes).expect("the directory is ours");
         let site =

@@ -2,12 +2,14 @@
 
 use super::disk::{Disk, Fault};
 use crate::rig::client::{Client, request};
+use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink, wait_until};
+use crate::scheduling::check_refused;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A gateway on such a disk with a way to a sink: the gateway and the path to post to.
 fn start(disk: &Disk, sink: &Sink) -> (Gateway, String) {
@@ -74,6 +76,94 @@ fn a_sync_that_fails_is_no_acceptance_and_is_not_tried_again() {
     assert_eq!(post(&disk, &path, "after"), Some(202));
     check_arrives(&sink, "after");
     assert_eq!(gateway.stop().code, Some(0));
+}
+
+/// A checkpoint's sync fails: `write` is repeated until the gateway ends, and the file whose sync failed is never synced again.
+fn check_checkpoint_fails(disk: &Disk, gateway: Gateway, file: &str, mut write: impl FnMut()) {
+    disk.begin(Fault::DatabaseSyncFails);
+    let (before, mut gateway) = (disk.syncs().len(), gateway);
+    let mut writes = 0;
+    while gateway.is_running() {
+        assert!(writes < 3000, "no checkpoint has ended it");
+        write();
+        writes += 1;
+    }
+    let ended = gateway.wait_for_end();
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("disk I/O error in a sync"), "{}", ended.err);
+    assert!(!ended.err.contains("panicked"), "{}", ended.err);
+    let asked = disk.syncs()[before..].iter().filter(|path| path.ends_with(file)).count();
+    assert_eq!(asked, 1, "a sync that failed says nothing when it is asked again");
+    disk.end(Fault::DatabaseSyncFails);
+}
+
+#[test]
+fn a_checkpoint_whose_sync_fails_ends_it_and_what_was_accepted_is_in_the_log() {
+    // So small a reserve makes checkpoints frequent.
+    let (sink, disk) = (Sink::start(), Disk::with(&["--disk-reserve", "1mb"]));
+    let (gateway, path) = start(&disk, &sink);
+    let mut accepted = BTreeSet::new();
+    check_checkpoint_fails(&disk, gateway, "00000001.db", || {
+        let body = format!("{:06}{}", accepted.len(), "x".repeat(50_000));
+        if post(&disk, &path, &body) == Some(202) {
+            accepted.insert(body);
+        }
+    });
+    let gateway = disk.site.start();
+    wait_until("what was accepted arrives", || accepted.is_subset(&arrived(&sink)).then_some(()));
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
+#[test]
+fn a_checkpoint_of_the_configuration_whose_sync_fails_ends_it_too() {
+    let (sink, disk) = (Sink::start(), Disk::new());
+    let gateway = disk.site.start();
+    let api = gateway.api();
+    let id = api.destination(&sink.url("/in"), &json!({}));
+    let (mut names, mut known) = (0.., String::new());
+    check_checkpoint_fails(&disk, gateway, "live.db", || {
+        let name = format!("{:06}{}", names.next().unwrap(), "n".repeat(100));
+        let body = json!({ "name": name }).to_string();
+        let bearer = format!("Bearer {}", api.key);
+        let change = request(
+            "PATCH",
+            &format!("/v1/destinations/{id}"),
+            &[("authorization", &bearer)],
+            body.as_bytes(),
+        );
+        let answer = Client::connect(disk.site.address()).and_then(|mut client| client.exchange(&change));
+        if answer.is_ok_and(|answer| answer.status == 200) {
+            known = name;
+        }
+    });
+    let gateway = disk.site.start();
+    let found = gateway.api().get(&format!("/v1/destinations/{id}")).data(200);
+    assert!(found["name"].as_str().is_some_and(|name| name >= known.as_str()), "{found} after {known}");
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
+#[test]
+fn events_are_refused_at_once_while_a_commit_hangs() {
+    let (sink, disk) = (Sink::start(), Disk::with(&["--commit-max-ms", "200"]));
+    let (_gateway, path) = start(&disk, &sink);
+    disk.begin(Fault::SyncHangs);
+    let asked_before = disk.syncs().len();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| post(&disk, &path, "waits"));
+        wait_until("a sync is asked for", || (disk.syncs().len() > asked_before).then_some(()));
+        // What comes before the limit is passed is taken and waits for the commit as well.
+        let_pass(Duration::from_millis(300));
+        let asked_at = Instant::now();
+        let mut client = Client::connect(disk.site.address()).unwrap();
+        let refused = client.exchange(&request("POST", &path, &[], b"refused")).unwrap();
+        assert!(asked_at.elapsed() < Duration::from_secs(1), "refused after {:?}", asked_at.elapsed());
+        check_refused(&refused, 503, "overloaded", "commit_max_ms");
+        disk.end(Fault::SyncHangs);
+        assert_eq!(first.join().unwrap(), Some(202));
+    });
+    wait_until("it is taken again", || (post(&disk, &path, "after") == Some(202)).then_some(()));
+    check_arrives(&sink, "after");
+    assert!(!arrived(&sink).contains("refused"));
 }
 
 #[test]

@@ -93,6 +93,25 @@ fn what_is_not_sampled_is_passed_on_and_not_collected() {
 }
 
 #[test]
+fn of_the_traces_that_begin_here_none_is_told_when_none_is_asked_for() {
+    let (sink, collector) = (Sink::start(), Sink::start());
+    let site = Site::new().with(&["--otlp-endpoint", &collector.url(""), "--otlp-sample-ratio", "0"]);
+    let gateway = site.start();
+    let api = gateway.api();
+    api.destination(&sink.url("/untold"), &json!({}));
+    let (_, path) = api.source();
+    api.send(&path, &[], b"{}");
+    assert_eq!(sink.wait_for("/untold", 1)[0].headers.get("traceparent"), None);
+    // What a sender has sampled is told all the same.
+    api.send(&path, &[("traceparent", &format!("00-{TRACE}-{PARENT}-01"))], b"{}");
+    sink.wait_for("/untold", 2);
+    assert_eq!(gateway.stop().code, Some(0));
+    let found: Vec<SpanSeen> = collector.arrivals().iter().flat_map(|request| spans(&request.body)).collect();
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found.iter().all(|span| span.trace == TRACE));
+}
+
+#[test]
 fn a_trace_goes_on_also_without_a_collector_and_what_is_no_trace_does_not() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();

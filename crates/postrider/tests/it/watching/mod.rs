@@ -1,7 +1,9 @@
 //! What an operator sees: metrics, alerts and readiness, each held against a gateway that is really in that trouble.
 
 mod access;
+mod alerts;
 mod deployed;
+mod log;
 mod metrics;
 mod readiness;
 mod samples;

@@ -13,6 +13,9 @@ pub(super) const HOSTILE: &str =
 /// The same where text has to fit into a line.
 pub(super) const HOSTILE_LINE: &str = "<script>alert(4)</script><svg onload=alert(5)>\"'&";
 
+/// The same as the type of an event, which has no blanks and no empty words between its dots.
+const HOSTILE_TYPE: &str = "<svg/onload=alert(6)>.<script>alert(7)</script>";
+
 /// More controls than any page has.
 const KEYS_MAX: usize = 200;
 
@@ -48,9 +51,32 @@ fn every_page_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let api = gateway.api();
     let pages = fill(&api, &sink);
     let mut tab = signed_in(&api);
-    let found: Vec<String> = pages.iter().flat_map(|(name, path)| look_at(&mut tab, name, path)).collect();
+    watch_the_tail(&mut tab, &api);
+    let mut found: Vec<String> =
+        pages.iter().flat_map(|(name, path)| look_at(&mut tab, name, path)).collect();
+    // As the operator has them who looks at another account, by the way that is on its page.
+    let (_, account) = pages.iter().find(|(name, _)| *name == "account").expect("it is among them");
+    tab.go(account);
+    tab.press("Look at what it has");
+    tab.read("You look at the account");
+    found.extend(look_at(&mut tab, "looking", "/destinations"));
     assert!(found.is_empty(), "{found:#?}");
     was_quiet(&mut tab, &api, &[]);
+}
+
+/// What comes in while somebody watches is put into the page by its script: as text, too.
+fn watch_the_tail(tab: &mut Tab, api: &Api) {
+    let (_, path) = api.source();
+    tab.go("/tail");
+    tab.read("Watching.");
+    let headers = [("x-event-type", HOSTILE_TYPE), ("x-hostile", HOSTILE_LINE)];
+    let event = api.send(&path, &headers, HOSTILE.as_bytes());
+    tab.read(&event);
+    tab.read(HOSTILE_TYPE);
+    tab.read("dead letter");
+    let names = "[...document.querySelectorAll('#tail tbody a')].map(link => link.textContent)";
+    tab.wait(&format!("{names}.includes({})", json!(HOSTILE_LINE)));
+    assert_eq!(tab.value("document.querySelectorAll('#tail script, #tail svg, #tail img').length"), 0);
 }
 
 /// What is wrong with a page in light, in dark, on a phone and by keyboard. Its pictures are put beside those of others.
@@ -78,6 +104,17 @@ pub(super) fn look_at(tab: &mut Tab, name: &str, path: &str) -> Vec<String> {
     found
 }
 
+/// Has a source refuse a body for a reason that quotes it.
+fn refuse(api: &Api, source: &str) {
+    let strict = json!({ "event_type": "strict", "schema": { "additionalProperties": false } });
+    api.make("/v1/event-types", &strict);
+    let known = api.get(&format!("/v1/sources/{source}")).data(200);
+    let path = format!("/ingest/{}", known["path_token"].as_str().unwrap_or_default());
+    let body = json!({ HOSTILE: 1 }).to_string();
+    // As GitHub names the type.
+    api.call("POST", &path, &[("x-github-event", "strict")], body.as_bytes()).refusal(422);
+}
+
 /// A gateway with some of everything; gives every page with a name for its picture.
 fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
     let (_, path) = api.source();
@@ -93,7 +130,9 @@ fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
     let route = api.make("/v1/routes", &route);
     let made = api.post("/v1/accounts", &json!({ "name": HOSTILE_LINE })).data(201);
     let account = made["account"]["id"].as_str().unwrap_or_default().to_owned();
-    let headers = [("x-event-type", "order.created"), ("x-hostile", HOSTILE_LINE)];
+    refuse(api, &source);
+    let headers =
+        [("x-event-type", HOSTILE_TYPE), ("x-hostile", HOSTILE_LINE), ("idempotency-key", HOSTILE_LINE)];
     let event = api.send(&path, &headers, json!({ "html": HOSTILE, "n": 1 }).to_string().as_bytes());
     let raw = api.send(&path, &[], HOSTILE.as_bytes());
     for id in [&event, &raw] {
@@ -109,6 +148,7 @@ fn fill(api: &Api, sink: &Sink) -> Vec<(&'static str, String)> {
         ("events-found", "/events?text=%3Cscript%3E&status=dead_letter".to_owned()),
         ("events-refused", "/events?since=%3Cscript%3E".to_owned()),
         ("tail", "/tail".to_owned()),
+        ("deliveries", "/deliveries".to_owned()),
         ("event", format!("/events/{event}")),
         ("event-raw", format!("/events/{raw}")),
         ("destinations", "/destinations".to_owned()),

@@ -13,8 +13,8 @@ fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
     tab.read("Send a first event");
     tab.press("Make a destination");
     tab.arrive("/destinations");
-    tab.fill("#name", "mine");
-    tab.fill("#url", &sink.url("/in"));
+    tab.fill("input[name=name]", "mine");
+    tab.fill("input[name=url]", &sink.url("/in"));
     tab.press("Make it");
     tab.arrive("/destinations/dst_");
     tab.press("Send a test event");

@@ -1,5 +1,6 @@
 //! The dashboard in a real browser, as people use it.
 
+mod asking;
 mod every_page;
 mod journeys;
 mod portal;

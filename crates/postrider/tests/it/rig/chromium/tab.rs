@@ -106,6 +106,11 @@ impl Tab {
         }
     }
 
+    /// As somebody has it who allows no scripts; what the tests look for is found all the same.
+    pub(crate) fn without_scripts(&mut self) {
+        self.tools.call("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    }
+
     pub(crate) fn resize(&mut self, size: Size) {
         let (width, height) = match size {
             Size::Desk => (1200, 900),

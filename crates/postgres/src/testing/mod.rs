@@ -1,11 +1,19 @@
 //! A throw-away PostgreSQL server for tests: its own directory, its own socket, gone with the process that started it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod afterwards;
+mod replicated;
+
+use afterwards::afterwards;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
+
+pub use afterwards::remove_afterwards;
+pub use replicated::Replicated;
 
 /// A server that is started once for a test binary.
 pub struct Server {
@@ -17,7 +25,7 @@ static SERVER: OnceLock<Server> = OnceLock::new();
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 impl Server {
-    /// The one of this process. It ends when its watcher sees that the process is gone.
+    /// The one of this process. It ends when the process is gone.
     pub fn shared() -> &'static Server {
         SERVER.get_or_init(Server::start)
     }
@@ -28,16 +36,21 @@ impl Server {
     }
 
     fn start() -> Server {
-        let directory = tempfile::Builder::new().prefix("postrider-pg-").tempdir().unwrap();
-        let server = Server { directory, binaries: binaries() };
-        let data = server.directory.path().join("data");
-        server.own_directory();
+        let server = Server::place();
         server.run(
             "initdb",
-            &["-D", data.to_str().unwrap(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"],
+            &["-D", &server.data(), "-U", "postrider", "-A", "trust", "-E", "UTF8", "--locale=C"],
         );
         server.launch();
-        server.end_with_us(&data);
+        server
+    }
+
+    /// A directory for one.
+    fn place() -> Server {
+        let directory = tempfile::Builder::new().prefix("postrider-pg-").tempdir().unwrap();
+        let server = Server { directory, binaries: binaries() };
+        server.own_directory();
+        server.end_with_us();
         server
     }
 
@@ -91,13 +104,21 @@ impl Server {
 
     /// Keeps a snapshot of a database open until it is dropped, so that nothing deleted since can be cleaned up.
     pub fn hold_snapshot(&self, url: &str) -> Held {
+        self.hold(url, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM members;")
+    }
+
+    /// Runs SQL in a session that stays open until it is dropped, with the locks and the snapshot that it took.
+    pub fn hold(&self, url: &str, sql: &str) -> Held {
         let socket = self.directory.path().to_str().unwrap();
         let name = url.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();
-        let sleep = "SELECT pg_sleep(120)";
         let mut command = self.command("psql");
-        command.args(["-qAt", "-h", socket, "-U", "postrider", "-d", name, "-c", sleep]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Held(command.spawn().unwrap())
+        command.args(["-qAt", "-h", socket, "-U", "postrider", "-d", name]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut session = command.spawn().unwrap();
+        writeln!(session.stdin.as_mut().unwrap(), "{sql}\n\\echo held").unwrap();
+        let mut said = BufReader::new(session.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.any(|line| line == "held"), "{sql} was refused");
+        Held(session)
     }
 
     /// PostgreSQL refuses to run as root.
@@ -128,19 +149,14 @@ impl Server {
     }
 
     /// A test process may be killed, so nothing in it can be trusted to stop the server.
-    fn end_with_us(&self, data: &Path) {
-        let stop =
-            "while test -e /proc/$0; do sleep 0.2; done; \"$1\" -D \"$2\" -m immediate stop; rm -rf \"$3\"";
-        let mut watcher = as_server();
-        watcher.args(["setsid", "sh", "-c", stop, &std::process::id().to_string()]);
-        watcher.args([&self.binaries.join("pg_ctl"), data, self.directory.path()]);
-        watcher.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // It outlives this process, so nobody here can wait for it.
-        drop(watcher.spawn().unwrap());
+    fn end_with_us(&self) {
+        let (pg_ctl, data) = (self.binaries.join("pg_ctl"), self.data());
+        let places = [&pg_ctl, Path::new(&data), self.directory.path()];
+        afterwards(as_server(), r#""$1" -D "$2" -m immediate stop; rm -rf "$3""#, &places);
     }
 }
 
-/// A snapshot that is kept open.
+/// A session that is kept open. The server ends it when nobody speaks any more.
 pub struct Held(Child);
 
 impl Drop for Held {

@@ -1,0 +1,119 @@
+//! A connection to a receiver, of whichever version of HTTP it speaks.
+
+use super::connect::problem;
+use super::exchange::Trace;
+use super::http1::{Broken, Http1};
+use super::http2::{self, Http2};
+use super::request::Request;
+use super::target::Ready;
+use postrider_store::{ErrorKind, Problem};
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+
+/// Takes requests. Dropping it closes it at once, whatever it is still busy with.
+pub(crate) enum Connection {
+    Http1(Http1),
+    Http2(Http2),
+}
+
+/// Why an exchange has no end.
+pub(crate) struct Failed {
+    pub(crate) problem: Problem,
+    /// The receiver had closed the connection, as far as can be told before it heard of the request.
+    pub(crate) was_closed: bool,
+}
+
+impl Failed {
+    fn midway(problem: Problem) -> Self {
+        Failed { problem, was_closed: false }
+    }
+}
+
+impl Connection {
+    pub(crate) fn is_open(&mut self) -> bool {
+        match self {
+            Connection::Http1(connection) => connection.is_open(),
+            Connection::Http2(connection) => connection.is_open(),
+        }
+    }
+
+    /// A second handle on it, where it can carry several exchanges at once.
+    pub(crate) fn share(&self) -> Option<Connection> {
+        match self {
+            Connection::Http1(_) => None,
+            Connection::Http2(connection) => Some(Connection::Http2(connection.clone())),
+        }
+    }
+
+    /// Sends a request and reads the answer into `trace`. Whether the connection can carry another exchange.
+    pub(crate) async fn exchange(
+        &mut self,
+        ready: &Ready,
+        request: Request,
+        trace: &mut Trace,
+    ) -> Result<bool, Failed> {
+        match self {
+            Connection::Http1(connection) => {
+                let sent = connection.send(request).await;
+                let (head, rest) = sent.map_err(|error| Failed {
+                    was_closed: !connection.is_answering() && is_close(&error),
+                    problem: broken(error),
+                })?;
+                trace.hear(head);
+                let received = connection.receive(rest, &mut trace.response_body).await;
+                received.map_err(|error| Failed::midway(broken(error)))
+            }
+            Connection::Http2(connection) => {
+                let sent = connection.send(request.into_http2(ready)).await;
+                let (head, body) = sent.map_err(|error| Failed {
+                    was_closed: error.message().is_some() || is_close_of_http2(error.error()),
+                    problem: broken_http2(error.error()),
+                })?;
+                trace.hear(head);
+                let received = http2::receive(body, &mut trace.response_body).await;
+                received.map_err(|error| Failed::midway(broken_http2(&error)))
+            }
+        }
+    }
+}
+
+fn is_close(error: &Broken) -> bool {
+    match error {
+        Broken::Closed => true,
+        Broken::Io(error) => is_reset(error),
+        Broken::Bad(_) => false,
+    }
+}
+
+fn is_close_of_http2(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    error.is_incomplete_message() || error.is_closed() || cause.is_some_and(is_reset)
+}
+
+/// The request met a socket that the receiver had closed: the answer to its first bytes is a reset.
+fn is_reset(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+    [BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof].contains(&error.kind())
+}
+
+fn broken(error: Broken) -> Problem {
+    match error {
+        Broken::Bad(why) => not_http(why),
+        Broken::Io(error) => cut_off(error),
+        Broken::Closed => cut_off("the receiver closed it"),
+    }
+}
+
+fn broken_http2(error: &hyper::Error) -> Problem {
+    if error.is_parse() || error.is_parse_status() { not_http(error) } else { cut_off(error) }
+}
+
+fn not_http(why: impl Display) -> Problem {
+    problem(ErrorKind::BadResponse, format!("The answer is not valid HTTP: {why}."))
+}
+
+fn cut_off(why: impl Display) -> Problem {
+    let sentence = format!("The connection broke before the whole answer was there: {why}.");
+    problem(ErrorKind::Disconnected, sentence)
+}

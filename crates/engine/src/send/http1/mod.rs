@@ -1,0 +1,198 @@
+//! An HTTP/1.1 connection that carries one exchange after the other, in the task of the attempt that makes it.
+//!
+//! hyper's client has a task for each connection and hands every request and answer over by channels: a seventh of
+//! what an event costs. Here an attempt writes and reads by itself.
+
+mod body;
+mod head;
+
+pub(crate) use head::Head;
+
+use super::request::Request;
+use body::{Body, Next};
+use bytes::{Buf, Bytes, BytesMut};
+use head::{Answer, Begun};
+use postrider_core::limits::RESPONSE_BYTES_MAX;
+use std::future::poll_fn;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+
+/// What is read at once.
+const READ_BYTES: usize = 4096;
+/// Far more than the largest head and the part of a body that is kept. Announcements and chunks may be repeated for
+/// ever, and reading them would keep the thread from everyone else.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Why an answer is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadAnswer {
+    #[error("its head cannot be read ({0})")]
+    Head(httparse::Error),
+    #[error("its head has no end")]
+    LongHead,
+    #[error("its content-length is none, or there are several")]
+    Length,
+    #[error("its chunks cannot be read")]
+    Chunk,
+}
+
+/// Why there is no whole answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error(transparent)]
+    Bad(#[from] BadAnswer),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("the receiver closed it")]
+    Closed,
+}
+
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// Dropping it closes it at once, whatever it is busy with.
+pub(crate) struct Http1 {
+    stream: Box<dyn Stream>,
+    /// What was read and is not yet taken.
+    read: BytesMut,
+    /// Since the request.
+    read_bytes: usize,
+}
+
+/// The rest of an answer whose head was read.
+pub(crate) struct Rest {
+    body: Body,
+    stays_open: bool,
+}
+
+impl Http1 {
+    pub(super) fn new(stream: impl Stream + 'static) -> Self {
+        Http1 { stream: Box::new(stream), read: BytesMut::new(), read_bytes: 0 }
+    }
+
+    /// Whether an idle one can carry a request. Whatever comes unasked is no answer to it.
+    pub(super) fn is_open(&mut self) -> bool {
+        let unasked = self.poll_read(&mut Context::from_waker(Waker::noop()));
+        unasked.is_pending() && self.read.is_empty()
+    }
+
+    /// Whether anything came back since the last request.
+    pub(super) fn is_answering(&self) -> bool {
+        self.read_bytes > 0
+    }
+
+    /// Sends a request and reads the head of its answer.
+    pub(super) async fn send(&mut self, request: Request) -> Result<(Head, Rest), Broken> {
+        let (head, body) = request.into_written();
+        let mut left = Outgoing { head, body };
+        self.read_bytes = 0;
+        loop {
+            let fresh = poll_fn(|cx| self.poll_exchange(cx, &mut left)).await?;
+            if fresh == 0 {
+                return Err(Broken::Closed);
+            }
+            let Some(Answer { head, body, stays_open }) = self.take_head(fresh)? else { continue };
+            return Ok((head, Rest { body, stays_open: stays_open && left.is_empty() }));
+        }
+    }
+
+    /// Reads the rest of an answer, and keeps at most [`RESPONSE_BYTES_MAX`] of it. Whether the connection can carry
+    /// another exchange: not when there was more, since nobody wants to read that.
+    pub(super) async fn receive(&mut self, mut rest: Rest, kept: &mut BytesMut) -> Result<bool, Broken> {
+        loop {
+            match rest.body.next(&mut self.read)? {
+                Next::Data(bytes) => {
+                    let room = RESPONSE_BYTES_MAX - kept.len();
+                    kept.extend_from_slice(&self.read[..bytes.min(room)]);
+                    self.read.advance(bytes);
+                    if bytes > room {
+                        return Ok(false);
+                    }
+                }
+                Next::More => {
+                    if poll_fn(|cx| self.poll_read(cx)).await? == 0 {
+                        return if matches!(rest.body, Body::Close) {
+                            Ok(false)
+                        } else {
+                            Err(Broken::Closed)
+                        };
+                    }
+                }
+                Next::End => return Ok(rest.stays_open && self.read.is_empty()),
+            }
+        }
+    }
+
+    /// The head of the answer, once it is there. The last `fresh` bytes are new.
+    fn take_head(&mut self, fresh: usize) -> Result<Option<Answer>, BadAnswer> {
+        let known = self.read.len() - fresh;
+        // One that comes byte by byte is not read anew with each of them.
+        if known > 0 && !self.read[known..].contains(&b'\n') && self.read.len() < head::BYTES_MAX {
+            return Ok(None);
+        }
+        loop {
+            match head::parse(&self.read)? {
+                Begun::Part => return Ok(None),
+                Begun::Announcement(bytes) => self.read.advance(bytes),
+                Begun::Answer(answer, bytes) => {
+                    self.read.advance(bytes);
+                    return Ok(Some(answer));
+                }
+            }
+        }
+    }
+
+    /// Writes what is left of the request, and reads what is there of the answer: it may come before a receiver has
+    /// taken, or has stopped taking, the whole of a body.
+    fn poll_exchange(&mut self, cx: &mut Context<'_>, left: &mut Outgoing) -> Poll<io::Result<usize>> {
+        let written = self.poll_write(cx, left);
+        match (self.poll_read(cx), written) {
+            (Poll::Pending, Poll::Ready(Err(error))) => Poll::Ready(Err(error)),
+            (read, _) => read,
+        }
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, left: &mut Outgoing) -> Poll<io::Result<()>> {
+        while !left.is_empty() {
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, left.next()))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            left.advance(written);
+        }
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.read.reserve(READ_BYTES);
+        let fresh = ready!(pin!(self.stream.read_buf(&mut self.read)).poll(cx))?;
+        self.read_bytes += fresh;
+        if self.read_bytes > ANSWER_BYTES_MAX {
+            return Poll::Ready(Err(io::Error::other("the answer to one request has no end")));
+        }
+        Poll::Ready(Ok(fresh))
+    }
+}
+
+/// What of a request is not written yet.
+struct Outgoing {
+    head: BytesMut,
+    body: Bytes,
+}
+
+impl Outgoing {
+    fn is_empty(&self) -> bool {
+        self.head.is_empty() && self.body.is_empty()
+    }
+
+    fn next(&self) -> &[u8] {
+        if self.head.is_empty() { &self.body } else { &self.head }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        if self.head.is_empty() { self.body.advance(bytes) } else { self.head.advance(bytes) }
+    }
+}
