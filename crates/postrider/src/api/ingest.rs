@@ -7,10 +7,10 @@ use super::fields::Segment;
 use super::refusal::Ingest;
 use super::rejects::Reject;
 use super::view::Data;
-use super::{App, Shared, body, cloud_event, hops, send_window, view};
+use super::{App, Shared, cloud_event, hops, send_window, view};
 use crate::serve::client;
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, StatusCode};
@@ -19,6 +19,18 @@ use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifie
 use postrider_engine::{Accepted, Arrival, storable_headers};
 use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
+
+/// What a sender is told whose event was taken, or whose question was answered.
+pub(crate) struct Told {
+    pub(crate) status: StatusCode,
+    pub(crate) json: String,
+}
+
+impl IntoResponse for Told {
+    fn into_response(self) -> Response {
+        view::json_text(self.status, self.json)
+    }
+}
 
 /// Post an event to a source
 ///
@@ -44,7 +56,7 @@ pub(crate) async fn by_token(
     State(app): Shared,
     Segment(token): Segment,
     request: Request,
-) -> Result<Response, ApiError> {
+) -> Result<Told, ApiError> {
     take_event(&app, source_by_token(&app, &token), request).await
 }
 
@@ -58,7 +70,7 @@ pub(crate) async fn take_event<B: Arriving>(
     app: &App,
     source: Option<Arc<Source>>,
     request: http::Request<B>,
-) -> Result<Response, ApiError> {
+) -> Result<Told, ApiError> {
     let source = source.ok_or_else(|| ApiError::not_found("source"))?;
     take(app, &source, request).await.inspect_err(|refused| note(app, &source, refused))
 }
@@ -77,7 +89,7 @@ pub(crate) async fn take_event<B: Arriving>(
     request_body(content = Vec<u8>, content_type = "*/*"),
     responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
 )]
-pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Response, ApiError> {
+pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Told, ApiError> {
     let source = app.first.ingress.and_then(|id| app.engine.catalog().source(app.first.account, id).cloned());
     let hint = "path; list [[destinations]] in the config file to open it";
     take(&app, &source.ok_or_else(|| ApiError::not_found(hint))?, request).await
@@ -87,20 +99,20 @@ async fn take<B: Arriving>(
     app: &App,
     source: &Arc<Source>,
     request: http::Request<B>,
-) -> Result<Response, ApiError> {
+) -> Result<Told, ApiError> {
     let (head, incoming) = request.into_parts();
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
     app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
     let passed = hops::passed(&head.headers)?;
-    let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
+    let body = incoming.whole(&head.headers, BODY_BYTES_MAX).await?;
     let verifier = app.engine.catalog().verifier(source.id);
     let signed_id = match &verifier {
         None => None,
         Some(verifier) => verify(app, source, verifier, &head, &body)?.signed_id,
     };
     if let Some(reply) = verifier.as_ref().and_then(|verifier| verifier.reply(&body)) {
-        return Ok(view::json_text(StatusCode::OK, reply));
+        return Ok(Told { status: StatusCode::OK, json: reply });
     }
     let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
     let window = send_window::of_headers(&head.headers, app.engine.clock().now())?;
@@ -108,7 +120,7 @@ async fn take<B: Arriving>(
     // The event's headers are the request's: where those have no count, there is none to look for.
     let arrival = if passed == 0 { arrival } else { hops::kept(arrival, passed)? };
     let accepted = app.engine.ingest(source, arrival).await?;
-    Ok(answer(accepted))
+    Ok(told(accepted))
 }
 
 /// For whoever sets the sender up.
@@ -168,12 +180,13 @@ fn arrival(
 }
 
 /// Written out by hand: it is the one answer that is given tens of thousands of times a second.
-fn answer(accepted: Accepted) -> Response {
+fn told(accepted: Accepted) -> Told {
     let id = accepted.id;
     let rest = match (accepted.duplicate, accepted.deliveries) {
         (true, _) => r#""accepted","note":"duplicate""#,
         (false, 0) => r#""accepted""#,
         (false, _) => r#""queued""#,
     };
-    view::json_text(StatusCode::ACCEPTED, format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#))
+    let json = format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#);
+    Told { status: StatusCode::ACCEPTED, json }
 }

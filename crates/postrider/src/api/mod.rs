@@ -56,6 +56,8 @@ pub(crate) mod waiting;
 mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
+pub(crate) use body::{Arriving, BODY_DEADLINE};
+pub(crate) use error::ApiError;
 pub(crate) use events::newest_cursor;
 pub(crate) use ingest::{source_by_token, take_event};
 pub(crate) use logo::Logo;
@@ -65,7 +67,6 @@ use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
 use axum::Router;
 use axum::routing::get;
-use error::ApiError;
 use http::{HeaderValue, StatusCode};
 use postrider_engine::send::DestinationUrl;
 use postrider_engine::{Catalog, Engine};

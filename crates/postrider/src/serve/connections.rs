@@ -1,9 +1,11 @@
 //! Takes connections and serves them, each on one of the worker threads, with deadlines and a cap.
 
 use super::client;
+use super::door::{self, Left};
 use super::front::Front;
 use super::guarded_stream::GuardedStream;
 use super::room::{ConnectionLimits, Place, Room};
+use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
 /// A connection that has not sent its whole request head by then is closed; so is an idle one.
-const HEADER_DEADLINE: Duration = Duration::from_secs(15);
+pub(super) const HEADER_DEADLINE: Duration = Duration::from_secs(15);
 /// Request head, in bytes.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 
@@ -74,14 +76,19 @@ pub(crate) async fn serve(mut incoming: mpsc::Receiver<Incoming>, front: Front, 
 
 async fn serve_one<S>(stream: S, front: &Front, mut stop: watch::Receiver<bool>)
 where
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let left = match front.door() {
+        Some(app) => door::serve(stream, app, &stop).await,
+        None => Some(Left { stream, unread: Bytes::new() }),
+    };
+    let Some(left) = left else { return };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_DEADLINE)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(
-            TokioIo::new(GuardedStream::new(stream)),
+            TokioIo::new(GuardedStream::new(left)),
             service_fn(|request| front.answer(request)),
         );
     tokio::pin!(connection);

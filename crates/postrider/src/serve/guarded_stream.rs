@@ -1,6 +1,8 @@
 //! A client's connection, watched: what it sends must have one meaning, and what it is sent it must read.
 
+use super::door::Left;
 use super::framing::Framing;
+use bytes::Bytes;
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -17,6 +19,8 @@ const SPOILT: u8 = 0;
 
 pub(super) struct GuardedStream<S> {
     stream: S,
+    /// What was read of it before and is still to be read here.
+    unread: Bytes,
     framing: Framing,
     spoilt: bool,
     /// Runs while the client does not read.
@@ -24,8 +28,9 @@ pub(super) struct GuardedStream<S> {
 }
 
 impl<S> GuardedStream<S> {
-    pub(super) fn new(stream: S) -> Self {
-        GuardedStream { stream, framing: Framing::default(), spoilt: false, stalled: None }
+    pub(super) fn new(left: Left<S>) -> Self {
+        let Left { stream, unread } = left;
+        GuardedStream { stream, unread, framing: Framing::default(), spoilt: false, stalled: None }
     }
 
     fn unless_stalled<T>(
@@ -53,7 +58,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
             return Poll::Ready(Ok(()));
         }
         let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        if self.unread.is_empty() {
+            ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        } else {
+            let bytes = self.unread.len().min(into.remaining());
+            into.put_slice(&self.unread.split_to(bytes));
+        }
         let fresh = &mut into.filled_mut()[before..];
         if let Err(at) = self.framing.take(fresh) {
             fresh[at] = SPOILT;

@@ -6,6 +6,7 @@ pub(crate) mod bootstrap;
 pub(crate) mod client;
 mod connections;
 mod descriptors;
+mod door;
 mod framing;
 mod front;
 mod guarded_stream;

@@ -87,6 +87,23 @@ fn no_event_is_taken_while_stopping() {
 }
 
 #[test]
+fn a_sender_that_keeps_its_connection_is_hung_up_on_while_stopping() {
+    let (sink, site) = (Sink::start(), Site::new());
+    sink.always("/in", Reply::held());
+    let (mut gateway, _, path) = set_up(&site, &sink, 1);
+    let mut sender = Client::connect(site.address()).unwrap();
+    assert_eq!(sender.exchange(&request("POST", &path, &[], b"in flight")).unwrap().status, 202);
+    sink.wait_for("/in", 1);
+    let began = Instant::now();
+    gateway.signal(Signal::TERM);
+    assert!(sender.answer().is_err(), "there was nothing to answer");
+    assert!(began.elapsed() < Duration::from_secs(12), "by the deadline of an idle connection, 15 s");
+    assert!(gateway.is_running(), "one is in flight");
+    sink.release();
+    assert_eq!(gateway.wait_for_end().code, Some(0));
+}
+
+#[test]
 fn a_second_signal_stops_it_at_once() {
     let (sink, site) = (Sink::start(), Site::new());
     sink.always("/in", Reply::held());

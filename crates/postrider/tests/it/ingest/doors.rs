@@ -1,5 +1,6 @@
 //! Events come in by a door of their own; a path that is written in another way finds it by the router. Both are one.
 
+use crate::rig::client::{Client, chunked_request, head, request};
 use crate::rig::{Answer, Site};
 
 /// The same path with the first letter of its token percent-encoded, which the router decodes.
@@ -32,4 +33,62 @@ fn both_ways_to_a_source_answer_the_same() {
     let straight = told(api.call("POST", "/ingest/nobody", &[], b"{}"));
     assert_eq!(straight, told(api.call("POST", &encoded("/ingest/nobody"), &[], b"{}")));
     assert_eq!(straight.0, 404);
+}
+
+#[test]
+fn one_connection_carries_events_of_every_shape_and_other_requests() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let bodies: [&[u8]; 5] = [b"first", b"", b"chunked", &[b'x'; 70_000], b"last"];
+    let mut client = Client::connect(api.address).unwrap();
+    let mut post = |bytes: &[u8]| client.exchange(bytes).unwrap();
+    let answers = [
+        post(&request("POST", &path, &[("connection", "keep-alive")], bodies[0])),
+        post(&request("POST", &path, &[], bodies[1])),
+        post(&chunked_request(&path, bodies[2], 3)),
+        post(&request("POST", &path, &[], bodies[3])),
+        post(&request("POST", &path, &[], bodies[4])),
+    ];
+    for (answer, body) in answers.iter().zip(bodies) {
+        let event = api.get(&format!("/v1/events/{}", answer.data(202)["id"].as_str().unwrap())).data(200);
+        assert_eq!(event["event"]["body"], std::str::from_utf8(body).unwrap());
+    }
+    assert_eq!(post(&request("GET", "/healthz", &[], b"")).status, 200);
+}
+
+#[test]
+fn an_event_may_arrive_in_pieces_and_several_at_once() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let mut client = Client::connect(api.address).unwrap();
+    let bytes = request("POST", &path, &[("x-event-type", "order.paid")], &[b'y'; 9000]);
+    for piece in [&bytes[..7], &bytes[7..40], &bytes[40..200], &bytes[200..5000], &bytes[5000..]] {
+        client.write(piece).unwrap();
+    }
+    assert_eq!(client.answer().unwrap().status, 202);
+    client
+        .write(&[bytes.as_slice(), &bytes, &request("GET", "/healthz", &[], b""), &bytes].concat())
+        .unwrap();
+    let statuses: Vec<u16> = (0..4).map(|_| client.answer().unwrap().status).collect();
+    assert_eq!(statuses, [202, 202, 200, 202]);
+}
+
+#[test]
+fn an_event_that_is_refused_before_its_body_has_come_closes_the_connection() {
+    let site = Site::new();
+    let gateway = site.start();
+    let mut client = Client::connect(gateway.api().address).unwrap();
+    let head = [head("POST", "/ingest/nobody", &[("content-length", "5000")]), b"\r\n".to_vec()].concat();
+    let answer = client.exchange(&head).unwrap();
+    assert_eq!((answer.status, answer.headers.get("connection")), (404, Some("close")));
+    assert!(client.answer().is_err(), "the body would be read as a request");
+    // One that is there already is passed over.
+    let mut client = Client::connect(gateway.api().address).unwrap();
+    let whole = request("POST", "/ingest/nobody", &[], b"GET /healthz HTTP/1.1\r\n\r\n");
+    let answers = [client.exchange(&whole).unwrap(), client.exchange(&whole).unwrap()];
+    assert_eq!(answers.map(|answer| answer.status), [404, 404]);
 }
