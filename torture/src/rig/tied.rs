@@ -8,8 +8,15 @@ use std::thread;
 
 /// A command line for this program, whose process the system kills when the one that started it by [`spawn`] has ended.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
+    child_of(std::process::id(), program)
+}
+
+/// Of a parent that ended before its child was tied to it the system tells nobody, so the child looks once it is.
+fn child_of(parent: u32, program: impl AsRef<OsStr>) -> Command {
+    let unless_left = r#"[ "$PPID" = "$1" ] || exit 1; shift; exec "$@""#;
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command.args(["--pdeathsig", "KILL", "sh", "-c", unless_left, "tied"]);
+    command.arg(parent.to_string()).arg(program);
     command
 }
 
@@ -49,6 +56,13 @@ mod tests {
         let (input, output) = (cat.stdin.as_mut().unwrap(), cat.stdout.as_mut().unwrap());
         let mut byte = [0];
         input.write_all(b"x").is_ok() && output.read_exact(&mut byte).is_ok()
+    }
+
+    #[test]
+    fn a_process_whose_parent_is_gone_already_does_not_run() {
+        let printed = |mut echo: Command| echo.arg("ran").output().unwrap().stdout;
+        assert_eq!(printed(command("echo")), b"ran\n");
+        assert_eq!(printed(child_of(u32::MAX, "echo")), b"");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 //!
 //! `scripts/torture` is the long one.
 
-use crate::rig::wait_until;
+use crate::rig::{wait_until, wait_within};
 use postrider_torture::fleet::Store;
 use postrider_torture::run::{Faults, Options, run};
 use postrider_torture::table;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Always the same, so that a change is judged by the faults that the last one was judged by.
@@ -60,23 +60,28 @@ fn workplaces(directory: &Path) -> Vec<PathBuf> {
     places.filter(|place| place.starts_with(directory)).collect()
 }
 
+/// A server is made and started, and three nodes one after the other, while other tests take the cores.
+const START: Duration = Duration::from_secs(120);
+
 #[test]
 fn a_run_that_is_ended_by_a_signal_leaves_nothing_behind() {
     let place = tempfile::tempdir().unwrap();
     // As the place for temporary files is: the server is another user's, and its directory is removed by that one.
     std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o1777)).unwrap();
     let place_path = place.path().canonicalize().unwrap();
+    let said = tempfile::NamedTempFile::new().unwrap();
     let run = ["--exact", "faults::torture::three_nodes_keep_every_promise_under_faults"];
     let mut run = Command::new(std::env::current_exe().unwrap())
         .args(run)
         .env("TMPDIR", &place_path)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stdout(said.reopen().unwrap())
+        .stderr(said.reopen().unwrap())
         .spawn()
         .unwrap();
-    wait_until("server and nodes are started", || {
-        let of_nodes = workplaces(&place_path).iter().filter(|place| place.ends_with("node-2")).count();
-        (of_nodes > 0).then_some(())
+    wait_within(START, "server and nodes are started", || {
+        let ended = run.try_wait().unwrap();
+        assert!(ended.is_none(), "{}", std::fs::read_to_string(said.path()).unwrap());
+        workplaces(&place_path).iter().any(|place| place.ends_with("node-2")).then_some(())
     });
     kill_process(Pid::from_raw(run.id() as i32).unwrap(), Signal::TERM).unwrap();
     run.wait().unwrap();
