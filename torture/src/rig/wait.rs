@@ -26,6 +26,28 @@ pub fn wait_within<T>(deadline: Duration, what: &str, mut look: impl FnMut() -> 
     }
 }
 
+/// For much that takes long on a busy machine: looks for as long as something grows, and fails the test once it has stood
+/// still.
+pub fn wait_while_growing<T>(
+    what: &str,
+    mut size: impl FnMut() -> usize,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
+    let (mut last, mut grew_at) = (size(), Instant::now());
+    loop {
+        let looked_at = Instant::now();
+        if let Some(seen) = look() {
+            return seen;
+        }
+        let now = size();
+        if now > last {
+            (last, grew_at) = (now, looked_at);
+        }
+        assert!(looked_at - grew_at < PATIENCE, "waited until {what}; for {PATIENCE:?} it stands at {last}");
+        thread::sleep(LOOK);
+    }
+}
+
 /// Lets time pass where the moment itself is what is tested: when a process is killed, how long nothing happens.
 pub fn let_pass(duration: Duration) {
     thread::sleep(duration);

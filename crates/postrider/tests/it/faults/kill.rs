@@ -4,7 +4,7 @@ use crate::rig::audit::{Audit, audit};
 use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
-use crate::rig::{Sink, Site, size, wait_until, wait_within};
+use crate::rig::{Sink, Site, size, wait_until, wait_while_growing};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -72,14 +72,18 @@ fn fates(ledger: &[Entry]) -> String {
 fn audit_once_all_arrived(ledger: &[Entry], sink: &Sink, faults: &[Instant]) -> Audit {
     let mut count = usize::MAX;
     let mut found = Audit::default();
-    wait_within(Duration::from_secs(60), "what was accepted has arrived", || {
-        // Looked at again only when something came; the log is long.
-        let now = sink.count();
-        if now != count {
-            count = now;
-            found = audit(ledger, &sink.arrivals(), &PATHS, faults);
-        }
-        (found.lost == 0).then_some(())
-    });
+    wait_while_growing(
+        "what was accepted has arrived",
+        || sink.count(),
+        || {
+            // Looked at again only when something came; the log is long.
+            let now = sink.count();
+            if now != count {
+                count = now;
+                found = audit(ledger, &sink.arrivals(), &PATHS, faults);
+            }
+            (found.lost == 0).then_some(())
+        },
+    );
     found
 }

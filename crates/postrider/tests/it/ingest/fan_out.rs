@@ -3,7 +3,7 @@
 use crate::rig::client::{Client, request};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
-use crate::rig::{Api, Reply, Sink, Site, api::text, wait_within};
+use crate::rig::{Api, Reply, Sink, Site, api::text, wait_while_growing};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -29,7 +29,8 @@ fn an_event_reaches_ten_thousand_destinations() {
     let gateway = site.start();
     let api = gateway.api();
     let id = text(&api.post("/ingress", &json!("to all")).data(202)["id"]);
-    wait_within(Duration::from_secs(60), "all have it", || (sink.count() >= DESTINATIONS).then_some(()));
+    let all = || (sink.count() >= DESTINATIONS).then_some(());
+    wait_while_growing("all have it", || sink.count(), all);
     let shown = api.event_once(&id, "delivered");
     assert_eq!(owed(&shown["event"]), DESTINATIONS);
     assert_eq!(shown["event"]["attempts_count"], DESTINATIONS);
@@ -123,15 +124,19 @@ fn owed(event: &Value) -> usize {
 /// In the end each of them has reached every path, and nothing else has.
 fn check_delivered(sink: &Sink, events: &BTreeSet<String>) {
     let (mut count, mut reached) = (0, BTreeMap::new());
-    wait_within(Duration::from_secs(60), "all are delivered", || {
-        // Looked at again only when there may be something to see: the log is long.
-        let now = sink.count();
-        if now == count || now < events.len() * DESTINATIONS {
-            return None;
-        }
-        (count, reached) = (now, paths_by_event(sink));
-        reached.values().all(|paths| paths.len() == DESTINATIONS).then_some(())
-    });
+    wait_while_growing(
+        "all are delivered",
+        || sink.count(),
+        || {
+            // Looked at again only when there may be something to see: the log is long.
+            let now = sink.count();
+            if now == count || now < events.len() * DESTINATIONS {
+                return None;
+            }
+            (count, reached) = (now, paths_by_event(sink));
+            reached.values().all(|paths| paths.len() == DESTINATIONS).then_some(())
+        },
+    );
     assert_eq!(reached.into_keys().collect::<BTreeSet<_>>(), *events);
 }
 

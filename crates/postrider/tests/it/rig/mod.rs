@@ -29,4 +29,4 @@ pub(crate) use postrider_torture::rig::{loopback, proxy, random, wait, wire};
 pub(crate) use reply::Reply;
 pub(crate) use sink::Sink;
 pub(crate) use site::Site;
-pub(crate) use wait::{wait_until, wait_within};
+pub(crate) use wait::{wait_until, wait_while_growing, wait_within};

@@ -5,7 +5,7 @@ use crate::rig::audit::audit;
 use crate::rig::load::Load;
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
-use crate::rig::{Sink, wait_within};
+use crate::rig::{Sink, wait_while_growing};
 use serde_json::json;
 use std::time::Duration;
 
@@ -36,9 +36,11 @@ fn nothing_accepted_is_lost_when_power_fails() {
         gateway = disk.site.start();
     }
     let found = || audit(&ledger, &sink.arrivals(), &PATHS, &faults);
-    wait_within(Duration::from_secs(60), "what was accepted has arrived", || {
-        (found().lost == 0).then_some(())
-    });
+    wait_while_growing(
+        "what was accepted has arrived",
+        || sink.count(),
+        || (found().lost == 0).then_some(()),
+    );
     let found = found();
     println!("{LOSSES} losses, {sectors} sectors taken back: {found}");
     assert!(found.is_clean(), "{found}");
