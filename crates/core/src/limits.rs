@@ -74,6 +74,8 @@ pub const CIRCUIT_COOLDOWN_MAX: Duration = Duration::from_secs(24 * 3600);
 pub const WEIGHT_MAX: u32 = 1000;
 /// Greatest limit on what an account may be owed, in deliveries or in bytes; beyond it a limit limits nothing.
 pub const PENDING_LIMIT_MAX: u64 = 1_000_000_000_000_000;
+/// Greatest limit on how long a delivery may wait for nothing but a slot before events are refused.
+pub const BACKLOG_AGE_SECONDS_MAX: u32 = 30 * 24 * 3600;
 /// Longest CEL expression.
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Most rules by which a route finds the priority of an event.

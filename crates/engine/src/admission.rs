@@ -8,7 +8,7 @@
 use crate::catalog::Catalog;
 use postrider_core::id::AccountId;
 use postrider_core::map::IdMap;
-use postrider_core::scheduler::{Depth, Scheduler};
+use postrider_core::scheduler::{Backlog, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Elsewhere};
 use std::collections::HashMap;
@@ -55,6 +55,8 @@ pub enum Limit {
     AccountRows,
     /// Body bytes that its account may be owed.
     AccountBytes,
+    /// How long deliveries of its account may wait for a slot.
+    AccountAge,
 }
 
 impl Limit {
@@ -67,6 +69,7 @@ impl Limit {
             Limit::Commit => "commit_max_ms",
             Limit::AccountRows => "max_pending",
             Limit::AccountBytes => "max_pending_bytes",
+            Limit::AccountAge => "max_pending_age_seconds",
         }
     }
 }
@@ -196,10 +199,12 @@ impl Admission {
             return;
         }
         self.looked_at_ms.store(now.unix_ms(), Relaxed);
-        let longest_wait = scheduler.longest_wait(now).max(self.elsewhere().longest_wait);
+        let mut backlogs = scheduler.backlogs(now);
+        self.elsewhere().accounts.iter().for_each(|(id, waits)| *backlogs.entry(*id).or_default() += *waits);
+        let longest_wait = backlogs.values().map(|waits| waits.longest_wait).max().unwrap_or_default();
         let longest_wait = u64::try_from(longest_wait.as_millis()).unwrap_or(u64::MAX);
         self.longest_wait_ms.store(longest_wait, Relaxed);
-        let over = self.over_limits(scheduler, &catalog.read().unwrap_or_else(PoisonError::into_inner));
+        let over = self.over_limits(&backlogs, &catalog.read().unwrap_or_else(PoisonError::into_inner));
         let mut known = self.over.write().unwrap_or_else(PoisonError::into_inner);
         if !(known.is_empty() && over.is_empty()) {
             *known = over;
@@ -220,9 +225,9 @@ impl Admission {
             if last.replace(id) == Some(id) {
                 continue;
             }
-            let mut owed = scheduler.pending_of(id);
-            owed += elsewhere.accounts.get(&id).copied().unwrap_or_default();
-            let found = catalog.account(id).and_then(|account| own_limit(account, owed));
+            let mut waits = elsewhere.accounts.get(&id).copied().unwrap_or_default();
+            waits.pending += scheduler.pending_of(id);
+            let found = catalog.account(id).and_then(|account| own_limit(account, waits));
             if let Some(limit) = found {
                 self.over.write().unwrap_or_else(PoisonError::into_inner).insert(id, limit);
             }
@@ -236,27 +241,29 @@ impl Admission {
         refusing.then(|| Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed)).after(LOOK))
     }
 
-    fn over_limits(&self, scheduler: &Scheduler, catalog: &Catalog) -> IdMap<AccountId, Limit> {
+    fn over_limits(
+        &self,
+        backlogs: &IdMap<AccountId, Backlog>,
+        catalog: &Catalog,
+    ) -> IdMap<AccountId, Limit> {
         let (rows, bytes) = (self.rows.load(Relaxed), self.bytes.load(Relaxed));
         let under_pressure = is_past_share(rows, self.limits.rows, PRESSURE_PERCENT, 100)
             || is_past_share(bytes, self.limits.bytes, PRESSURE_PERCENT, 100);
         let weights = if under_pressure { catalog.total_weight() } else { 0 };
-        let mut owed = self.elsewhere().accounts.clone();
-        scheduler.pending_by_account().for_each(|(id, depth)| *owed.entry(id).or_default() += depth);
         let mut over = IdMap::default();
-        for (id, depth) in owed {
-            let Some(account) = catalog.account(id) else { continue };
+        for (id, waits) in backlogs {
+            let Some(account) = catalog.account(*id) else { continue };
             let weight = u64::from(account.weight.get());
             // One that is alone has no share to keep to: the limit of all is its limit.
             let crowded = under_pressure && weights > weight;
             let unfair = |found, limit| crowded && is_past_share(found, limit, weight, weights);
-            let share = if unfair(depth.rows, self.limits.rows) {
+            let share = if unfair(waits.pending.rows, self.limits.rows) {
                 Some(Limit::Rows)
             } else {
-                unfair(depth.bytes, self.limits.bytes).then_some(Limit::Bytes)
+                unfair(waits.pending.bytes, self.limits.bytes).then_some(Limit::Bytes)
             };
-            if let Some(limit) = own_limit(account, depth).or(share) {
-                over.insert(id, limit);
+            if let Some(limit) = own_limit(account, *waits).or(share) {
+                over.insert(*id, limit);
             }
         }
         over
@@ -264,11 +271,14 @@ impl Admission {
 }
 
 /// The limit of its own that an account has reached.
-fn own_limit(account: &Account, owed: Depth) -> Option<Limit> {
-    if account.max_pending.is_some_and(|most| owed.rows >= most) {
+fn own_limit(account: &Account, Backlog { pending, longest_wait }: Backlog) -> Option<Limit> {
+    let age = account.max_pending_age_seconds.map(|seconds| Duration::from_secs(u64::from(seconds)));
+    if account.max_pending.is_some_and(|most| pending.rows >= most) {
         Some(Limit::AccountRows)
+    } else if account.max_pending_bytes.is_some_and(|most| pending.bytes >= most) {
+        Some(Limit::AccountBytes)
     } else {
-        account.max_pending_bytes.is_some_and(|most| owed.bytes >= most).then_some(Limit::AccountBytes)
+        age.is_some_and(|most| longest_wait >= most).then_some(Limit::AccountAge)
     }
 }
 

@@ -69,7 +69,7 @@ CREATE UNLOGGED TABLE node_activity (
     pending_rows    bigint  NOT NULL,
     pending_bytes   bigint  NOT NULL,
     longest_wait_ms bigint  NOT NULL,
-    accounts        text    NOT NULL  -- [[account, pending rows, pending bytes], …]
+    accounts        text    NOT NULL  -- [[account, pending rows, pending bytes, longest wait in ms], …]
 ) WITH (fillfactor = 50);
 
 -- The same of destinations that have something going on.

@@ -5,7 +5,7 @@ use crate::cluster::Shard;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::map::IdMap;
-use postrider_core::scheduler::{Depth, DestinationQueue};
+use postrider_core::scheduler::{Backlog, Depth, DestinationQueue};
 use std::time::Duration;
 
 /// A delivery that is in flight.
@@ -37,8 +37,8 @@ pub struct NodeActivity {
     pub slots: u64,
     /// Owed in all its shards.
     pub pending: Depth,
-    /// The same by account.
-    pub accounts: Vec<(AccountId, Depth)>,
+    /// What waits of each account.
+    pub accounts: IdMap<AccountId, Backlog>,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
     /// Of each destination that has something going on.
@@ -78,8 +78,6 @@ pub struct Elsewhere {
     pub before: u32,
     /// Owed in all their shards.
     pub pending: Depth,
-    /// The same by account.
-    pub accounts: IdMap<AccountId, Depth>,
-    /// How long the longest has waited for nothing but a slot.
-    pub longest_wait: Duration,
+    /// What waits of each account.
+    pub accounts: IdMap<AccountId, Backlog>,
 }

@@ -6,6 +6,7 @@
 //! Memory is flat: of each line only a [`window`] is held; the rest stays in the store and is asked for by
 //! [`Action::Load`] when the window runs low.
 
+mod backlog;
 mod breakdown;
 mod destination;
 mod fair_queue;
@@ -28,6 +29,7 @@ use crate::id::{AccountId, DeliveryId, DestinationId};
 use crate::limits::PROMOTION_AGE_DEFAULT;
 use crate::map::IdMap;
 use crate::time::Timestamp;
+pub use backlog::Backlog;
 use destination::Destination;
 use fair_queue::FairQueue;
 pub use fair_queue::Floors;
@@ -139,16 +141,6 @@ impl Scheduler {
         self.pending
     }
 
-    /// Owed by account.
-    pub fn pending_by_account(&self) -> impl Iterator<Item = (AccountId, Depth)> + '_ {
-        self.pending_by_account.iter().map(|(account, depth)| (*account, *depth))
-    }
-
-    /// Owed to the destinations of an account.
-    pub fn pending_of(&self, account: AccountId) -> Depth {
-        self.pending_by_account.get(&account).copied().unwrap_or_default()
-    }
-
     /// Attempts of an account in flight.
     pub fn in_flight_of(&self, account: AccountId) -> u32 {
         self.queue.in_flight(account)
@@ -167,16 +159,6 @@ impl Scheduler {
     /// Counts since the start.
     pub fn counters(&self) -> Counters {
         self.counters
-    }
-
-    /// How long the longest has waited for nothing but a slot.
-    pub fn longest_wait(&self, now: Timestamp) -> Duration {
-        let queued = self.destinations.values().filter(|found| found.queued.contains(&true));
-        queued
-            .filter_map(|found| found.waits_since(now))
-            .map(|since| now.since(since))
-            .max()
-            .unwrap_or_default()
     }
 
     /// What can be seen of each destination that is owed something or does not stand as usual.

@@ -8,7 +8,7 @@ use crate::dispatch::Control;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{AccountId, DestinationId, time_of};
 use postrider_core::map::IdMap;
-use postrider_core::scheduler::{Counters, Depth, DestinationQueue, LineQueue, Oldest, Scheduler};
+use postrider_core::scheduler::{Backlog, Counters, Depth, DestinationQueue, LineQueue, Oldest, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::Shards;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ pub struct QueueTotals {
     pub in_flight: Vec<Ticket>,
     /// Owed in all.
     pub pending: Depth,
-    /// The same by account.
-    pub accounts: Vec<(AccountId, Depth)>,
+    /// What waits of each account.
+    pub accounts: IdMap<AccountId, Backlog>,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
     /// Counts since the start.
@@ -56,7 +56,7 @@ impl QueueTotals {
             slots: scheduler.slots(),
             in_flight: scheduler.in_flight().copied().collect(),
             pending: scheduler.pending(),
-            accounts: scheduler.pending_by_account().collect(),
+            accounts: scheduler.backlogs(now),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
             shards: own.len(),

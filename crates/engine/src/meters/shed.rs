@@ -25,13 +25,14 @@ pub enum ShedCause {
 
 impl ShedCause {
     /// All of them.
-    pub const ALL: [ShedCause; 9] = [
+    pub const ALL: [ShedCause; 10] = [
         ShedCause::Limit(Limit::Rows),
         ShedCause::Limit(Limit::Bytes),
         ShedCause::Limit(Limit::Age),
         ShedCause::Limit(Limit::Commit),
         ShedCause::Limit(Limit::AccountRows),
         ShedCause::Limit(Limit::AccountBytes),
+        ShedCause::Limit(Limit::AccountAge),
         ShedCause::Writing,
         ShedCause::Disk,
         ShedCause::Store,

@@ -6,11 +6,10 @@ use crate::error::QueryError;
 use crate::values::{column, uint};
 use postrider_core::scheduler::Depth;
 use postrider_store::Elsewhere;
-use std::time::Duration;
 
 /// One that has told nothing yet is a node all the same.
 const OTHERS: &str = "SELECT m.node < $1, coalesce(n.pending_rows, 0), coalesce(n.pending_bytes, 0),
-         coalesce(n.longest_wait_ms, 0), coalesce(n.accounts, '[]')
+         coalesce(n.accounts, '[]')
      FROM members m LEFT JOIN node_activity n USING (node, incarnation) WHERE m.node <> $1";
 
 pub(crate) async fn elsewhere(database: &Database) -> Result<Elsewhere, QueryError> {
@@ -21,11 +20,9 @@ pub(crate) async fn elsewhere(database: &Database) -> Result<Elsewhere, QueryErr
         elsewhere.nodes += 1;
         elsewhere.before += u32::from(column::<bool>(&row, 0)?);
         elsewhere.pending += Depth { rows: uint(column(&row, 1)?), bytes: uint(column(&row, 2)?) };
-        let longest_wait = Duration::from_millis(uint(column(&row, 3)?));
-        elsewhere.longest_wait = elsewhere.longest_wait.max(longest_wait);
-        let accounts = accounts_from_json(column(&row, 4)?);
-        for (account, depth) in accounts.ok_or(QueryError::Corrupt("what accounts are owed"))? {
-            *elsewhere.accounts.entry(account).or_default() += depth;
+        let accounts = accounts_from_json(column(&row, 3)?);
+        for (account, waits) in accounts.ok_or(QueryError::Corrupt("what accounts are owed"))? {
+            *elsewhere.accounts.entry(account).or_default() += waits;
         }
     }
     Ok(elsewhere)

@@ -3,10 +3,12 @@
 use super::line;
 use postrider_core::breaker::Circuit;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
-use postrider_core::scheduler::{Depth, DestinationQueue, DestinationView, LimitReason, Why};
+use postrider_core::map::IdMap;
+use postrider_core::scheduler::{Backlog, Depth, DestinationQueue, DestinationView, LimitReason, Why};
 use postrider_core::time::Timestamp;
 use postrider_store::InFlight;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 pub(super) fn to_json(queue: &DestinationQueue) -> String {
     let view = &queue.seen;
@@ -82,16 +84,21 @@ pub(super) fn in_flight_from_json(text: &str) -> Option<Vec<InFlight>> {
     value.as_array()?.iter().map(one).collect()
 }
 
-pub(super) fn accounts_to_json(accounts: &[(AccountId, Depth)]) -> String {
-    let one = |(account, depth): &(AccountId, Depth)| json!([account.as_u64(), depth.rows, depth.bytes]);
+pub(super) fn accounts_to_json(accounts: &IdMap<AccountId, Backlog>) -> String {
+    let one = |(account, waits): (&AccountId, &Backlog)| {
+        let longest_wait_ms = u64::try_from(waits.longest_wait.as_millis()).unwrap_or(u64::MAX);
+        json!([account.as_u64(), waits.pending.rows, waits.pending.bytes, longest_wait_ms])
+    };
     Value::Array(accounts.iter().map(one).collect()).to_string()
 }
 
-pub(super) fn accounts_from_json(text: &str) -> Option<Vec<(AccountId, Depth)>> {
+pub(super) fn accounts_from_json(text: &str) -> Option<IdMap<AccountId, Backlog>> {
     let value: Value = serde_json::from_str(text).ok()?;
     let one = |value: &Value| {
         let number = |index: usize| value.get(index).and_then(Value::as_u64);
-        Some((AccountId::from_u64(number(0)?), Depth { rows: number(1)?, bytes: number(2)? }))
+        let pending = Depth { rows: number(1)?, bytes: number(2)? };
+        let longest_wait = Duration::from_millis(number(3)?);
+        Some((AccountId::from_u64(number(0)?), Backlog { pending, longest_wait }))
     };
     value.as_array()?.iter().map(one).collect()
 }
@@ -135,7 +142,9 @@ mod tests {
             attempts: 4,
         };
         assert_eq!(in_flight_from_json(&in_flight_to_json(&[one])), Some(vec![one]));
-        let owed = (AccountId::from_u64(u64::MAX), Depth { rows: 1, bytes: 2 });
-        assert_eq!(accounts_from_json(&accounts_to_json(&[owed])), Some(vec![owed]));
+        let pending = Depth { rows: 1, bytes: 2 };
+        let waits = Backlog { pending, longest_wait: Duration::from_millis(3) };
+        let waiting: IdMap<_, _> = [(AccountId::from_u64(u64::MAX), waits)].into_iter().collect();
+        assert_eq!(accounts_from_json(&accounts_to_json(&waiting)), Some(waiting));
     }
 }

@@ -209,7 +209,7 @@ const fn noun(limit: Limit) -> &'static str {
     match limit {
         Limit::Rows | Limit::AccountRows => "deliveries",
         Limit::Bytes | Limit::AccountBytes => "bytes",
-        Limit::Age => "waiting time",
+        Limit::Age | Limit::AccountAge => "waiting time",
         Limit::Commit => "time to write",
     }
 }
@@ -261,8 +261,11 @@ impl From<IngestError> for ApiError {
             )
             .retry_after(RETRY_SOON_SECONDS),
             IngestError::OverShare(limit) => {
-                let sentence =
-                    format!("This account has its share of {} waiting; send it again later.", noun(limit));
+                let what = match limit {
+                    Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),
+                    other => format!("its share of {} waiting", noun(other)),
+                };
+                let sentence = format!("This account has {what}; send it again later.");
                 ApiError::new(StatusCode::TOO_MANY_REQUESTS, "account_over_limit", sentence)
                     .limit(limit)
                     .retry_after(RETRY_LATER_SECONDS)

@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
-use postrider_core::limits::{PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
+use postrider_core::limits::{BACKLOG_AGE_SECONDS_MAX, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
 use postrider_core::scheduler::Floors;
 use postrider_engine::send::{DestinationUrl, Refusal};
 use postrider_engine::{BacklogLimits, SampleRatio};
@@ -219,7 +219,7 @@ fn backlog(layers: &mut Layers) -> BacklogLimits {
         rows: layers.one("backlog_max_rows", |v| number(v, 1, u64::MAX)).unwrap_or(defaults.rows),
         bytes: layers.one("backlog_max_bytes", |v| size(v, 1)).unwrap_or(defaults.bytes),
         age: layers
-            .one("backlog_max_age", |v| number(v, 1, 30 * DAY_SECONDS))
+            .one("backlog_max_age", |v| number(v, 1, u64::from(BACKLOG_AGE_SECONDS_MAX)))
             .map_or(defaults.age, Duration::from_secs),
         commit: layers
             .one("commit_max_ms", |v| number(v, 10, 600_000))

@@ -25,6 +25,7 @@ struct Account {
     max_in_flight: Option<u32>,
     max_pending: Option<u64>,
     max_pending_bytes: Option<u64>,
+    max_pending_age_seconds: Option<u64>,
     created_at: String,
 }
 
@@ -65,7 +66,14 @@ struct DeletePage {
 }
 
 const TEXTS: [&str; 3] = ["name", "email", "plan"];
-const NUMBERS: [&str; 5] = ["retention_days", "weight", "max_in_flight", "max_pending", "max_pending_bytes"];
+const NUMBERS: [&str; 6] = [
+    "retention_days",
+    "weight",
+    "max_in_flight",
+    "max_pending",
+    "max_pending_bytes",
+    "max_pending_age_seconds",
+];
 const BRAND: [&str; 5] = ["company_name", "docs_title", "logo_url", "primary_color", "support_email"];
 const PORTAL: [&str; 2] = ["return_url", "expires_in_seconds"];
 
@@ -101,6 +109,7 @@ fn filled(found: &Account) -> Filled {
         ("max_in_flight", text(found.max_in_flight.map(u64::from))),
         ("max_pending", text(found.max_pending)),
         ("max_pending_bytes", text(found.max_pending_bytes)),
+        ("max_pending_age_seconds", text(found.max_pending_age_seconds)),
     ])
 }
 

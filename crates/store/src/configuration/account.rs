@@ -29,6 +29,8 @@ pub struct Account {
     pub max_pending: Option<u64>,
     /// The same in bytes of their events' bodies.
     pub max_pending_bytes: Option<u64>,
+    /// How long one of its deliveries may wait for nothing but a slot before its events are refused.
+    pub max_pending_age_seconds: Option<u32>,
     /// Where it is told of what befalls its other destinations.
     pub operational_destination: Option<DestinationId>,
     /// When it was made.
@@ -54,6 +56,7 @@ impl Account {
             max_in_flight: None,
             max_pending: None,
             max_pending_bytes: None,
+            max_pending_age_seconds: None,
             operational_destination: None,
             created_at,
         }

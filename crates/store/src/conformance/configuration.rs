@@ -183,6 +183,7 @@ pub async fn all_that_is_configured_comes_back_with_its_secrets(harness: &dyn Ha
         max_in_flight: Some(1),
         max_pending: Some(PENDING_LIMIT_MAX),
         max_pending_bytes: Some(1),
+        max_pending_age_seconds: Some(2),
         operational_destination: Some(DestinationId::from_u64(77)),
         plan: Some("groß".into()),
         email: Some("ops@example.com".into()),

@@ -1,5 +1,6 @@
 //! The scheduler, seen through its actions.
 
+mod backlog;
 mod circuit;
 mod delayed;
 mod limits;

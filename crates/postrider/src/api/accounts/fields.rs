@@ -4,7 +4,7 @@ use crate::api::error::ApiError;
 use crate::api::fields::Fields;
 use postrider_core::account::Weight;
 use postrider_core::id::DestinationId;
-use postrider_core::limits::{PENDING_LIMIT_MAX, SLOTS_MAX};
+use postrider_core::limits::{BACKLOG_AGE_SECONDS_MAX, PENDING_LIMIT_MAX, SLOTS_MAX};
 use postrider_engine::Catalog;
 use postrider_store::Account;
 
@@ -18,8 +18,15 @@ pub(super) enum Reach {
 }
 
 /// A tenant cannot raise its own share.
-const OPERATORS: [&str; 6] =
-    ["plan", "retention_days", "weight", "max_in_flight", "max_pending", "max_pending_bytes"];
+const OPERATORS: [&str; 7] = [
+    "plan",
+    "retention_days",
+    "weight",
+    "max_in_flight",
+    "max_pending",
+    "max_pending_bytes",
+    "max_pending_age_seconds",
+];
 
 /// Of an account that is there already: a new one has no destinations.
 pub(super) fn operational_destination(
@@ -62,7 +69,7 @@ fn by_operator(
     fields: &mut Fields,
 ) -> Result<Account, ApiError> {
     let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
-    let [plan, retention, _, in_flight, pending, bytes] = asked;
+    let [plan, retention, _, in_flight, pending, bytes, age] = asked;
     if plan {
         into.plan = fields.name("plan")?;
     }
@@ -81,6 +88,11 @@ fn by_operator(
     if bytes {
         into.max_pending_bytes =
             fields.number("max_pending_bytes", |number| up_to(number, PENDING_LIMIT_MAX))?;
+    }
+    if age {
+        let most = u64::from(BACKLOG_AGE_SECONDS_MAX);
+        into.max_pending_age_seconds =
+            small(fields.number("max_pending_age_seconds", |number| up_to(number, most))?);
     }
     Ok(into)
 }

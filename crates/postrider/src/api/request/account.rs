@@ -29,6 +29,9 @@ pub(crate) struct AccountChange {
     /// Bytes of bodies that it may be owed.
     #[schema(minimum = 1)]
     max_pending_bytes: Option<u64>,
+    /// How long one of its deliveries may wait for nothing but a slot.
+    #[schema(minimum = 1, maximum = 2592000)]
+    max_pending_age_seconds: Option<u32>,
 }
 
 /// A new account. All but name and email is for the admin key alone.
@@ -56,4 +59,7 @@ pub(crate) struct NewAccount {
     /// Bytes of bodies that it may be owed.
     #[schema(minimum = 1)]
     max_pending_bytes: Option<u64>,
+    /// How long one of its deliveries may wait for nothing but a slot.
+    #[schema(minimum = 1, maximum = 2592000)]
+    max_pending_age_seconds: Option<u32>,
 }

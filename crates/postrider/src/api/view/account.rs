@@ -38,6 +38,10 @@ pub(crate) struct Account {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     max_pending_bytes: Option<u64>,
+    /// How long one of its deliveries may wait for nothing but a slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    max_pending_age_seconds: Option<u32>,
 }
 
 impl Account {
@@ -54,6 +58,7 @@ impl Account {
             max_in_flight: account.max_in_flight,
             max_pending: account.max_pending,
             max_pending_bytes: account.max_pending_bytes,
+            max_pending_age_seconds: account.max_pending_age_seconds,
         }
     }
 }

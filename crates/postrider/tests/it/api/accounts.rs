@@ -109,6 +109,7 @@ fn the_operator_sets_the_share_of_an_account_and_the_tenant_only_its_name() {
         ("max_in_flight", json!(16_384)),
         ("max_pending", json!(1_000_000)),
         ("max_pending_bytes", json!(1_000_000_000_000_000_u64)),
+        ("max_pending_age_seconds", json!(2_592_000)),
     ] {
         let sentence = tenant.patch(&path, &json!({ field: value })).refusal(403);
         assert!(sentence.contains(field), "{sentence}");
@@ -121,9 +122,9 @@ fn the_operator_sets_the_share_of_an_account_and_the_tenant_only_its_name() {
     gateway.kill();
     let _gateway = site.start();
     assert_eq!(operator.get(&path).data(200), expected);
-    let without =
-        json!({ "max_in_flight": null, "max_pending": null, "max_pending_bytes": null, "weight": null });
-    for limit in ["max_in_flight", "max_pending", "max_pending_bytes"] {
+    let mut without = json!({ "weight": null });
+    for limit in ["max_in_flight", "max_pending", "max_pending_bytes", "max_pending_age_seconds"] {
+        without[limit] = json!(null);
         expected.as_object_mut().unwrap().remove(limit);
     }
     assert_eq!(operator.patch(&path, &without).data(200), expected, "a weight is always there");

@@ -102,7 +102,7 @@ fn every_bad_setting_of_an_account_is_named() {
     let mut cases: Vec<(&str, Value)> = vec![("name", json!("")), ("name", json!(1)), ("plan", json!("\n"))];
     cases.extend(bad_numbers().into_iter().map(|value| ("weight", value)));
     cases.extend(bad_numbers().into_iter().map(|value| ("max_in_flight", value)));
-    for field in ["max_pending", "max_pending_bytes"] {
+    for field in ["max_pending", "max_pending_bytes", "max_pending_age_seconds"] {
         let beyond: Value = serde_json::from_str("18446744073709551615").unwrap();
         let values = [json!(0), json!(-1), json!(1.5), json!("9"), json!(true), json!([9]), beyond];
         cases.extend(values.into_iter().map(|value| (field, value)));

@@ -71,6 +71,32 @@ fn what_an_account_is_owed_is_bounded_at_a_node_that_owns_nothing_of_it() {
 }
 
 #[test]
+fn how_long_an_account_waits_is_bounded_at_a_node_that_owns_nothing_of_it() {
+    let (cluster, sink) = (Cluster::steady(2).with(&["--slots", "1"]), Sink::start());
+    let nodes = cluster.start();
+    sink.always("/in", Reply::held());
+    let path = set_up(&nodes, &sink, &["/in"], &json!({ "timeout_seconds": 60 }));
+    let of = api(&nodes[0]).get("/v1/accounts").data(200)[0]["id"].as_str().unwrap().to_owned();
+    let limit = json!({ "max_pending_age_seconds": 1 });
+    api(&nodes[0]).patch(&format!("/v1/accounts/{of}"), &limit).data(200);
+    // The first has the only slot, the second waits for it.
+    (0..2).for_each(|_| drop(api(&nodes[0]).send(&path, &[], b"{}")));
+    sink.wait_for("/in", 1);
+    for node in &nodes {
+        let refused = wait_until("the node refuses", || {
+            Some(api(node).call("POST", &path, &[], b"{}")).filter(|answer| answer.status == 429)
+        });
+        assert_eq!(refused.json()["limit"], "max_pending_age_seconds", "{refused}");
+    }
+    sink.release();
+    for node in &nodes {
+        wait_until("the node takes events again", || {
+            (api(node).call("POST", &path, &[], b"{}").status == 202).then_some(())
+        });
+    }
+}
+
+#[test]
 fn an_account_has_no_more_in_flight_over_all_nodes_than_it_may() {
     const DESTINATIONS: usize = 12;
     const EVENTS: usize = 4;

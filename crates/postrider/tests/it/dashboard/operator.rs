@@ -35,12 +35,18 @@ fn an_account_is_made_changed_linked_to_and_deleted() {
 
     let bad = body(&browser.change(&page, &[("name", "shop"), ("weight", "many")]));
     assert!(bad.contains("id=\"weight-problem\"") && bad.contains("value=\"many\""), "{bad}");
-    let wanted = [("name", "shop"), ("weight", "7"), ("max_pending", "1000"), ("max_in_flight", "")];
+    let wanted = [
+        ("name", "shop"),
+        ("weight", "7"),
+        ("max_pending", "1000"),
+        ("max_in_flight", ""),
+        ("max_pending_age_seconds", "60"),
+    ];
     next(&browser.change(&page, &wanted));
     let known = api.get(&format!("/v1/accounts/{account}")).data(200);
     assert_eq!(
-        (&known["name"], &known["weight"], &known["max_pending"]),
-        (&json!("shop"), &json!(7), &json!(1000))
+        (&known["name"], &known["weight"], &known["max_pending"], &known["max_pending_age_seconds"]),
+        (&json!("shop"), &json!(7), &json!(1000), &json!(60))
     );
     next(&browser.change(&page, &[("name", "shop"), ("max_pending", "")]));
     assert!(api.get(&format!("/v1/accounts/{account}")).data(200).get("max_pending").is_none());

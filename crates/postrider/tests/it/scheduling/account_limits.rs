@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::admission::check_refused;
-use crate::rig::wait_until;
+use crate::rig::{Reply, wait_until};
 use serde_json::json;
 
 /// A limit of one account: 429 for it, 202 for another.
@@ -42,6 +42,44 @@ fn an_account_is_bounded_by_what_it_is_owed_and_another_is_not() {
 #[test]
 fn an_account_is_bounded_by_the_bytes_it_is_owed_and_another_is_not() {
     check_account("max_pending_bytes", 700, 7, "max_pending_bytes");
+}
+
+#[test]
+fn an_account_is_bounded_by_how_long_it_waits_and_another_is_not() {
+    let stage = Stage::new(&["--slots", "1"]);
+    let other = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let other = stage.api.with_key(other["api_key"].as_str().unwrap());
+    let (_, ingest) = other.source();
+    stage.destination_of(&other, "in", 3, &json!({}));
+    let account = stage.api.get("/v1/accounts").data(200)[0]["id"].as_str().unwrap().to_owned();
+    let limit = |most: Option<u32>| {
+        stage
+            .api
+            .patch(&format!("/v1/accounts/{account}"), &json!({ "max_pending_age_seconds": most }))
+            .data(200)
+    };
+    stage.sink.always("/gate", Reply::held());
+    stage.destination("gate", 3, &json!({ "timeout_seconds": 60 }));
+    stage.destination("in", 3, &json!({}));
+    stage.send("gate", &json!({}));
+    stage.sink.wait_for("/gate", 1);
+    limit(Some(1));
+    let waiting = stage.send("in", &json!({}));
+    let check_waits_too_long = || {
+        let refused =
+            wait_until("it waits too long", || Some(stage.offer("in", b"{}")).filter(|it| it.status != 202));
+        check_refused(&refused, 429, "account_over_limit", "max_pending_age_seconds");
+    };
+    let check_taken = || wait_until("it is taken", || (stage.offer("in", b"{}").status == 202).then_some(()));
+    check_waits_too_long();
+    other.send(&ingest, &[("x-event-type", "in")], b"{}");
+    limit(None);
+    check_taken();
+    limit(Some(1));
+    check_waits_too_long();
+    stage.sink.release();
+    stage.api.event_once(&waiting, "delivered");
+    check_taken();
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub(super) fn write(account: &Account, into: &mut Writing<'_>) {
     into.put("max_in_flight", account.max_in_flight);
     into.put("max_pending", account.max_pending);
     into.put("max_pending_bytes", account.max_pending_bytes);
+    into.put("max_pending_age_seconds", account.max_pending_age_seconds);
     into.put("operational_destination", account.operational_destination.map(DestinationId::as_u64));
     into.time("created_at", account.created_at);
 }
@@ -38,6 +39,7 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Account, BadDocument> {
         max_in_flight: from.maybe("max_in_flight", small)?,
         max_pending: from.maybe("max_pending", Value::as_u64)?,
         max_pending_bytes: from.maybe("max_pending_bytes", Value::as_u64)?,
+        max_pending_age_seconds: from.maybe("max_pending_age_seconds", small)?,
         operational_destination: from
             .maybe("operational_destination", |value| value.as_u64().map(DestinationId::from_u64))?,
         created_at: from.time("created_at")?,
