@@ -1,4 +1,4 @@
-//! Which answers of a receiver are final at once, beside 410 Gone, which always is.
+//! Which answers of a receiver are final at once by policy. 410 Gone always is, and does more.
 
 /// A status, or a class of them, after which nothing is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl FinalStatuses {
 
     /// Whether an answer with this status is final.
     pub fn covers(&self, status: u16) -> bool {
-        status == 410 || self.0.iter().any(|named| named.covers(status))
+        self.0.iter().any(|named| named.covers(status))
     }
 
     /// What was named.
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_final_when_it_is_named_or_gone() {
-        check(&[], &[410], &[300, 302, 400, 404, 408, 429, 499, 500]);
-        check(&[FinalStatus::Code(404), FinalStatus::Code(429)], &[404, 410, 429], &[400, 405, 428]);
+        check(&[], &[], &[300, 302, 400, 404, 408, 410, 429, 499, 500]);
+        check(&[FinalStatus::Code(404), FinalStatus::Code(429)], &[404, 429], &[400, 405, 410, 428]);
         check(&[FinalStatus::Class4xx], &[400, 410, 429, 499], &[301, 399, 500, 599]);
-        check(&[FinalStatus::Class3xx], &[300, 399, 410], &[200, 299, 400]);
+        check(&[FinalStatus::Class3xx], &[300, 399], &[200, 299, 400]);
     }
 
     #[test]

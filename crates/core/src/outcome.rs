@@ -4,6 +4,9 @@ use crate::retry::{Chance, RetryPolicy};
 use crate::time::Timestamp;
 use std::time::Duration;
 
+/// The receiver is gone for good: nothing is to be sent to it any more.
+const GONE: u16 = 410;
+
 /// How one attempt ended. A failure of the receiver is a value here, never an error of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -105,8 +108,10 @@ pub enum DeathReason {
     Attempts,
     /// The policy's age is reached.
     Age,
-    /// The receiver's answer is final: 410 Gone, or one that the policy names.
+    /// The receiver's answer is final: one that the policy names.
     FinalAnswer,
+    /// The receiver answered 410 Gone, which disables its destination.
+    Disabled,
     /// Its destination was deleted.
     DestinationDeleted,
     /// The transform of its route failed for this event.
@@ -117,10 +122,11 @@ pub enum DeathReason {
 
 impl DeathReason {
     /// All of them.
-    pub const ALL: [DeathReason; 6] = [
+    pub const ALL: [DeathReason; 7] = [
         DeathReason::Attempts,
         DeathReason::Age,
         DeathReason::FinalAnswer,
+        DeathReason::Disabled,
         DeathReason::DestinationDeleted,
         DeathReason::TransformFailed,
         DeathReason::Expired,
@@ -132,6 +138,7 @@ impl DeathReason {
             DeathReason::Attempts => "attempts",
             DeathReason::Age => "age",
             DeathReason::FinalAnswer => "final_answer",
+            DeathReason::Disabled => "disabled",
             DeathReason::DestinationDeleted => "destination_deleted",
             DeathReason::TransformFailed => "transform_failed",
             DeathReason::Expired => "expired",
@@ -181,8 +188,12 @@ pub fn next(policy: &RetryPolicy, finding: Finding, now: Timestamp, chance: Chan
     if finding.outcome == Outcome::Success {
         return Next::Delivered;
     }
-    if finding.status.is_some_and(|status| policy.final_statuses().covers(status)) {
-        return Next::Dead(DeathReason::FinalAnswer);
+    match finding.status {
+        Some(GONE) => return Next::Dead(DeathReason::Disabled),
+        Some(status) if policy.final_statuses().covers(status) => {
+            return Next::Dead(DeathReason::FinalAnswer);
+        }
+        _ => {}
     }
     if finding.attempts >= policy.max_attempts() {
         return Next::Dead(DeathReason::Attempts);
@@ -233,7 +244,7 @@ mod tests {
             (finding(Outcome::Timeout, None, 2), after_seconds(20)),
             (finding(Outcome::NetworkError, None, 3), Next::Dead(DeathReason::Attempts)),
             (finding(Outcome::Http4xx, Some(404), 1), after_seconds(10)),
-            (finding(Outcome::Http4xx, Some(410), 1), Next::Dead(DeathReason::FinalAnswer)),
+            (finding(Outcome::Http4xx, Some(410), 1), Next::Dead(DeathReason::Disabled)),
         ];
         for (finding, expected) in rows {
             assert_eq!(next(&policy(None), finding, NOW, chance), expected, "{finding:?}");
@@ -247,7 +258,7 @@ mod tests {
         for (status, expected) in [
             (404, Next::Dead(DeathReason::FinalAnswer)),
             (302, Next::Dead(DeathReason::FinalAnswer)),
-            (410, Next::Dead(DeathReason::FinalAnswer)),
+            (410, Next::Dead(DeathReason::Disabled)),
             (400, after_seconds(10)),
             (503, after_seconds(10)),
         ] {

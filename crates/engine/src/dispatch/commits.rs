@@ -6,7 +6,7 @@ use crate::routing::Owed;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
-use postrider_core::outcome::Next;
+use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::scheduler::{After, Depth, Input, Settings};
 use postrider_core::time::Timestamp;
 use postrider_store::{
@@ -217,7 +217,7 @@ impl Dispatcher {
         log_attempt(finished);
         self.note_death(finished);
         self.tell_seen(finished.ticket.delivery);
-        if finished.attempt.status == Some(410) {
+        if finished.attempt.next == Next::Dead(DeathReason::Disabled) {
             self.receiver_is_gone(finished.ticket.line.destination);
         }
         let verdict = self.verdict(&finished.attempt);

@@ -11,7 +11,7 @@ use postrider_core::retry::Chance;
 use postrider_core::retry_after;
 use postrider_core::scheduler::Verdict;
 use postrider_core::time::Timestamp;
-use postrider_store::{Attempt, ErrorKind, Finished};
+use postrider_store::{Attempt, ErrorKind, Finished, Problem};
 use std::sync::{Arc, PoisonError};
 
 impl Dispatcher {
@@ -43,7 +43,7 @@ impl Dispatcher {
             request_headers: report.request_headers,
             response_headers: trace.response_headers,
             response_body: trace.response_body.freeze(),
-            problem: report.problem,
+            problem: report.problem.map(|problem| told(problem, next)),
             timing: trace.timing,
             next,
         };
@@ -98,6 +98,15 @@ impl Dispatcher {
         };
         outcome::next(&policy, finding, self.now, Chance::new(random_bits()))
     }
+}
+
+/// The receiver's 410 says more of its destination than of the event.
+fn told(problem: Problem, next: Next) -> Problem {
+    if problem.kind == ErrorKind::Status && next == Next::Dead(DeathReason::Disabled) {
+        let sentence = "The receiver answered 410 Gone, which disables the destination.".to_owned();
+        return Problem { sentence, ..problem };
+    }
+    problem
 }
 
 /// The spread of retries needs no secrecy, but a herd of gateways must not share a sequence.

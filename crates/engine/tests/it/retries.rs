@@ -29,9 +29,9 @@ async fn gone_is_final() {
     gateway.route("**", &destination).await;
     let event = gateway.accept("{}").await;
     let detail = gateway.settled(event).await;
-    let expected = (DeliveryStatus::DeadLetter, 1, Some(DeathReason::FinalAnswer));
+    let expected = (DeliveryStatus::DeadLetter, 1, Some(DeathReason::Disabled));
     assert_eq!(standing(&detail.deliveries[0]), expected);
-    assert_eq!(detail.attempts[0].next, Next::Dead(DeathReason::FinalAnswer));
+    assert_eq!(detail.attempts[0].next, Next::Dead(DeathReason::Disabled));
     assert_eq!((receiver.requests().len(), store.deaths()), (1, 1));
     assert_eq!(gateway.activity().await.pending.rows, 0);
 }

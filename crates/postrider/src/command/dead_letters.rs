@@ -101,7 +101,7 @@ struct Filter {
     /// Of events of this type, or of such types: payment.**
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// Given up on for this: attempts, age, final_answer, destination_deleted, transform_failed, expired
+    /// Given up on for this: attempts, age, final_answer, disabled, destination_deleted, transform_failed, expired
     #[arg(long)]
     reason: Option<String>,
     /// Given up on then or later: RFC 3339, or how long ago (15m, 6h, 2d)

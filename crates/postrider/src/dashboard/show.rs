@@ -135,6 +135,7 @@ pub(super) fn reason(word: &str) -> String {
         "attempts" => "all attempts failed",
         "age" => "too old to try again",
         "final_answer" => "the receiver refused it for good",
+        "disabled" => "its receiver is gone, which disabled the destination",
         "destination_deleted" => "its destination was deleted",
         "expired" => "its time was over",
         "transform_failed" => "the transform of its route failed",

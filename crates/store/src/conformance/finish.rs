@@ -49,7 +49,7 @@ pub async fn retries_are_loaded_as_they_are_due(harness: &dyn Harness) {
 
 pub async fn a_dead_delivery_is_no_longer_owed_and_keeps_its_reason(harness: &dyn Harness) {
     let store = harness.open().await;
-    let reasons = [DeathReason::Attempts, DeathReason::Age, DeathReason::FinalAnswer];
+    let reasons = DeathReason::ALL;
     for (id, reason) in (100..).step_by(10).zip(reasons) {
         let ticket = accept_one(&*store, event(id, vec![owed(id + 1, 10)])).await;
         finish(&*store, id + 2, ticket, Next::Dead(reason)).await;

@@ -50,7 +50,7 @@ words! {
     DeliveryStatus = ["queued", "delivering", "delivered", "retry_scheduled", "dead_letter"];
     FinalState = ["delivered", "dead_letter"];
     DeathReason = [
-        "attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed",
+        "attempts", "age", "final_answer", "disabled", "destination_deleted", "expired", "transform_failed",
     ];
     Outcome = ["success", "timeout", "network_error", "http_4xx", "http_5xx", "cancelled"];
     ErrorKind = [

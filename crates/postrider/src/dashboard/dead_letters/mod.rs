@@ -25,8 +25,8 @@ use serde_json::json;
 
 const FILTERS: &[&str] = &["destination_id", "event_type", "reason", "since", "until"];
 
-const REASONS: [&str; 6] =
-    ["attempts", "age", "final_answer", "destination_deleted", "expired", "transform_failed"];
+const REASONS: [&str; 7] =
+    ["attempts", "age", "final_answer", "disabled", "destination_deleted", "expired", "transform_failed"];
 
 #[derive(Template)]
 #[template(path = "dead_letters.html")]

@@ -58,7 +58,7 @@ fn a_dead_letter_tells_why_and_has_all_its_attempts() {
 }
 
 #[test]
-fn a_final_answer_and_a_deleted_destination_are_reasons_too() {
+fn a_disabled_and_a_deleted_destination_are_reasons_too() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
     let api = gateway.api();
@@ -69,8 +69,8 @@ fn a_final_answer_and_a_deleted_destination_are_reasons_too() {
     let event = api.send(&path, &[], b"{}");
     api.delete(&format!("/v1/destinations/{deleted}")).nothing();
     api.event_once(&event, "dead_letter");
-    let final_answer = items(&api, "?reason=final_answer");
-    assert_eq!((final_answer.len(), &final_answer[0]["attempts_count"]), (1, &json!(1)));
+    let disabled = items(&api, "?reason=disabled");
+    assert_eq!((disabled.len(), &disabled[0]["attempts_count"]), (1, &json!(1)));
     let orphans = items(&api, "?reason=destination_deleted");
     assert_eq!(orphans.len(), 1);
     assert_eq!((&orphans[0]["destination_id"], &orphans[0]["last_error"]), (&json!(deleted), &Value::Null));

@@ -69,7 +69,7 @@ fn gone_is_final() {
     sink.always("/in", Reply::status(410));
     let shown = send(&gateway.api(), &sink.url("/in"), &json!({}), "dead_letter");
     assert_eq!(shown["attempts"].as_array().unwrap().len(), 1);
-    assert_eq!(shown["event"]["deliveries"][0]["reason"], "final_answer");
+    assert_eq!(shown["event"]["deliveries"][0]["reason"], "disabled");
 }
 
 #[test]
