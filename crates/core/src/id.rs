@@ -5,6 +5,7 @@
 
 use crate::time::Timestamp;
 use std::fmt;
+use std::time::Duration;
 
 /// 2025-01-01T00:00:00Z: ids count from here and last until 2094.
 const EPOCH_MS: u64 = 1_735_689_600_000;
@@ -92,24 +93,39 @@ id_type!(/// A change that somebody made.
 pub struct IdGenerator {
     node: u64,
     last: u64,
+    /// How far the clocks of other nodes were found to be ahead.
+    ahead: Duration,
 }
+
+/// Clocks of nodes are less apart. An id that is further ahead was made otherwise, and is passed without staying there.
+const AHEAD_MAX: Duration = Duration::from_secs(1);
 
 impl IdGenerator {
     /// For a node; every id it makes is greater than `floor`, the greatest id already in the store.
     pub fn new(node: u16, floor: u64) -> Self {
         assert!(u64::from(node) < STEP, "a node number has {NODE_BITS} bits");
         let last = (floor & !(STEP - 1)) | u64::from(node);
-        IdGenerator { node: u64::from(node), last }
+        IdGenerator { node: u64::from(node), last, ahead: Duration::ZERO }
     }
 
     /// Has another number from now on. Ids go on growing.
     pub fn renumber(&mut self, node: u16) {
-        *self = IdGenerator::new(node, self.last + STEP);
+        *self = IdGenerator { ahead: self.ahead, ..IdGenerator::new(node, self.last + STEP) };
+    }
+
+    /// Ids from now on are greater than this one of another node. What its clock is ahead is made up for, so that ids of the two
+    /// go on growing beside each other.
+    pub fn pass(&mut self, other: u64, now: Timestamp) {
+        let ahead = time_of(other).since(now);
+        if ahead <= AHEAD_MAX {
+            self.ahead = self.ahead.max(ahead);
+        }
+        self.last = self.last.max(IdGenerator::new(self.node as u16, other).last);
     }
 
     /// The next id as a number; wrap it by the type it is for.
     pub fn next(&mut self, now: Timestamp) -> u64 {
-        self.last = (least_at(now) | self.node).max(self.last + STEP);
+        self.last = (least_at(now.after(self.ahead)) | self.node).max(self.last + STEP);
         self.last
     }
 }
@@ -161,6 +177,25 @@ mod tests {
         ids.renumber(3);
         let after = ids.next(now);
         assert!(after > before && same_node(after, 3) && same_node(before, 1000));
+    }
+
+    #[test]
+    fn ids_pass_those_of_a_node_whose_clock_is_ahead_and_stay_beside_them() {
+        let now = Timestamp::from_unix_ms(EPOCH_MS + 5);
+        let ahead = |ms| now.after(Duration::from_millis(ms));
+        let (mut ids, mut other) = (IdGenerator::new(3, 0), IdGenerator::new(1000, 0));
+        let theirs = other.next(ahead(20));
+        assert!(ids.next(now) < theirs);
+        ids.pass(theirs, now);
+        let passed = ids.next(now);
+        assert!(passed > theirs && same_node(passed, 3));
+        assert!(ids.next(ahead(1)) > other.next(ahead(20)), "it is as far ahead from now on");
+        let far = other.next(ahead(60_000));
+        ids.pass(far, now);
+        assert!(ids.next(now) > far, "it is passed");
+        assert!(time_of(ids.next(ahead(120_000))) < ahead(121_000), "and not followed");
+        ids.pass(theirs, ahead(120_000));
+        assert!(ids.next(now) > far, "ids only ever grow");
     }
 
     #[test]

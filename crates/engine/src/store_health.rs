@@ -36,7 +36,7 @@ impl StoreHealth {
         let found = match look {
             Ok(()) => Found::Writable,
             Err(StoreError::Full) => Found::Full,
-            Err(StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Broken(_)) => Found::Away,
+            Err(_) => Found::Away,
         };
         self.looked_at_ms.store(now.unix_ms(), Relaxed);
         (read(self.found.swap(found as u8, Relaxed)), found)

@@ -82,6 +82,9 @@ pub(crate) enum QueryError {
     /// Ownership was taken over; nothing was written.
     #[error("this node was taken for dead by another; nothing was written")]
     Fenced,
+    /// Something that another node put into an ordered line has a greater id; nothing was written.
+    #[error("another node was faster, up to id {0}")]
+    Overtaken(u64),
     /// The server did not answer.
     #[error("the server did not answer within {} ms", .0.as_millis())]
     Late(Duration),
@@ -122,6 +125,7 @@ impl QueryError {
 impl From<QueryError> for StoreError {
     fn from(error: QueryError) -> Self {
         let state = match &error {
+            QueryError::Overtaken(by) => return StoreError::Overtaken(*by),
             QueryError::Database(cause) => cause.code(),
             _ => None,
         };

@@ -108,6 +108,7 @@ mod tests {
             match store_error(&error) {
                 StoreError::Full => "full",
                 StoreError::Unavailable(_) => "unavailable",
+                StoreError::Overtaken(_) => "overtaken",
                 StoreError::Damaged(_) => "damaged",
                 StoreError::Broken(_) => "broken",
             }

@@ -9,6 +9,10 @@ pub enum StoreError {
     /// Not now: nothing was written. Trying again later may work.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// Something of another node, with an id up to this one, is in an ordered line before which these events would go: nothing was
+    /// written. With greater ids they follow it.
+    #[error("another node was faster, up to id {0}")]
+    Overtaken(u64),
     /// This one thing cannot be read any more, or is not what was written; all else can be.
     #[error("what is stored is damaged: {0}")]
     Damaged(String),

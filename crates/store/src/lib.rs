@@ -78,7 +78,8 @@ use std::sync::Arc;
 pub trait Store: Send + Sync + 'static {
     /// Writes a batch durably and whole: events with all they owe, and outcomes with what follows from them.
     /// When this returns `Ok`, everything in it survives a crash; when it returns `Err`, none of its events
-    /// is owed to anyone, and the same outcomes may be given again. It may hold up the calling thread for as long
+    /// is owed to anyone, and the same outcomes may be given again. What other nodes have put into an ordered line is before
+    /// these events: whose ids are less is told by [`StoreError::Overtaken`]. It may hold up the calling thread for as long
     /// as a sync takes, so it is called from a thread that has nothing more urgent to do.
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
 

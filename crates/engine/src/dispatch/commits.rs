@@ -154,6 +154,7 @@ impl Dispatcher {
                 let accounts = batch.events.iter().map(|event| event.content.account);
                 self.admission.took(accounts, &self.scheduler, &self.catalog);
             }
+            Err(StoreError::Overtaken(by)) => self.commit_again(batch, replies, by),
             Err(error) => self.commit_failed(batch, replies, &error),
         }
     }
@@ -258,12 +259,20 @@ impl Dispatcher {
     }
 
     /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.
+    /// Others were faster in an ordered line: whoever was answered before these came goes before them, so they get other ids.
+    fn commit_again(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, overtaken_by: u64) {
+        self.ids.pass(overtaken_by, self.now);
+        let waiting = std::mem::take(&mut self.commits.drafts);
+        self.commits.draft_bytes = 0;
+        let again = batch.events.iter().zip(replies).map(|(event, reply)| draft_again(event, reply));
+        again.chain(waiting).for_each(|draft| self.commits.take_draft(draft));
+        self.keep_outcomes(batch);
+    }
+
     fn commit_failed(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, error: &StoreError) {
         let refusal = match error {
             StoreError::Full => IngestError::DiskFull,
-            StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Broken(_) => {
-                IngestError::Unavailable
-            }
+            _ => IngestError::Unavailable,
         };
         let (own, others): (Vec<_>, Vec<_>) =
             batch.events.iter().zip(replies).partition(|(_, reply)| reply.is_nobodys());
@@ -279,13 +288,18 @@ impl Dispatcher {
             return;
         }
         tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
-        self.commits.finished.splice(0..0, batch.finished.iter().cloned());
-        self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
-        self.drop_fenced_outcomes();
+        self.keep_outcomes(batch);
         self.work.push(Box::pin(async {
             tokio::time::sleep(PAUSE).await;
             Done::Paused
         }));
+    }
+
+    /// For the next commit, before those that came meanwhile.
+    fn keep_outcomes(&mut self, batch: &Batch) {
+        self.commits.finished.splice(0..0, batch.finished.iter().cloned());
+        self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
+        self.drop_fenced_outcomes();
     }
 }
 

@@ -132,6 +132,11 @@ impl Ids {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).next(now)
     }
 
+    /// Those from now on are greater than this one of another node.
+    pub(crate) fn pass(&self, other: u64, now: Timestamp) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pass(other, now);
+    }
+
     /// This node has another number from now on.
     fn renumber(&self, node: u16) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).renumber(node);

@@ -3,6 +3,7 @@
 mod accept;
 pub(crate) mod columns;
 mod ends;
+mod overtaken;
 #[cfg(test)]
 mod plans;
 mod unknown;
@@ -13,7 +14,7 @@ use crate::mail::Letters;
 use crate::members::Identity;
 use crate::stats::DayStats;
 use deadpool_postgres::Transaction;
-use futures_util::future::try_join4;
+use futures_util::future::try_join5;
 use postrider_store::{Acceptance, Batch, Receipt, Shards};
 
 /// All joins here are of a batch with a large table by its key. The planner must never take one for a reason to
@@ -27,7 +28,8 @@ pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Receipt
     let (member, number) = database.membership.next_batch();
     let mut client = database.urgent_client().await?;
     let change = client.transaction().await?;
-    let (receipt, letters) = write(&change, batch, member, number).await?;
+    // All its statements are under way at once, which is much to move about.
+    let (receipt, letters) = Box::pin(write(&change, batch, member, number)).await?;
     match change.commit().await {
         Ok(()) => {}
         // The server may have made it durable before the connection broke.
@@ -46,6 +48,7 @@ async fn write(
     let guard = change.prepare_cached(GUARD).await?;
     let accept = accept::Accept::prepare(change, batch).await?;
     let ends = ends::Ends::prepare(change, batch).await?;
+    let overtaken = overtaken::Overtaken::prepare(change, batch).await?;
     accept.wait_at_midnight(change).await?;
     // Sent together, run in this order.
     let guarded = async {
@@ -53,7 +56,9 @@ async fn write(
         if rows == 1 { Ok(()) } else { Err(QueryError::Fenced) }
     };
     let planned = async { Ok(change.batch_execute(BY_KEY).await?) };
-    let ((), (), accepted, ended) = try_join4(planned, guarded, accept.run(change), ends.run(change)).await?;
+    let run =
+        try_join5(planned, guarded, overtaken.check(change), accept.run(change), ends.run(change)).await?;
+    let ((), (), (), accepted, ended) = run;
     let mut stats = DayStats::default();
     let receipt = accept.receipt(change, &accepted, &mut stats).await?;
     ends.count(&ended, &mut stats);

@@ -298,9 +298,10 @@ impl From<StoreError> for ApiError {
         tracing::warn!(%error, "a request failed in the store");
         match error {
             StoreError::Full => IngestError::DiskFull.into(),
-            StoreError::Unavailable(_) | StoreError::Damaged(_) | StoreError::Broken(_) => {
-                IngestError::Unavailable.into()
-            }
+            StoreError::Unavailable(_)
+            | StoreError::Overtaken(_)
+            | StoreError::Damaged(_)
+            | StoreError::Broken(_) => IngestError::Unavailable.into(),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Strict order over takeovers: events taken by two nodes in turn, while the owner of some destinations dies.
+//! Strict order over takeovers and clocks: events taken by two nodes in turn, while the owner of some destinations dies.
 
 use super::{Cluster, api, most_owned_by, set_up};
 use crate::rig::{Gateway, Sink, wait_within};
+use postrider_core::id::EventId;
 use rustix::process::Signal;
 use serde_json::json;
 use std::collections::HashSet;
@@ -66,4 +67,37 @@ fn order_is_kept_when_the_owner_is_frozen_and_comes_back() {
         first.signal(Signal::CONT);
         Some(first)
     });
+}
+
+/// Ids of the second node are ten minutes ahead, as if its clock were.
+#[test]
+fn what_was_answered_first_is_sent_first_whichever_node_took_it() {
+    const EVENTS: usize = 20;
+    let (cluster, sink) = (Cluster::steady(2), Sink::start());
+    let mut nodes = vec![cluster.sites[0].start()];
+    // Something that was deleted, made in ten minutes: a node that starts goes on from the greatest id there is.
+    cluster.ask(
+        "INSERT INTO configuration VALUES ('route',
+             ((extract(epoch FROM clock_timestamp()) + 600) * 1000 - 1735689600000)::int8 << 22, 1, NULL)",
+    );
+    nodes.push(cluster.sites[1].start());
+    cluster.wait_for_parts(2);
+    let path = set_up(&nodes, &sink, &["/a", "/b"], &json!({ "ordering": "strict", "active": false }));
+    let ids: Vec<u64> = (0..EVENTS)
+        .map(|number| {
+            let taken = api(&nodes[(number + 1) % 2]).send(&path, &[], format!("{number}").as_bytes());
+            EventId::parse(&taken).unwrap().as_u64()
+        })
+        .collect();
+    assert!(ids.is_sorted(), "{ids:?}");
+    for destination in api(&nodes[0]).get("/v1/destinations").data(200).as_array().unwrap() {
+        let id = destination["id"].as_str().unwrap();
+        api(&nodes[0]).post(&format!("/v1/destinations/{id}/resume"), &json!({})).data(200);
+    }
+    for at in ["/a", "/b"] {
+        let arrivals = sink.wait_for(at, EVENTS);
+        let bodies: Vec<String> =
+            arrivals.iter().map(|one| String::from_utf8_lossy(&one.body).into_owned()).collect();
+        assert_eq!(bodies, (0..EVENTS).map(|number| number.to_string()).collect::<Vec<_>>(), "{at}");
+    }
 }
