@@ -43,10 +43,10 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
     failure
 }
 
-/// Instead of all others: it needs no receiver and no gateway.
+/// Instead of all others.
 async fn on_database(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<()> {
     let machine = Machine::describe(&args.work_dir.clone().unwrap_or_else(std::env::temp_dir));
-    let comparisons = vec![database::measure(args, url, lives).await?];
+    let comparisons = database::measure(args, url, lives).await?;
     Report { machine, throughput: None, backlog: None, comparisons }.publish(args)
 }
 

@@ -5,7 +5,8 @@ use clap::{Args, value_parser};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DatabaseArgs {
     /// Measures the store of several nodes on this PostgreSQL server, in schemas that are dropped afterwards, beside
-    /// two designs from the textbook; --events, --size, --pending and --json count here too
+    /// two designs from the textbook, and how long an event takes by way of two gateways; --events, --size, --pending,
+    /// --rate-seconds and --json count here too
     #[arg(long, value_name = "URL")]
     pub(crate) database_url: Option<String>,
     /// Counts of nodes, each measured by itself

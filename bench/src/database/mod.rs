@@ -1,9 +1,12 @@
 //! `--database-url`: whole lives of events on a PostgreSQL server, without HTTP. The gateway's store with one node and
 //! several, with one destination and many, with much behind it, beside two designs from the textbook: all on the same
-//! server, in one run, each in a schema of its own that is dropped afterwards.
+//! server, in one run, each in a schema of its own that is dropped afterwards. Then two gateways on it, and how long an
+//! event takes that the one takes and the other sends.
 
 mod args;
+mod filling;
 mod order;
+mod passing_on;
 mod schema;
 mod server_cpu;
 mod textbook;
@@ -16,6 +19,7 @@ use crate::progress::progress;
 use crate::scenario::comparison::{Comparison, Figure};
 use crate::units::{float, number, per_second};
 use crate::verdict::{Goal, ratio};
+use filling::Kind;
 use schema::Schema;
 use server_cpu::ServerCpu;
 use std::time::{Duration, Instant};
@@ -35,7 +39,11 @@ struct Bench<'a> {
     lives: Lives,
 }
 
-pub(crate) async fn measure(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Comparison> {
+pub(crate) async fn measure(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Vec<Comparison>> {
+    Ok(vec![whole_lives(args, url, lives).await?, passing_on::measure(args, url).await?])
+}
+
+async fn whole_lives(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Comparison> {
     let bench = Bench { args, url, lives };
     let claims = bench.textbook(Design::Claims).await?;
     let counter = bench.textbook(Design::Counter).await?;
@@ -94,14 +102,14 @@ impl Bench<'_> {
         let (pending, finished) = (self.args.pending, self.args.database.finished);
         let schema = Schema::make(self.url).await?;
         let order = LifeOrder { url: schema.url.clone(), ..self.order() };
-        if finished > 0 {
-            progress!("filling: {finished} finished");
-            self.live(LifeOrder { events: finished, ..order.clone() }).await?;
-        }
-        if pending > 0 {
-            progress!("filling: {pending} pending");
-            self.live(LifeOrder { events: 0, pending, ..order.clone() }).await?;
-        }
+        progress!("filling: {finished} finished");
+        self.live(LifeOrder { events: filling::lived(finished), ..order.clone() }).await?;
+        filling::copy(&schema.url, Kind::Finished, finished).await?;
+        progress!("filling: {pending} pending");
+        self.live(LifeOrder { events: 0, pending: filling::lived(pending), ..order.clone() }).await?;
+        filling::copy(&schema.url, Kind::Pending, pending).await?;
+        progress!("settling");
+        filling::settle(&schema.url, finished, pending).await?;
         progress!("1 node: {} events, with {pending} pending and {finished} finished", self.args.events);
         let measured = self.measured(&schema, self.args.events, self.live(order)).await?;
         schema.drop().await?;

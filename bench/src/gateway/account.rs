@@ -72,6 +72,13 @@ impl Account {
         destination["data"]["pending"].as_u64().context("the destination shows no pending")
     }
 
+    /// How many shards each node has.
+    pub(crate) async fn shards_by_node(&self) -> anyhow::Result<Vec<usize>> {
+        let cluster: Value = self.api.get("/v1/cluster").await?;
+        let nodes = cluster["data"]["nodes"].as_array().context("the cluster shows no nodes")?;
+        Ok(nodes.iter().map(|node| node["shards"].as_array().map_or(0, Vec::len)).collect())
+    }
+
     /// Of the newest 10,000 events, those with this status.
     pub(crate) async fn events_with(&self, status: &str) -> anyhow::Result<u64> {
         let page: Value = self.api.get(&format!("/v1/events?status={status}&limit=1")).await?;

@@ -12,7 +12,7 @@ fn the_database_is_measured_beside_the_textbook_and_left_as_it_was() {
     let output = Command::new(env!("CARGO_BIN_EXE_postrider"))
         .args(["bench", "--database-url", &url, "--json", "-", "--events", "2000", "--textbook-events", "60"])
         .args(["--workers", "3", "--nodes", "1,2", "--cold", "20", "--batch", "100"])
-        .args(["--pending", "300", "--finished", "300"])
+        .args(["--pending", "2300", "--finished", "3001", "--rate-seconds", "1"])
         .output()
         .expect("the binary was built with this test");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -26,6 +26,12 @@ fn the_database_is_measured_beside_the_textbook_and_left_as_it_was() {
         assert!(figure["with"].as_f64().is_some(), "the server is on this machine: {figure}");
     }
     assert_eq!(measured["goals"].as_array().map(Vec::len), Some(4), "{measured}");
+    let passed_on = &report["comparisons"][1];
+    assert_eq!(passed_on["scenario"], "passing-on", "{passed_on}");
+    for figure in passed_on["figures"].as_array().expect("a list of figures") {
+        let [owner, other] = ["without", "with"].map(|column| figure[column].as_f64().unwrap_or_default());
+        assert!(owner > 0.0 && other > 0.0, "{figure}");
+    }
     let left = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'postrider_bench%'";
     assert_eq!(server.ask(&url, left), "0");
 }
