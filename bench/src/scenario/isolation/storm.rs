@@ -22,6 +22,8 @@ const OTHERS_UNDER: &str = "/hook/";
 /// events flow.
 const STORM_PATH: &str = "/failing/20/storm";
 const MAX_CONCURRENCY: u32 = 20;
+/// None is given up on, however long a busy machine takes over the outage.
+const ATTEMPTS_MAX: u32 = 100;
 const LOAD_FRESH: u8 = 0;
 const LOAD_STORM: u8 = 1;
 
@@ -90,7 +92,9 @@ impl<'a> Storm<'a> {
         let account = stage.gateway.account();
         let wanted = NewDestination {
             max_concurrency: MAX_CONCURRENCY,
-            retry_policy: Some(json!({ "delays_seconds": [size.retry_seconds], "jitter": "none" })),
+            retry_policy: Some(json!({
+                "delays_seconds": [size.retry_seconds], "max_attempts": ATTEMPTS_MAX, "jitter": "none",
+            })),
             guards: Guards::Off,
             ..NewDestination::to("storm", &receiver.url(STORM_PATH))
         };
