@@ -98,6 +98,9 @@ pub const SLOTS_DEFAULT: u32 = 512;
 /// Most in-flight slots of a node; each costs a socket and a buffer for the answer.
 pub const SLOTS_MAX: u32 = 16_384;
 
+/// Connections to receivers that each thread that sends keeps open between attempts, unless there are too few descriptors.
+pub const IDLE_CONNECTIONS_MAX: usize = 1024;
+
 /// Deliveries of one line kept in memory; the rest waits in the store.
 pub const WINDOW_MAX: usize = 128;
 /// The same once [`WINDOW_TOTAL_MAX`] is reached.

@@ -44,7 +44,7 @@ pub use fault::Fault;
 pub(crate) use fault::FaultSender;
 pub use intake::Replayed;
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
-use postrider_core::limits::SLOTS_DEFAULT;
+use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
@@ -67,6 +67,8 @@ pub struct EngineOptions {
     pub slots: u32,
     /// Threads that send.
     pub workers: usize,
+    /// Connections to receivers that they keep open between attempts, all together.
+    pub idle_connections: usize,
     /// Slots that each band of priority may always have.
     pub floors: Floors,
     /// Waiting for a slot for so long makes a delivery one band more urgent.
@@ -89,6 +91,7 @@ impl EngineOptions {
         EngineOptions {
             slots,
             workers,
+            idle_connections: IDLE_CONNECTIONS_MAX * workers,
             floors,
             promotion_age,
             backlog,

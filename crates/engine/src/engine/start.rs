@@ -163,17 +163,18 @@ fn workers(
     lease: &Lease,
     reports: &mpsc::Sender<AttemptReport>,
 ) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
+    let workers = options.workers.max(1);
     let worker = |number| {
         let sender = Sender {
             connector: Arc::clone(connector),
-            pool: Pool::default(),
+            pool: Pool::new(options.idle_connections / workers),
             clock,
             lease: lease.clone(),
             spans: options.spans.clone(),
         };
         SendWorker::new(number, sender, options.slots as usize, reports.clone())
     };
-    (0..options.workers.max(1)).map(worker).unzip()
+    (0..workers).map(worker).unzip()
 }
 
 /// The ways in to the dispatcher.

@@ -152,7 +152,7 @@ impl Engine {
 
     /// For an exchange outside of any line, on a connection of its own.
     pub(super) fn sender(&self) -> Sender {
-        let (connector, pool) = (Arc::clone(&self.connector), Pool::default());
+        let (connector, pool) = (Arc::clone(&self.connector), Pool::new(0));
         Sender { connector, pool, clock: self.clock, lease: self.lease.clone(), spans: None }
     }
 }

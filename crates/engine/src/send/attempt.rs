@@ -247,7 +247,7 @@ mod tests {
         let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);
-        let sender = Sender { connector, pool: Pool::default(), clock, lease, spans: None };
+        let sender = Sender { connector, pool: Pool::new(1), clock, lease, spans: None };
         let request = |ready: &Ready, (): &()| ask_consent(ready, &HeaderValue::from_static("here"));
         let receiver = async {
             let (mut stream, _) = listener.accept().await.unwrap();

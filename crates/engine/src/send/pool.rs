@@ -27,11 +27,10 @@ impl PoolKey {
 
 /// Servers commonly close after 60 s or more; we let go well before, so that few requests meet a closing one.
 const IDLE_MAX: Duration = Duration::from_secs(20);
-/// Idle connections of a worker in all.
-const TOTAL_MAX: usize = 1024;
 
-#[derive(Default)]
 pub(crate) struct Pool {
+    /// Idle connections in all.
+    idle_max: usize,
     idle: Mutex<Idle>,
 }
 
@@ -43,6 +42,10 @@ struct Idle {
 }
 
 impl Pool {
+    pub(crate) fn new(idle_max: usize) -> Self {
+        Pool { idle_max, idle: Mutex::default() }
+    }
+
     /// A connection that is still open, if there is one.
     pub(crate) fn take(&self, key: PoolKey) -> Option<Connection> {
         let mut guard = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +71,7 @@ impl Pool {
         let connections = idle.by_key.entry(key).or_default();
         let shared = matches!(connection, Connection::Http2(_));
         let enough = if shared { !connections.is_empty() } else { connections.len() >= most };
-        if !enough && idle.total < TOTAL_MAX {
+        if !enough && idle.total < self.idle_max {
             connections.push((connection, Instant::now()));
             idle.total += 1;
         }

@@ -14,7 +14,9 @@ use ipnet::IpNet;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
-use postrider_core::limits::{BACKLOG_AGE_SECONDS_MAX, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT};
+use postrider_core::limits::{
+    BACKLOG_AGE_SECONDS_MAX, IDLE_CONNECTIONS_MAX, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT,
+};
 use postrider_core::scheduler::Floors;
 use postrider_engine::send::{DestinationUrl, Refusal};
 use postrider_engine::{BacklogLimits, SampleRatio};
@@ -49,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) handshake_origin: Option<HeaderValue>,
     pub(crate) slots: u32,
     pub(crate) workers: usize,
+    /// Connections to receivers that are kept open between attempts: no setting, but brought in line like one.
+    pub(crate) idle_connections: usize,
     /// Slots that each band of priority may always have.
     pub(crate) floors: Option<Floors>,
     /// Waiting for a slot for so long makes a delivery one band more urgent.
@@ -147,6 +151,7 @@ impl Config {
         let retention_days = layers.one("retention_days", |v| count(v, 3650)).unwrap_or(7);
         let slots =
             layers.one("slots", |v| count(v, postrider_core::limits::SLOTS_MAX)).unwrap_or(SLOTS_DEFAULT);
+        let workers = layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize);
         let config = Config {
             listen: layers.one("listen", values::address).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080))),
             metrics_listen: layers.one("metrics_listen", values::address),
@@ -167,7 +172,8 @@ impl Config {
                 .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
             backlog: backlog(&mut layers),
             connections: connections(&mut layers),
-            workers: layers.one("workers", |v| count(v, 256)).map_or(cores, |workers| workers as usize),
+            workers,
+            idle_connections: IDLE_CONNECTIONS_MAX * workers,
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
             retention_days,

@@ -14,7 +14,8 @@ const OWN: u64 = 256;
 /// Asks for all that there are, and brings the settings in line with what it gets.
 pub(super) fn share_out(config: Config) -> Config {
     let Some(limit) = raise() else { return config };
-    let shares = Shares::of(limit, config.slots, config.connections.total);
+    let shares = Shares::of(limit, config.slots, config.connections.total, config.idle_connections);
+    let config = Config { idle_connections: shares.idle, ..config };
     if (shares.slots, shares.connections) == (config.slots, config.connections.total) {
         return config;
     }
@@ -51,16 +52,23 @@ fn fitting(floors: Floors, slots: u32) -> Option<Floors> {
 struct Shares {
     slots: u32,
     connections: usize,
+    /// Kept open to receivers between attempts.
+    idle: usize,
 }
+
+/// Of what attempts leave, the part that connections between attempts get where there is not enough for all: without one an
+/// attempt only begins with a handshake more.
+const IDLE_PART: usize = 8;
 
 impl Shares {
     /// Attempts go first: what was accepted is owed, and a client may come again.
-    fn of(limit: u64, slots: u32, connections: usize) -> Self {
+    fn of(limit: u64, slots: u32, connections: usize, idle: usize) -> Self {
         let free = limit - OWN.min(limit / 2);
         let slots = u64::from(slots).min(free * 2 / 3).max(1);
         let left = usize::try_from(free.saturating_sub(slots)).unwrap_or(usize::MAX);
         let slots = u32::try_from(slots).expect("it is no more than was asked for");
-        Shares { slots, connections: connections.min(left).max(1) }
+        let idle = idle.min(left.saturating_sub(connections).max(left / IDLE_PART));
+        Shares { slots, connections: connections.min(left - idle).max(1), idle }
     }
 }
 
@@ -70,11 +78,16 @@ mod tests {
 
     #[test]
     fn slots_and_connections_fit_into_the_limit_beside_the_store() {
-        let of = |limit| Shares::of(limit, 512, 4096);
-        for (limit, slots, connections) in
-            [(65_536, 512, 4096), (4096, 512, 3328), (1024, 512, 256), (256, 85, 43), (4, 1, 1)]
-        {
-            assert_eq!(of(limit), Shares { slots, connections }, "of {limit}");
+        for (limit, slots, connections, idle) in [
+            (65_536, 512, 4096, 2048),
+            (6000, 512, 4096, 1136),
+            (4096, 512, 2912, 416),
+            (1024, 512, 224, 32),
+            (256, 85, 38, 5),
+            (4, 1, 1, 0),
+        ] {
+            let shares = Shares::of(limit, 512, 4096, 2048);
+            assert_eq!(shares, Shares { slots, connections, idle }, "of {limit}");
         }
     }
 

@@ -60,6 +60,7 @@ pub(crate) fn environment() -> HashMap<String, String> {
 fn engine_options(config: &Config) -> EngineOptions {
     let defaults = EngineOptions::new(config.slots, config.workers);
     EngineOptions {
+        idle_connections: config.idle_connections,
         floors: config.floors.unwrap_or(defaults.floors),
         promotion_age: config.promotion_age,
         backlog: config.backlog,

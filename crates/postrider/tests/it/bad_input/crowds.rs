@@ -24,6 +24,24 @@ fn one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_lef
     assert!(ask().is_none(), "for one");
 }
 
+/// Each is a receiver of its own to the gateway.
+const RECEIVERS: usize = 60;
+
+#[test]
+fn connections_that_are_kept_open_to_receivers_leave_descriptors_for_others() {
+    let site = Site::new().descriptors_max(DESCRIPTORS);
+    let (sink, gateway) = (Sink::start(), site.start());
+    let api = gateway.api();
+    let (_, path) = api.source();
+    (0..RECEIVERS).for_each(|_| drop(api.destination(&sink.url("/in"), &json!({}))));
+    let before = gateway.descriptors();
+    let event = api.send(&path, &[], b"{}");
+    api.event_once(&event, "delivered");
+    let kept = gateway.descriptors().saturating_sub(before);
+    // An eighth of what attempts leave of them, and what the asking itself takes.
+    assert!(kept < RECEIVERS / 4, "{kept} more are open");
+}
+
 /// Fewer than the defaults ask for, and fewer than the clients that come.
 const DESCRIPTORS: usize = 160;
 const CROWD: usize = 400;
