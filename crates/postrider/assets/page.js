@@ -1,26 +1,39 @@
-// Keeps what is marked as live fresh, and asks in a box what a page asks without it. Pages work without it.
+// Puts in place what the gateway sends of a page that changes, and asks in a box what a page asks without it. Pages work
+// without it.
 "use strict";
 
-const EVERY_MS = 2000;
+// Parts that were sent and are not in their place yet.
+const late = new Map();
+let followed;
 
-async function refresh() {
-  // Nobody is disturbed: not in a hidden tab, not in a part with something open, selected or in focus.
-  const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
-  const live = [...document.querySelectorAll("[data-live]")].filter((part) => !busy(part));
-  if (document.hidden || live.length === 0 || String(getSelection())) return;
-  const answer = await fetch(location.href, { credentials: "same-origin", redirect: "manual" });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of live) {
-    const fresh = page.getElementById(part.id);
-    // It may have become busy meanwhile.
-    if (fresh && !busy(part) && fresh.innerHTML !== part.innerHTML) part.replaceChildren(...fresh.childNodes);
+// Nobody is disturbed: a part stays while something in it is open or in focus, and all do while something is selected.
+const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
+
+function place() {
+  if (String(getSelection())) return;
+  for (const [id, html] of late) {
+    const part = document.getElementById(id);
+    if (part && busy(part)) continue;
+    late.delete(id);
+    const fresh = document.createElement("template");
+    fresh.innerHTML = html;
+    if (part && fresh.innerHTML !== part.innerHTML) part.replaceChildren(fresh.content);
   }
 }
 
-async function keepFresh() {
-  try { await refresh(); } catch { /* The gateway is away; the next time may be better. */ }
-  setTimeout(keepFresh, EVERY_MS);
+// Whoever was busy may be so no longer; not before what they go to has the focus.
+const placeLate = () => { if (late.size > 0) requestAnimationFrame(place); };
+
+// The page's own address, asked for as a stream. A page that nobody sees costs nothing.
+function follow() {
+  const isLive = !document.hidden && document.querySelector("[data-live]");
+  if (isLive && followed && followed.readyState !== EventSource.CLOSED) return;
+  followed?.close();
+  followed = isLive ? new EventSource(location.href) : undefined;
+  followed?.addEventListener("changed", (message) => {
+    for (const [id, html] of Object.entries(JSON.parse(message.data))) late.set(id, html);
+    place();
+  });
 }
 
 document.addEventListener("submit", (event) => {
@@ -43,4 +56,6 @@ document.addEventListener("click", async (event) => {
     event.target.textContent = "Selected";
   }
 });
-setTimeout(keepFresh, EVERY_MS);
+for (const kind of ["focusout", "selectionchange", "toggle"]) document.addEventListener(kind, placeLate, true);
+document.addEventListener("visibilitychange", follow);
+addEventListener("pageshow", follow);

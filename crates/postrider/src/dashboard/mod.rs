@@ -1,7 +1,8 @@
 //! The dashboard: pages for people, served at `/`.
 //!
 //! It is a client of the API inside the process: each page asks the API as the key that signed in, so what a page can
-//! show and do is what that key can. Pages are rendered here and read without scripts; `page.js` only keeps them fresh.
+//! show and do is what that key can. Pages are rendered here and read without scripts; `page.js` only puts in place what
+//! [`live`] sends of them.
 
 mod account;
 mod accounts;
@@ -22,6 +23,7 @@ mod filled;
 mod guard;
 mod inside;
 mod keys;
+mod live;
 mod looking;
 mod overview;
 mod portal;
@@ -38,9 +40,11 @@ mod sources;
 mod tail;
 
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use guard::Hosts;
 use inside::Inside;
+use live::Seats;
 use session::{Door, Sessions};
 use std::sync::Arc;
 
@@ -50,6 +54,7 @@ struct Desk {
     sessions: Sessions,
     portal: Sessions,
     hosts: Hosts,
+    seats: Seats,
 }
 
 type Shared = axum::extract::State<Arc<Desk>>;
@@ -61,7 +66,9 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         sessions: Sessions::new(Door::Dashboard, admin_hash, public_url),
         portal: Sessions::new(Door::Portal, admin_hash, public_url),
         hosts: Hosts::new(public_url),
+        seats: Seats::new(),
     };
+    let desk = Arc::new(desk);
     Router::new()
         .route("/", get(overview::page))
         .route("/sign-in", get(sign_in::page).post(sign_in::submit))
@@ -77,7 +84,6 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/destinations/{id}/{action}", post(destinations::act))
         .route("/deliveries", get(deliveries::page))
         .route("/tail", get(tail::page))
-        .route("/tail/stream", get(tail::stream))
         .route("/dead-letters", get(dead_letters::page))
         .route("/dead-letters/export", get(dead_letters::export))
         .route("/dead-letters/discard", post(dead_letters::discard))
@@ -107,5 +113,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
         .merge(portal::pages())
-        .with_state(Arc::new(desk))
+        .route_layer(from_fn_with_state(Arc::clone(&desk), live::follow))
+        .route("/tail/stream", get(tail::stream))
+        .with_state(desk)
 }

@@ -3,6 +3,7 @@
 use crate::rig::Answer;
 use crate::rig::Api;
 use crate::rig::client::{Client, request};
+use crate::rig::stream::Stream;
 use std::net::SocketAddr;
 use url::form_urlencoded::Serializer;
 
@@ -49,6 +50,11 @@ impl Browser {
         let answer = self.send("GET", path, &[], "");
         assert_eq!(answer.status, 200, "{path}: {answer}");
         String::from_utf8(answer.body).unwrap()
+    }
+
+    /// A page as somebody has it who stays on it: the stream of what changes.
+    pub(crate) fn follow(&self, path: &str) -> Stream {
+        Stream::begin(self.address, path, &[("accept", "text/event-stream"), ("cookie", &self.cookie)])
     }
 
     /// Sends a form with these fields and nothing else.

@@ -4,6 +4,7 @@ mod audit;
 pub(crate) mod browser;
 mod guard;
 mod in_chromium;
+mod live;
 mod operator;
 mod overview;
 mod pages;

@@ -4,7 +4,7 @@ use super::api::Api;
 use super::client::request;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Longer than anything here takes, and than the gateway is silent.
@@ -33,13 +33,7 @@ impl Api {
         let bearer = format!("Bearer {}", self.key);
         let mut headers = vec![("authorization", bearer.as_str())];
         headers.extend(last_event_id.map(|id| ("last-event-id", id)));
-        let mut stream = TcpStream::connect(self.address).expect("the gateway listens");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline is legal");
-        stream.write_all(&request("GET", &format!("/v1/stream{query}"), &headers, b"")).expect("it reads");
-        let mut stream = Stream { reader: BufReader::new(stream) };
-        let first = stream.line();
-        assert!(first.starts_with("HTTP/1.1 200 "), "{first}");
-        while stream.line() != "\r\n" {}
+        let mut stream = Stream::begin(self.address, &format!("/v1/stream{query}"), &headers);
         let open = stream.next();
         assert_eq!(open.event, "open");
         (stream, open)
@@ -47,6 +41,18 @@ impl Api {
 }
 
 impl Stream {
+    /// A stream that the gateway has begun.
+    pub(crate) fn begin(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Self {
+        let mut stream = TcpStream::connect(address).expect("the gateway listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline is legal");
+        stream.write_all(&request("GET", path, headers, b"")).expect("it reads");
+        let mut stream = Stream { reader: BufReader::new(stream) };
+        let first = stream.line();
+        assert!(first.starts_with("HTTP/1.1 200 "), "{first}");
+        while stream.line() != "\r\n" {}
+        stream
+    }
+
     /// The next frame, which must come.
     pub(crate) fn next(&mut self) -> Frame {
         self.next_if_any().expect("the stream has ended")

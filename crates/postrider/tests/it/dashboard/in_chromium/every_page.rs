@@ -26,6 +26,8 @@ pub(super) fn faults(tab: &mut Tab) -> Vec<String> {
 
 /// What somebody with a keyboard alone runs into.
 pub(super) fn keyboard(tab: &mut Tab) -> Vec<String> {
+    // A part that is sent anew has elements that no key has come to.
+    tab.value("void (typeof followed === 'undefined' || (followed?.close(), late.clear()))");
     // From the beginning, wherever the page has put it.
     tab.value(
         "void (document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex'), window.keyboardSaw = undefined)",

@@ -3,6 +3,7 @@
 mod asking;
 mod every_page;
 mod journeys;
+mod live;
 mod portal;
 mod watchers;
 

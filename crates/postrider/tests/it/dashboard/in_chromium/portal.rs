@@ -29,7 +29,10 @@ fn a_user_of_the_portal_comes_by_a_link_and_sees_what_became_of_events() {
     let policy = json!({ "name": HOSTILE_LINE, "retry_policy": { "max_attempts": 1 } });
     api.destination(&sink.url("/bad"), &policy);
     let (_, path) = api.source();
+    tab.go("/portal/events");
     let event = api.send(&path, &[("x-event-type", "order.created")], HOSTILE.as_bytes());
+    // Seen without a reload, and nothing of it runs.
+    tab.read("order.created");
     api.event_once(&event, "dead_letter");
     let logo = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHdpZHRoPSI0MCIgaGVpZ2h0PSI0MCI+PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0PjxjaXJjbGUgY3g9IjIwIiBjeT0iMjAiIHI9IjE4IiBmaWxsPSIjMGE3ZjNjIi8+PC9zdmc+";
     let brand = json!({
