@@ -42,13 +42,13 @@ fn latency(app: &App, account: AccountId) -> Vec<(Arc<Destination>, LatencyCount
 
 /// Get the gateway's figures
 ///
-/// Of all accounts with the admin key, else of the caller's account alone.
+/// Of all accounts with an admin key that says none to act for, else of one account alone.
 #[utoipa::path(
     get, path = "/v1/platform-stats", operation_id = "get_platform_stats", tag = "stats",
     responses((status = 200, description = "The figures.", body = Data<view::PlatformStats>), Keyed, Stored)
 )]
 pub(crate) async fn platform(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
-    let whose = if caller.is_admin() { None } else { Some(caller.account) };
+    let whose = if caller.is_admin() { caller.asked_for } else { Some(caller.account) };
     let stats = app.engine.stats(whose).await?;
     Ok(view::data(StatusCode::OK, &view::PlatformStats::of(&stats.total)))
 }

@@ -21,6 +21,7 @@ mod event;
 mod events;
 mod filled;
 mod guard;
+mod health;
 mod inside;
 mod keys;
 mod live;

@@ -1,7 +1,6 @@
 //! Destinations: how they are, what they are owed, and what can be done about it.
 
 mod deletion;
-mod health;
 pub(super) mod making;
 pub(super) mod recent;
 mod settings_form;
@@ -17,13 +16,13 @@ use super::ask::{self, AskPage};
 use super::asked::Asked;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
+use super::health::{self, Health};
 use super::inside::{Inside, Listed, segment};
 use super::session::Session;
 use super::show;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use health::Health;
 use http::{Method, StatusCode};
 use recent::Delivery;
 use serde::Deserialize;

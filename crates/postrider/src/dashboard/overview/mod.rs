@@ -8,6 +8,7 @@ use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::chart::{Chart, Value as Bar};
 use super::guard::Visitor;
+use super::health::{self, Health};
 use super::inside::{Inside, part, path, segment};
 use super::session::Session;
 use super::show;
@@ -113,6 +114,8 @@ struct Overview {
     platform: Platform,
     /// Of the whole gateway, for those who may see it.
     traffic: Option<Traffic>,
+    /// Of one account, for whoever sees that one alone.
+    health: Option<Health>,
     findings: Vec<Finding>,
     days: Chart,
     has_destinations: bool,
@@ -134,9 +137,12 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     }
     let now = Timestamp::parse_rfc3339(&queue.taken_at).unwrap_or_default();
     let stats: Stats = api.get(session, "/v1/stats").await?;
+    let traffic = traffic(api, session, now).await;
+    let health = if traffic.is_none() { Some(health::of_account(api, session).await) } else { None };
     Ok(Overview {
         frame: Frame::of(Some(session), "overview"),
-        traffic: traffic(api, session, now).await,
+        traffic,
+        health,
         findings: diagnosis::ask(api, session, &seen, now).await,
         days: days(&stats.daily),
         queue,
@@ -150,8 +156,11 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     })
 }
 
-/// Only the operator sees what the whole gateway does.
+/// Only the operator sees what the whole gateway does, and not while it looks at one account.
 async fn traffic(api: &Inside, session: &Session, now: Timestamp) -> Option<Traffic> {
+    if session.account.is_some() {
+        return None;
+    }
     let by_minute: Series = api.get(session, "/v1/stats/series?resolution=1m").await.ok()?;
     let by_second: Series = api.get(session, "/v1/stats/series?resolution=1s").await.ok()?;
     Some(Traffic::of(by_minute, &by_second, now))

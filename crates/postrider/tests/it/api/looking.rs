@@ -256,6 +256,9 @@ fn figures_tell_what_happened_and_where_things_stand() {
     };
     check(&api);
     assert_eq!(theirs.get("/v1/platform-stats").data(200)["events_processed"], 0, "of its own alone");
+    let acting = text(&other["account"]["id"]);
+    let acting = api.call("GET", "/v1/platform-stats", &[("postrider-account", &acting)], b"").data(200);
+    assert_eq!(acting["events_processed"], 0, "of the one account that the operator acts for");
     assert_eq!(by_status(&theirs.get("/v1/stats").data(200), "delivered"), 0);
     gateway.kill();
     let gateway = site.start();

@@ -109,6 +109,44 @@ fn the_overview_shows_what_was_counted() {
 }
 
 #[test]
+fn an_account_sees_the_hour_of_its_own_destinations() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let made = gateway.api().post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
+    let tenant = gateway.api().with_key(made["api_key"].as_str().unwrap());
+    fill(&tenant, &sink);
+    // Of somebody else; nothing of it is told.
+    let (_, path) = gateway.api().source();
+    gateway.api().destination(&sink.url("/in"), &json!({}));
+    let theirs = gateway.api().send(&path, &[], b"{}");
+    gateway.api().event_once(&theirs, "delivered");
+    let mut operator = Browser::signed_in(&gateway.api());
+    let account = made["account"]["id"].as_str().unwrap();
+    let answer = operator.change("/look", &[("account", account), ("next", "/")]);
+    operator.cookie = answer.headers.get("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    for browser in [Browser::signed_in(&tenant), operator] {
+        let page = browser.page("/");
+        let minutes = rows(&page, "The last hour, by the minute");
+        let sum =
+            |column: usize| minutes.iter().filter_map(|row| row[column].parse::<u64>().ok()).sum::<u64>();
+        // Delivered, failed.
+        assert_eq!((minutes.len(), [1, 2].map(sum)), (60, [3, 3]), "{page}");
+        for (name, figure) in [
+            ("Succeeded, last hour", "50.0 %"),
+            ("Events accepted", "9"),
+            ("Delivered", "3"),
+            ("Waiting", "3"),
+        ] {
+            assert_eq!(tile(&page, name), figure, "{name} in {page}");
+        }
+        let svg =
+            behind(&page, "role=\"img\" aria-label=\"Attempts: delivered, and failed on top,", "</svg>");
+        assert!(svg.contains(" delivered, ") && svg.contains("<rect x="), "{svg}");
+        assert!(!page.contains("Deliveries out"), "that is told of the whole gateway alone: {page}");
+    }
+}
+
+#[test]
 fn a_list_draws_the_last_hour_of_each_destination() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();

@@ -1,9 +1,9 @@
-//! How attempts went at a destination, as the pages draw it.
+//! How attempts went at a destination or at all of an account, as the pages draw it.
 
-use crate::dashboard::chart::{Chart, Spark, Value};
-use crate::dashboard::inside::{Inside, path};
-use crate::dashboard::session::Session;
-use crate::dashboard::show;
+use super::chart::{Chart, Spark, Value};
+use super::inside::{Inside, path};
+use super::session::Session;
+use super::show;
 use postrider_core::time::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -49,7 +49,34 @@ pub(super) async fn ask(
     told.into_iter().map(|health| (health.destination_id.clone(), health)).collect()
 }
 
+/// Of all destinations of the account together, as far as they are told: those that most was sent to.
+pub(super) async fn of_account(api: &Inside, session: &Session) -> Health {
+    let told: Vec<Health> = api.get(session, "/v1/stats/destinations").await.unwrap_or_default();
+    Health::together(told)
+}
+
 impl Health {
+    /// Minute by minute. What attempts ran into stays with their destinations.
+    fn together(all: Vec<Health>) -> Self {
+        let mut minutes: HashMap<String, Minute> = HashMap::new();
+        for Minute { at, succeeded, failed, slowest_ms } in all.into_iter().flat_map(|health| health.minutes)
+        {
+            let sum = minutes.entry(at.clone()).or_insert(Minute { at, ..Minute::default() });
+            sum.succeeded += succeeded;
+            sum.failed += failed;
+            sum.slowest_ms = sum.slowest_ms.max(slowest_ms);
+        }
+        Health { minutes: minutes.into_values().collect(), ..Health::default() }
+    }
+
+    /// Of a hundred attempts of the hour, how many delivered.
+    pub(super) fn success(&self) -> Option<f64> {
+        let hour = self.hour();
+        let sum = |count: fn(&Minute) -> u64| hour.iter().map(count).sum::<u64>();
+        let (succeeded, failed) = (sum(|minute| minute.succeeded), sum(|minute| minute.failed));
+        (succeeded + failed > 0).then(|| succeeded as f64 * 100.0 / (succeeded + failed) as f64)
+    }
+
     /// Every minute of the last hour; those in which nothing ended are not told.
     pub(super) fn hour(&self) -> Vec<Minute> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
@@ -129,5 +156,23 @@ mod tests {
         let hour = Health { minutes, ..Health::default() }.hour_before(1_000_000_000_000);
         let seen: Vec<_> = hour.iter().map(|minute| (minute.clock(), minute.failed)).collect();
         assert_eq!((seen.len(), seen[0], seen[1], seen[59]), (60, ("00:47", 2), ("00:48", 0), ("01:46", 3)));
+    }
+
+    #[test]
+    fn destinations_add_up_minute_by_minute() {
+        let of = |minutes: &[(&str, u64, u64, u64)]| {
+            let minute = |(at, succeeded, failed, slowest_ms): &(&str, u64, u64, u64)| Minute {
+                at: format!("2001-09-09T{at}:00.000Z"),
+                succeeded: *succeeded,
+                failed: *failed,
+                slowest_ms: *slowest_ms,
+            };
+            Health { minutes: minutes.iter().map(minute).collect(), ..Health::default() }
+        };
+        let both =
+            Health::together(vec![of(&[("01:45", 1, 2, 30)]), of(&[("01:45", 4, 0, 7), ("01:46", 1, 0, 9)])]);
+        let hour = both.hour_before(1_000_000_000_000);
+        let figures = |minute: &Minute| (minute.succeeded, minute.failed, minute.slowest_ms);
+        assert_eq!((figures(&hour[58]), figures(&hour[59])), ((5, 2, 30), (1, 0, 9)));
     }
 }
