@@ -92,13 +92,7 @@ impl Engine {
     /// One event with all that became of it.
     pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         let activity = self.activity_of(TellOf::InFlight).await?;
-        let since = self.shown_since(account);
-        let mut found = self.store.event(account, event).await?;
-        found = found.filter(|event| since.is_none_or(|since| event.content.received_at >= since));
-        if let Some(event) = &mut found {
-            overlay(event, &activity);
-        }
-        Ok(found)
+        Ok(self.shown(account, self.store.event(account, event).await?, &activity))
     }
 
     /// The event of a delivery with all that became of it.
@@ -108,11 +102,20 @@ impl Engine {
         delivery: DeliveryId,
     ) -> Result<Option<EventDetail>, StoreError> {
         let activity = self.activity_of(TellOf::InFlight).await?;
-        let mut found = self.store.event_of(account, delivery).await?;
-        if let Some(event) = &mut found {
-            overlay(event, &activity);
-        }
-        Ok(found)
+        Ok(self.shown(account, self.store.event_of(account, delivery).await?, &activity))
+    }
+
+    /// An event as its account is shown it, if it is.
+    fn shown(
+        &self,
+        account: AccountId,
+        found: Option<EventDetail>,
+        activity: &Activity,
+    ) -> Option<EventDetail> {
+        let since = self.shown_since(account);
+        let mut event = found.filter(|event| since.is_none_or(|since| event.content.received_at >= since))?;
+        overlay(&mut event, activity);
+        Some(event)
     }
 }
 

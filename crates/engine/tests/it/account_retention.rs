@@ -1,10 +1,11 @@
 //! An account whose events are shown for less time than they are kept.
 
 use crate::gateway::{Setup, change};
-use postrider_core::id::EventId;
+use postrider_core::delivery::Priority;
+use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Account, Batch, Change, EventContent, EventFilter, EventQuery, MemoryStore, NewEvent, Store,
+    Account, Batch, Change, EventContent, EventFilter, EventQuery, MemoryStore, NewDelivery, NewEvent, Store,
 };
 use std::sync::Arc;
 
@@ -18,14 +19,21 @@ async fn events_older_than_an_accounts_retention_are_not_shown() {
     let new = gateway.accept("new").await;
     let received_at = Timestamp::from_unix_ms(engine.clock().now().unix_ms() - 2 * DAY_MS);
     let content = Arc::new(EventContent { received_at, ..gateway.detail(new).await.content });
-    let old = EventId::from_u64(1);
+    let (old, delivery) = (EventId::from_u64(1), DeliveryId::from_u64(2));
+    let owed = NewDelivery {
+        id: delivery,
+        destination: DestinationId::from_u64(1),
+        route: RouteId::from_u64(1),
+        priority: Priority::Normal,
+        order: None,
+    };
     let event = NewEvent {
         id: old,
         external_id: None,
         content,
         replay_of: None,
         idempotency: None,
-        deliveries: Vec::new(),
+        deliveries: vec![owed],
     };
     store.commit(Arc::new(Batch { events: vec![event], ..Batch::default() })).await.unwrap();
     let shown = async || {
@@ -33,6 +41,8 @@ async fn events_older_than_an_accounts_retention_are_not_shown() {
             EventQuery { account: id, filter: EventFilter::default(), after: None, limit: 10, offset: 0 };
         let page = engine.events(query).await.unwrap();
         let read = engine.event(id, old).await.unwrap().is_some();
+        let by_delivery = engine.event_of(id, delivery).await.unwrap().is_some();
+        assert_eq!(by_delivery, read, "a delivery is shown as long as its event");
         (page.items.iter().map(|event| event.id).collect::<Vec<_>>(), page.total, read)
     };
     assert_eq!(shown().await, (vec![new, old], 2, true));
