@@ -22,6 +22,7 @@ mod seen;
 mod starting;
 mod takeover;
 mod turnover;
+mod watched;
 
 use crate::rig::audit::{Audit, audit};
 use crate::rig::load::{Entry, Load};

@@ -5,11 +5,11 @@ use crate::rig::otlp::{GrpcCollector, SpanSeen, spans};
 use crate::rig::{Api, Reply, Sink, Site, wait_until};
 use serde_json::json;
 
-const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
-const PARENT: &str = "b7ad6b7169203331";
+pub(crate) const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+pub(crate) const PARENT: &str = "b7ad6b7169203331";
 
 /// Trace, span and flags of a `traceparent`.
-fn parts(header: &str) -> [String; 3] {
+pub(crate) fn parts(header: &str) -> [String; 3] {
     let parts: Vec<&str> = header.split('-').collect();
     let ["00", trace, span, flags] = parts[..] else { panic!("no traceparent: {header}") };
     [trace, span, flags].map(str::to_owned)
@@ -30,7 +30,7 @@ fn deliver(api: &Api, sink: &Sink, traceparent: &str) -> (String, Vec<[String; 3
 }
 
 /// The spans of an event are one tree: the attempts below the acceptance, that below what the sender said.
-fn check_tree(found: &[SpanSeen], event: &str, told: &[[String; 3]]) {
+pub(crate) fn check_tree(found: &[SpanSeen], event: &str, told: &[[String; 3]]) {
     let named = |name: &str| found.iter().filter(|span| span.name == name).cloned().collect::<Vec<_>>();
     let (accepts, attempts) = (named("accept"), named("deliver"));
     assert_eq!((accepts.len(), attempts.len(), found.len()), (1, 2, 3), "{found:#?}");
