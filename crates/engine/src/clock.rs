@@ -59,7 +59,7 @@ fn start_at(wall: Timestamp, newest: Timestamp) -> Timestamp {
     if newest.since(wall) <= SET_BACK_MAX { wall.max(newest) } else { wall }
 }
 
-fn wall() -> Timestamp {
+pub(crate) fn wall() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::ZERO.after(since_epoch)
 }

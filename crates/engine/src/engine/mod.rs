@@ -1,6 +1,7 @@
 //! The engine as the rest of the program sees it.
 
 mod activity;
+mod certificates;
 mod changes;
 mod cluster_queue;
 mod consent;
@@ -36,6 +37,7 @@ use crate::send::Connector;
 use crate::store_health::StoreHealth;
 use crate::traces::Spans;
 pub use activity::{Activity, Seen};
+pub use certificates::EndingCertificate;
 use changes::told;
 pub use cluster_queue::ClusterQueue;
 pub use consent::ConsentError;

@@ -1,11 +1,13 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
 use super::address_guard::{AddressGuard, Refusal};
+use super::certificates::Certificates;
 use super::connection::Connection;
 use super::http1::Http1;
 use super::http2::Http2;
 use super::resolve::{Names, Resolve, SystemResolver};
 use super::target::{DestinationUrl, Ready};
+use crate::clock::wall;
 use postrider_store::{ErrorKind, Problem, Timing};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
@@ -21,12 +23,14 @@ pub struct Connector {
     guard: AddressGuard,
     names: Names,
     tls: Arc<ClientConfig>,
+    certificates: Certificates,
 }
 
 impl Connector {
     /// With the operator's address rule and these roots of trust. Names are the system's.
     pub fn new(guard: AddressGuard, tls: Arc<ClientConfig>) -> Self {
-        Connector { guard, names: Names::new(Arc::new(SystemResolver)), tls }
+        let names = Names::new(Arc::new(SystemResolver));
+        Connector { guard, names, tls, certificates: Certificates::default() }
     }
 
     /// Has names looked up by somebody else.
@@ -37,6 +41,11 @@ impl Connector {
     /// The operator's address rule.
     pub fn guard(&self) -> &AddressGuard {
         &self.guard
+    }
+
+    /// When the certificates of receivers end.
+    pub(crate) fn certificates(&self) -> &Certificates {
+        &self.certificates
     }
 
     pub(crate) async fn connect(&self, ready: &Ready, timing: &mut Timing) -> Result<Connection, Problem> {
@@ -110,6 +119,15 @@ impl Connector {
         };
         let tls = ready.tls.as_ref().map_or_else(|| Arc::clone(&self.tls), |own| own.config(&self.tls));
         let connected = TlsConnector::from(tls).connect(name, stream).await;
+        // By the wall's clock, as TLS judges them.
+        let (key, now) = (ready.pool_key, wall());
+        match &connected {
+            Ok(stream) => {
+                let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
+                self.certificates.note_shown(key, shown, now);
+            }
+            Err(error) => self.certificates.note_refused(key, error, now),
+        }
         connected.map_err(|error| problem(ErrorKind::Tls, format!("TLS with {} failed: {error}.", url.host)))
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod address_guard;
 mod attempt;
+mod certificates;
 mod client_tls;
 mod connect;
 mod connection;
@@ -21,6 +22,7 @@ mod target;
 mod worker;
 
 pub use address_guard::{AddressGuard, Refusal};
+pub use certificates::Certificates;
 pub use client_tls::{BadTls, ClientTls};
 pub use connect::{Connector, tls_config};
 pub use hops::{HOPS_HEADER, HOPS_MAX, hops};

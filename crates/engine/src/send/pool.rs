@@ -23,6 +23,10 @@ impl PoolKey {
         (url.origin(), tls).hash(&mut hasher);
         PoolKey { destination, origin: hasher.finish() }
     }
+
+    pub(crate) fn destination(self) -> DestinationId {
+        self.destination
+    }
 }
 
 /// Servers commonly close after 60 s or more; we let go well before, so that few requests meet a closing one.

@@ -12,7 +12,12 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::DestinationQueue;
+use postrider_engine::EndingCertificate;
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// Certificates that end within so long are told: two weeks are time enough to renew one by hand.
+const CERTIFICATES_WITHIN: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// See what is owed right now
 ///
@@ -56,6 +61,9 @@ pub(crate) async fn get(
     let slots = caller.is_admin().then(|| queue.slots());
     let mut shown = view::Queue::of(&queue, &all, page, slots, &catalog);
     shown.next_cursor = next_cursor;
+    let of_account = |found: &EndingCertificate| whose.is_none_or(|id| found.destination.account == id);
+    let ending = app.engine.ending_certificates(CERTIFICATES_WITHIN).into_iter().filter(of_account);
+    shown.certificates = view::certificates(ending);
     Ok(view::data(StatusCode::OK, &shown))
 }
 

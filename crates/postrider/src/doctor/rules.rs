@@ -2,6 +2,7 @@
 
 mod capacity;
 mod causes;
+mod certificates;
 mod destinations;
 mod gateway;
 #[cfg(test)]
@@ -12,7 +13,7 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 12] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 13] = [
         gateway::not_ready,
         gateway::clock,
         gateway::keys,
@@ -25,6 +26,7 @@ pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
         capacity::starved,
         capacity::retries,
         causes::common,
+        certificates::ending,
     ];
     rules.iter().flat_map(|rule| rule(seen)).collect()
 }

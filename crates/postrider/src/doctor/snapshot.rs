@@ -22,6 +22,8 @@ pub(crate) struct Snapshot {
     pub(crate) destinations: Vec<DestinationSeen>,
     /// Keys with an end, and the seconds until then.
     pub(crate) keys: Vec<(String, i64)>,
+    /// Destinations whose certificates end soon, and the seconds until then; fewer than none when they have ended.
+    pub(crate) certificates: Vec<(DestinationSeen, i64)>,
     /// Deliveries that were given up on in the last hour, up to a page of them.
     pub(crate) deaths_last_hour: u64,
 }
@@ -77,6 +79,10 @@ impl Snapshot {
             Some(_) => DestinationSeen { as_account: format!(" --account {}", found.account), ..found },
             None => found,
         };
+        let taken_at = queue["taken_at"].as_str().and_then(Timestamp::parse_rfc3339).unwrap_or_default();
+        let certificate = |shown: &Value| {
+            Some((as_account(DestinationSeen::of(shown)), seconds_until(&shown["expires_at"], taken_at)?))
+        };
         Snapshot {
             pending: number(&queue["total"]["pending"]),
             slots,
@@ -84,17 +90,15 @@ impl Snapshot {
             fresh: lane("fresh"),
             retries: lane("retry"),
             destinations: list(&queue["items"]).iter().map(DestinationSeen::of).map(as_account).collect(),
+            certificates: list(&queue["certificates"]).iter().filter_map(certificate).collect(),
             ..Snapshot::default()
         }
     }
 
     /// With the keys that `/v1/api-keys` listed.
     pub(crate) fn see_keys(&mut self, listed: &Value, now: Timestamp) {
-        let end = |key: &Value| {
-            let ends = key["expires_at"].as_str().and_then(Timestamp::parse_rfc3339)?;
-            let left = (i128::from(ends.unix_ms()) - i128::from(now.unix_ms())) / 1000;
-            Some((key["name"].as_str()?.to_owned(), i64::try_from(left).ok()?))
-        };
+        let end =
+            |key: &Value| Some((key["name"].as_str()?.to_owned(), seconds_until(&key["expires_at"], now)?));
         self.keys = list(listed).iter().filter_map(end).collect();
     }
 
@@ -147,6 +151,12 @@ impl LastAttempt {
             latency_ms: last["latency_ms"].as_f64().unwrap_or_default(),
         })
     }
+}
+
+/// Fewer than none of a moment that has passed.
+fn seconds_until(moment: &Value, now: Timestamp) -> Option<i64> {
+    let moment = moment.as_str().and_then(Timestamp::parse_rfc3339)?;
+    i64::try_from((i128::from(moment.unix_ms()) - i128::from(now.unix_ms())) / 1000).ok()
 }
 
 pub(crate) fn list(value: &Value) -> &[Value] {

@@ -7,12 +7,14 @@ use postrider_core::id::{AccountId, time_of};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::DestinationQueue;
 use postrider_core::time::Timestamp;
-use postrider_engine::{Catalog, ClusterQueue, Waiting};
+use postrider_engine::{Catalog, ClusterQueue, EndingCertificate, Waiting};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Accounts that are shown.
 const ACCOUNTS_MAX: usize = 100;
+/// Certificates that are shown.
+const CERTIFICATES_MAX: usize = 100;
 
 /// What is owed right now.
 #[derive(Serialize, ToSchema)]
@@ -33,6 +35,9 @@ pub(crate) struct Queue {
     by_account: Vec<Waits>,
     /// The deepest first.
     items: Vec<QueueItem>,
+    /// Certificates that receivers have shown to this node and that end within 14 days or have ended, the nearest first,
+    /// at most a hundred.
+    pub(crate) certificates: Vec<QueueCertificate>,
     /// The `cursor` of the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -122,6 +127,29 @@ struct QueueItem {
     activity_age_ms: Option<u64>,
 }
 
+/// The certificate of a destination's receiver.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueueCertificate {
+    destination_id: String,
+    account_id: String,
+    /// The name of the destination.
+    name: String,
+    /// When it ends, or has ended.
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+/// The first of them, as many as are shown.
+pub(crate) fn certificates(ending: impl Iterator<Item = EndingCertificate>) -> Vec<QueueCertificate> {
+    let shown = |EndingCertificate { destination, ends_at }: EndingCertificate| QueueCertificate {
+        destination_id: destination.id.to_string(),
+        account_id: destination.account.to_string(),
+        name: destination.name.clone(),
+        expires_at: ends_at.to_string(),
+    };
+    ending.take(CERTIFICATES_MAX).map(shown).collect()
+}
+
 #[derive(Serialize, ToSchema)]
 struct OldestDelivery {
     delivery_id: String,
@@ -170,6 +198,7 @@ impl Queue {
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),
             items: page.iter().map(item).collect(),
+            certificates: Vec::new(),
             next_cursor: None,
         }
     }

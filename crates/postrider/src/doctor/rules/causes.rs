@@ -5,6 +5,9 @@ use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, LastAttempt, Snapshot};
 use std::collections::BTreeMap;
 
+pub(super) const CERTIFICATE: &str =
+    "openssl s_client -connect HOST:443 -servername HOST </dev/null | openssl x509 -noout -dates";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Dns,
@@ -43,7 +46,7 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
         of.iter().filter_map(|found| found.last.as_ref()).map(|last| last.error_message.as_str()).next();
     let (code, what) = match cause {
         Cause::Dns => ("dns", "their names have no address"),
-        Cause::Tls => ("tls", "their TLS certificates are not good, or run out"),
+        Cause::Tls => ("tls", "their TLS certificates are not good"),
         Cause::Refused => ("address_refused", "the operator has not opened their addresses"),
         Cause::Credentials => ("credentials", "they do not take our credentials (401, 403)"),
         Cause::Timeout => ("timeout", "they do not answer in time"),
@@ -59,11 +62,7 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let finding = Finding::new(Severity::Warning, code, sentence);
     match cause {
         Cause::Dns => finding.next(command(first, "show", "", "is its URL right?")),
-        Cause::Tls => finding
-            .next(
-                "openssl s_client -connect HOST:443 -servername HOST </dev/null | openssl x509 -noout -dates",
-            )
-            .next(command(first, "test", "", "is it good again?")),
+        Cause::Tls => finding.next(CERTIFICATE).next(command(first, "test", "", "is it good again?")),
         Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if you mean it"),
         Cause::Credentials => {
             finding.next(command(first, "edit", " auth_config.token=@FILE", "the new credential"))

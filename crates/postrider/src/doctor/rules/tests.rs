@@ -71,6 +71,26 @@ fn a_clock_that_is_off_and_keys_that_end_are_told() {
 }
 
 #[test]
+fn certificates_that_end_soon_are_told_before_deliveries_fail() {
+    let ends = |seconds| Snapshot { certificates: vec![(destination(0), seconds)], ..Snapshot::default() };
+    let day = 24 * 3600;
+    for (seconds, severity, says) in [
+        (13 * day, Severity::Warning, "ends in 13 days"),
+        (3 * day + 1, Severity::Warning, "ends in 3 days"),
+        (3 * day - 1, Severity::Critical, "ends in 71 h"),
+        (-1, Severity::Critical, "has ended"),
+    ] {
+        assert_eq!(codes(&ends(seconds)), [("certificate_expires", severity)]);
+        let found = &all(&ends(seconds))[0];
+        assert!(
+            found.sentence.starts_with(&format!("The certificate of \"billing\" (dst_1) {says}")),
+            "{found:?}"
+        );
+        assert!(found.next.iter().any(|command| command.contains("destinations test dst_1")), "{found:?}");
+    }
+}
+
+#[test]
 fn many_dead_letters_are_told() {
     let seen = |deaths_last_hour| Snapshot { deaths_last_hour, ..Snapshot::default() };
     assert_eq!(codes(&seen(10)), [("dead_letters", Severity::Warning)]);

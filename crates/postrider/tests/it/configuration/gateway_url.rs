@@ -1,9 +1,8 @@
 //! Which gateway and which account a command speaks to, by http or https.
 
 use super::command::Desk;
+use crate::rig::certificate::pem;
 use crate::rig::{Api, wire};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use serde_json::json;
 use std::io::{BufReader, Write};
@@ -60,11 +59,8 @@ fn a_gateway_is_spoken_to_by_https_if_its_certificate_is_trusted() {
     assert_eq!(refused.code, 3, "{refused:?}");
     assert!(refused.err.contains("cannot be reached"), "nobody vouches for it");
 
-    let body = STANDARD.encode(identity.cert.der());
-    let lines: Vec<&str> = body.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
-    let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"));
     let path = desk.site.path().join("roots.pem");
-    std::fs::write(&path, pem).unwrap();
+    std::fs::write(&path, pem(identity.cert.der())).unwrap();
     desk.variables.push(("SSL_CERT_FILE".into(), path.to_str().unwrap().into()));
     desk.apply(FILE).out(0);
     assert_eq!(desk.object("/v1/sources", "shop")["status"], "active");

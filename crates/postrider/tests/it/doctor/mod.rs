@@ -1,5 +1,7 @@
 //! The runbook as a program: conditions that are real, and what it says of them.
 
+mod certificates;
+
 use crate::rig::desk::Desk;
 use crate::rig::small_disk::SmallDisk;
 use crate::rig::{Reply, Sink, Site, wait_until};

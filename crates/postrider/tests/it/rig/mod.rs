@@ -5,6 +5,7 @@
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod audit;
+pub(crate) mod certificate;
 pub(crate) mod chromium;
 pub(crate) mod client;
 pub(crate) mod contract;
