@@ -36,6 +36,7 @@ pub(crate) async fn measure(
         | ScenarioName::Nginx
         | ScenarioName::HalfLoad
         | ScenarioName::Watched
+        | ScenarioName::Scrape
         | ScenarioName::All => anyhow::bail!("{name:?} is not about isolation"),
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum ScenarioName {
     HalfLoad,
     /// Everything the gateway delivers, with traces, metrics and figures asked for, and without
     Watched,
+    /// The metrics of a gateway with 100,000 destinations, idle and while it delivers
+    Scrape,
     /// All of them; backlog where --pending is given
     All,
 }
@@ -81,10 +83,11 @@ mod tests {
     #[test]
     fn named_scenarios_run_once_each_and_in_order() {
         assert_eq!(asked_for(&[Storm, Hanging, Storm], 3, 9).expect("legal"), [Hanging, Storm]);
-        let others =
-            [Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad, Watched];
+        let others = [
+            Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad, Watched, Scrape,
+        ];
         assert_eq!(asked_for(&[All], 3, 0).expect("legal"), [&[Throughput][..], &others].concat());
-        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 13);
+        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 14);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Limits: how near the gateway comes to servers that do less, how long its events take when the
-//! machine has room, and what it costs to be watched.
+//! machine has room, and what it costs to be watched and scraped.
 
 mod half_load;
 mod ingest;
 mod nginx;
+mod scrape;
 mod watched;
 
 use super::ScenarioName;
@@ -27,6 +28,7 @@ pub(crate) async fn measure(
         ScenarioName::Nginx => nginx::measure(args, receiver).await.map(Some),
         ScenarioName::HalfLoad => half_load::measure(args, receiver).await.map(Some),
         ScenarioName::Watched => watched::measure(args, receiver).await.map(Some),
+        ScenarioName::Scrape => scrape::measure(args, receiver).await.map(Some),
         _ => Ok(None),
     }
 }

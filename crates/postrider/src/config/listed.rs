@@ -5,6 +5,7 @@ use postrider_core::destination::{CircuitPolicy, MaxConcurrency, RateLimit, Time
 use postrider_core::retry::{BadField, RetryPolicy};
 use postrider_engine::send::DestinationUrl;
 use postrider_store::codec::{circuit_from_json, policy_from_json, rate_from_json};
+use std::collections::HashSet;
 use toml::{Table, Value};
 
 /// One `[[destinations]]` of the file.
@@ -37,11 +38,11 @@ pub(super) fn read(layers: &mut Layers) -> Vec<ListedDestination> {
         layers.mistake("destinations: must be an array of tables, each begun by [[destinations]]".into());
         return Vec::new();
     };
-    let mut destinations: Vec<ListedDestination> = Vec::new();
+    let (mut destinations, mut names) = (Vec::new(), HashSet::new());
     for (index, item) in items.iter().enumerate() {
         let place = format!("destinations[{index}]");
         match read_one(item) {
-            Ok(found) if destinations.iter().any(|known| known.name == found.name) => {
+            Ok(found) if !names.insert(found.name.clone()) => {
                 layers.mistake(format!("{place}.name: {:?} is listed twice", found.name));
             }
             Ok(found) => destinations.push(found),

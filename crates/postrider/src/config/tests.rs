@@ -49,7 +49,7 @@ fn flags_stand_over_the_environment_over_the_file() {
 fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
     let file = TempFile::new(
         "mistakes",
-        "lisen = 'x'\nretention_days = 0\n[[destinations]]\nname = 'a'\nurl = 'ftp://x'\nmax_concurrency = 0\n[[destinations]]\ncolour = 1\n",
+        "lisen = 'x'\nretention_days = 0\n[[destinations]]\nname = 'a'\nurl = 'ftp://x'\nmax_concurrency = 0\n[[destinations]]\ncolour = 1\n[[destinations]]\nname = 'b'\nurl = 'http://b'\n[[destinations]]\nname = 'b'\nurl = 'http://c'\n",
     );
     let env = environment(&[
         ("POSTRIDER_SLOTS", "many"),
@@ -76,6 +76,7 @@ fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
         "destinations[1].colour: no such field",
         "destinations[1].name: is missing",
         "destinations[1].url: is missing",
+        "destinations[3].name: \"b\" is listed twice",
     ] {
         assert!(text.contains(expected), "{expected:?} is not said in:\n{text}");
     }

@@ -7,6 +7,7 @@ use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_engine::send::SigningSecret;
 use postrider_engine::{Catalog, ChangeError, Engine};
 use postrider_store::{Account, Change, Destination, Route, Source};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -90,20 +91,21 @@ fn reconcile(
         .filter(|route| route.source == Some(source))
         .map(|route| route.destination)
         .collect();
-    let mut known: Vec<Arc<Destination>> =
-        routed.iter().filter_map(|id| catalog.destination(account, *id).cloned()).collect();
+    let known = routed.iter().filter_map(|id| catalog.destination(account, *id));
+    let mut known: BTreeMap<String, &Arc<Destination>> =
+        known.map(|found| (found.name.clone(), found)).collect();
     for wanted in listed {
-        match known.iter().position(|found| found.name == wanted.name) {
-            Some(index) => {
-                let found = known.remove(index);
-                changes.push(Change::PutDestination(Box::new(listed_as(wanted, (*found).clone()))));
+        match known.remove(&wanted.name) {
+            Some(found) => {
+                let found = Destination::clone(found);
+                changes.push(Change::PutDestination(Box::new(listed_as(wanted, found))));
             }
             None => changes.extend(new_destination(engine, account, source, wanted)),
         }
     }
-    for gone in known.into_iter().filter(|gone| gone.active) {
+    for gone in known.into_values().filter(|gone| gone.active) {
         let disabled_reason = Some("It is no longer listed in the configuration file.".into());
-        let off = Destination { active: false, disabled_reason, ..(*gone).clone() };
+        let off = Destination { active: false, disabled_reason, ..Destination::clone(gone) };
         changes.push(Change::PutDestination(Box::new(off)));
     }
 }

@@ -120,6 +120,11 @@ fn the_watched_scenario_runs() {
 }
 
 #[test]
+fn the_scrape_scenario_runs() {
+    check("scrape", &[], &["scrape max ms, idle", "scraped by not"]);
+}
+
+#[test]
 fn the_nginx_scenario_runs_or_says_what_it_needs() {
     if Command::new("nginx").arg("-v").output().is_ok() {
         return check("nginx", &[], &["gateway by nginx"]);
