@@ -2,9 +2,8 @@
 //! down was left alone.
 
 use super::healthy::Healthy;
-use super::load::Sent;
 use super::losses::Losses;
-use super::stage::HEALTHY;
+use super::site::HEALTHY;
 use crate::chaos::Report;
 use crate::command::text;
 use crate::terminal::clean;
@@ -12,7 +11,6 @@ use anyhow::ensure;
 use postrider_sqlite::Audit;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
-use std::time::Instant;
 
 pub(super) struct Figures {
     accepted: usize,
@@ -40,10 +38,9 @@ pub(super) enum Course {
 
 /// All that was seen by the end.
 pub(super) struct Observed<'a> {
-    pub(super) sent: &'a Sent,
+    pub(super) accepted: usize,
     pub(super) refused: u64,
-    /// Since when the healthy destination was not alone.
-    pub(super) joined_at: Option<Instant>,
+    pub(super) healthy: Healthy,
     pub(super) circuit_opened: bool,
     pub(super) report: &'a Report,
     pub(super) destinations: &'a [Value],
@@ -54,29 +51,22 @@ pub(super) struct Observed<'a> {
 
 impl Figures {
     pub(super) fn of(observed: &Observed<'_>) -> Figures {
-        let Observed { sent, refused, joined_at, circuit_opened, report, destinations, stats, audit } =
+        let Observed { accepted, refused, healthy, circuit_opened, report, destinations, stats, audit } =
             *observed;
-        let (mut alone, mut together) = (Vec::new(), Vec::new());
-        for (id, sent_at) in sent {
-            let Some(arrived) = report.arrival(HEALTHY, id) else { continue };
-            let took = arrived.duration_since(*sent_at).as_secs_f64() * 1000.0;
-            let is_alone = joined_at.is_none_or(|joined| *sent_at < joined);
-            if is_alone { alone.push(took) } else { together.push(took) }
-        }
         let seen = &report.json()["paths"][HEALTHY];
         let count = |value: &Value| value.as_u64().unwrap_or_default();
         let duplicates = count(&seen["duplicates"]);
         let arrived = report.succeeded(HEALTHY).saturating_sub(duplicates);
         let by_status = crate::command::items(&stats["by_status"]).iter();
         Figures {
-            accepted: sent.len(),
+            accepted,
             refused,
-            lost: Losses::of(sent.len(), audit, report.succeeded_in_all()),
-            late: (sent.len() as u64).saturating_sub(arrived),
+            lost: Losses::of(accepted, audit, report.succeeded_in_all()),
+            late: (accepted as u64).saturating_sub(arrived),
             duplicates,
             invalid_signatures: count(&seen["signatures"]["invalid"]),
             by_status: by_status.map(|one| (text(&one["status"]).to_owned(), one["count"].clone())).collect(),
-            healthy: Healthy::of(alone, together),
+            healthy,
             circuit_opened,
             destinations: destinations.to_vec(),
         }

@@ -1,6 +1,6 @@
 //! A steady load: so many events a second, through the API, until it is told to stop.
 
-use super::stage::TYPES;
+use super::site::TYPES;
 use crate::client::Client;
 use anyhow::Context as _;
 use bytes::Bytes;
@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const TICKS_PER_SECOND: u32 = 10;
+/// At the usual rate each event goes by itself, so that one hiccup of the machine is one slow event and not ten.
+const TICK: Duration = Duration::from_millis(20);
 
 /// When each accepted event was about to be sent.
 pub(super) type Sent = HashMap<String, Instant>;
@@ -55,19 +56,16 @@ impl Load {
 
 fn run(client: &Client, rate: u32, shared: &Shared) -> Sent {
     let (mut sent, began, mut number) = (Sent::new(), Instant::now(), 0_u64);
-    for tick in 1_u32.. {
-        if shared.stopping.load(Ordering::Relaxed) {
-            break;
-        }
-        let due = u64::from(rate) * u64::from(tick) / u64::from(TICKS_PER_SECOND);
+    while !shared.stopping.load(Ordering::Relaxed) {
+        // By the time and not by the tick: where a call takes longer than one, the next makes up for it.
+        let tick = Instant::now();
+        let due = (f64::from(rate) * tick.duration_since(began).as_secs_f64()) as u64;
         let batch: String = (number..due).map(line).collect();
         if !batch.is_empty() {
             send(client, batch, shared, &mut sent);
         }
         number = due;
-        std::thread::sleep(
-            (Duration::from_secs(1) * tick / TICKS_PER_SECOND).saturating_sub(began.elapsed()),
-        );
+        std::thread::sleep(TICK.saturating_sub(tick.elapsed()));
     }
     sent
 }

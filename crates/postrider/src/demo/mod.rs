@@ -5,6 +5,7 @@ mod figures;
 mod healthy;
 mod load;
 mod losses;
+mod site;
 mod stage;
 
 use self::figures::{Course, Figures};
@@ -19,8 +20,6 @@ use std::time::{Duration, Instant};
 
 /// Without a terminal nobody ends it by a key.
 const SECONDS_DEFAULT: u64 = 20;
-/// Of the time, the healthy destination is alone for so much, to compare with.
-const ALONE_SHARE: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Args)]
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     figures.verdict(course)
 }
 
-/// First the healthy destination alone, then all five.
+/// Shows it until its time is over or somebody has seen enough.
 fn play(
     stage: &mut Stage,
     end: Option<Duration>,
@@ -74,7 +73,6 @@ fn play(
     mut show: impl FnMut(&Frame<'_>) -> anyhow::Result<bool>,
 ) -> anyhow::Result<Course> {
     let began = Instant::now();
-    let alone = end.map_or(Duration::from_secs(5), |end| end.mul_f64(ALONE_SHARE));
     loop {
         let elapsed = began.elapsed();
         if end.is_some_and(|end| elapsed >= end) {
@@ -82,9 +80,6 @@ fn play(
         }
         if interrupted.is_set() {
             return Ok(Course::CutShort);
-        }
-        if elapsed >= alone {
-            stage.join()?;
         }
         let mut destinations = stage.destinations()?;
         Order::Name.sort(&mut destinations);
