@@ -48,8 +48,8 @@ impl Audit {
         self.orphans == 0 && self.strays == 0 && self.damage.is_empty()
     }
 
-    /// Walks all segments of a data directory.
-    pub fn of(directory: &Path) -> Result<Audit, OpenError> {
+    /// Walks all segments of a data directory. Says after every event how many of how many are walked.
+    pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Audit, OpenError> {
         write_ahead_log::check_all(directory)?;
         let live_path = directory.join("live.db");
         let in_file =
@@ -61,12 +61,15 @@ impl Audit {
             audit.damage.push(format!("{}: {}", live_path.display(), store_error(&error)));
         }
         let listed = segment::list(&live).map_err(|error| in_file(&live_path, &error))?;
+        let total = listed.iter().map(|segment| count(&segment::path(directory, segment.number))).sum();
         for segment in listed {
             let path = segment::path(directory, segment.number);
             let dropped = |live: &Connection| -> rusqlite::Result<bool> {
                 Ok(!segment::list(live)?.iter().any(|known| known.number == segment.number))
             };
-            match connect(&path).and_then(|mut file| audit.walk(&path, &file.transaction()?)) {
+            match connect(&path).and_then(|mut file| {
+                audit.walk(&path, &file.transaction()?, &mut |walked| progress(walked, total))
+            }) {
                 Ok(()) => {}
                 // Retention may have come in between.
                 Err(_) if dropped(&live).map_err(|error| in_file(&live_path, &error))? => {}
@@ -77,7 +80,12 @@ impl Audit {
     }
 
     /// One moment of one file.
-    fn walk(&mut self, path: &Path, segment: &Transaction<'_>) -> rusqlite::Result<()> {
+    fn walk(
+        &mut self,
+        path: &Path,
+        segment: &Transaction<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> rusqlite::Result<()> {
         self.check_pages(path, segment)?;
         let mut queue = queued(segment)?;
         let mut events = segment
@@ -92,6 +100,7 @@ impl Audit {
             for state in standing::of(segment, facts.owing())? {
                 self.judge((state.id, facts.id, state.destination), state.status, &mut queue);
             }
+            progress(self.events);
         }
         self.strays += queue.iter().filter(|queued| !queued.is_claimed).count() as u64;
         self.segments += 1;
@@ -130,6 +139,13 @@ impl Audit {
         }
         Ok(())
     }
+}
+
+/// How many events are in a segment, for whoever waits for the walk; one that cannot be read is told of by that.
+fn count(path: &Path) -> u64 {
+    let counted = connect(path)
+        .and_then(|file| file.query_row("SELECT count(*) FROM events", [], |row| row.get(0).map(uint)));
+    counted.unwrap_or_default()
 }
 
 /// A delivery, its event, and to whom it goes.

@@ -3,6 +3,7 @@
 use crate::error::{OpenError, store_error};
 use crate::open::database_error;
 use crate::reader::connect;
+use crate::rows::uint;
 use crate::segment;
 use crate::write_ahead_log;
 use rusqlite::backup::Backup;
@@ -34,9 +35,9 @@ struct Held {
     name: PathBuf,
 }
 
-/// Copies the data directory `from` into `to`, which must not be there yet. Says after every step how many bytes are
-/// copied.
-pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64)) -> Result<Copied, OpenError> {
+/// Copies the data directory `from` into `to`, which must not be there yet. Says after every step how many bytes of how
+/// many are copied.
+pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Copied, OpenError> {
     let refuse = |path: &Path, cause: std::io::Error| OpenError::Directory { path: path.to_owned(), cause };
     write_ahead_log::check_all(from)?;
     let held = hold(from)?;
@@ -44,11 +45,12 @@ pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64)) -> Result<
     fs::DirBuilder::new().mode(0o700).create(to).map_err(|cause| refuse(to, cause))?;
     let folder = segment::folder(to);
     fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|cause| refuse(&folder, cause))?;
+    let total = held.iter().map(|one| bytes(&one.file).unwrap_or_default()).sum();
     let mut copied = Copied::default();
     for one in &held {
         let target = to.join(&one.name);
         let before = copied.bytes;
-        let bytes = copy(&one.file, &target, |bytes| progress(before + bytes));
+        let bytes = copy(&one.file, &target, |bytes| progress(before + bytes, total));
         copied.bytes += bytes.map_err(|error| database_error(&target, &store_error(&error).to_string()))?;
         copied.files += 1;
     }
@@ -114,11 +116,17 @@ fn version(file: &Connection) -> rusqlite::Result<i64> {
     file.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
+/// Of the moment at which it is held.
+fn bytes(file: &Connection) -> rusqlite::Result<u64> {
+    let pragma = |name: &str| file.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0).map(uint));
+    Ok(pragma("page_size")? * pragma("page_count")?)
+}
+
 fn copy(from: &Connection, to: &Path, mut progress: impl FnMut(u64)) -> rusqlite::Result<u64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut target = Connection::open_with_flags(to, flags)?;
     let page_bytes: i64 = from.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-    let bytes = |pages: i32| crate::rows::uint(i64::from(pages) * page_bytes);
+    let bytes = |pages: i32| uint(i64::from(pages) * page_bytes);
     let backup = Backup::new(from, &mut target)?;
     loop {
         let step = backup.step(PAGES_PER_STEP)?;

@@ -24,6 +24,8 @@ use url::form_urlencoded;
 
 /// Above what a gateway takes for the largest list.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// For a call that works on all that match, however many these are.
+const LONG_CALL_TIMEOUT: Duration = Duration::from_secs(3600);
 /// A list of all destinations of a large account is a few megabytes.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
@@ -121,6 +123,12 @@ impl Client {
         self.call(Method::POST, path, None, Some(body))
     }
 
+    /// One that works on all that match, and answers when it is through.
+    pub(crate) fn post_at_length(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+        let body = body.to_string().into();
+        self.exchange_within(LONG_CALL_TIMEOUT, Method::POST, path, self.headers.clone(), body)
+    }
+
     /// Changes only what still has this tag.
     pub(crate) fn patch(
         &self,
@@ -197,9 +205,20 @@ impl Client {
         headers: HeaderMap,
         body: Bytes,
     ) -> anyhow::Result<Answer> {
+        self.exchange_within(CALL_TIMEOUT, method, path, headers, body)
+    }
+
+    fn exchange_within(
+        &self,
+        timeout: Duration,
+        method: Method,
+        path: &str,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> anyhow::Result<Answer> {
         let request = self.connection.request(method, path, headers, body)?;
         let answered = self.runtime.block_on(async {
-            self.connection.open(request, CALL_TIMEOUT).await?.rest(ANSWER_BYTES_MAX, CALL_TIMEOUT).await
+            self.connection.open(request, timeout).await?.rest(ANSWER_BYTES_MAX, CALL_TIMEOUT).await
         });
         Ok(Answer::of(&answered.with_context(|| self.unreachable())?))
     }

@@ -1,16 +1,16 @@
 //! `postrider dlq`: what was given up on, sending it again, and letting it go.
 
+use super::discard;
 use super::objects::ids_in;
 use super::readable::{self, Detail};
 use super::replay_job::{self, Job};
 use super::{Agreement, Reading, Run, id, items, moment, shown, text, time};
 use crate::client::Client;
-use crate::terminal::{
-    Cell, Column, Progress, Screen, Table, Waiting, clean, json as json_text, say, say_json,
-};
+use crate::terminal::{Cell, Column, Progress, Screen, Table, clean, json as json_text, say, say_json};
 use anyhow::ensure;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
+use std::io::IsTerminal as _;
 
 const NO_SUCH: &str = "there is no such dead letter";
 
@@ -256,9 +256,7 @@ impl DeadLetterArgs {
             let dry = client.post("/v1/replays", &json!({ "filter": filter, "dry_run": true }))?.data()?;
             Ok(format!("Discard {} dead letters for good", dry["total"]))
         })?;
-        let waiting = Waiting::new("discarding");
-        let discarded = client.post("/v1/dead-letters/discard", &filter)?.data()?;
-        drop(waiting);
+        let discarded = discard::discard(client, || self.reading.client(), &filter)?;
         if self.reading.json {
             return say_json(&discarded);
         }
@@ -272,10 +270,12 @@ fn export(client: &Client, filter: &Filter, format: Format) -> anyhow::Result<()
     let mut parameters = filter.parameters(client)?;
     let word = if matches!(format, Format::Full) { "full" } else { "waford" };
     parameters.push(("format", word.to_owned()));
-    let (mut progress, mut lines, mut pending) = (Progress::new("exported"), 0, Vec::new());
+    // On a terminal the lines themselves are seen to come.
+    let progress = (!std::io::stdout().is_terminal()).then(|| Progress::new("exported"));
+    let (mut lines, mut pending) = (0, Vec::new());
     client.stream("/v1/dead-letters/export", &parameters, |piece| {
         lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
-        progress.at(lines, None);
+        progress.iter().for_each(|progress| progress.at(lines, None));
         pending.extend_from_slice(piece);
         let whole = pending.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let rest = pending.split_off(whole);

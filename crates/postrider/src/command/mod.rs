@@ -5,6 +5,7 @@ mod backup;
 mod cluster;
 mod completions;
 mod dead_letters;
+mod discard;
 mod events;
 mod feed;
 mod inspect;
@@ -19,6 +20,7 @@ mod send;
 mod source;
 mod top;
 mod trigger;
+mod unfinished;
 mod verify;
 
 pub(crate) use self::backup::{BackupArgs, RestoreArgs};

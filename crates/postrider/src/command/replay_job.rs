@@ -42,7 +42,7 @@ pub(super) fn begin(client: &Client, wanted: &Value) -> anyhow::Result<Job> {
 pub(super) fn watch(client: &Client, job: &Job, reading: &Reading) -> anyhow::Result<()> {
     let of = id(text(&job.0["id"]))?.to_owned();
     eprintln!("the gateway works on {of}; Ctrl-C stops watching, `postrider dlq replay --job {of}` goes on");
-    let mut progress = Progress::new("owed again");
+    let progress = Progress::new("owed again");
     loop {
         let now = Job(client.read(&format!("/v1/replays/{of}"), &[])?);
         let count = |field: &str| now.0[field].as_u64().unwrap_or_default();

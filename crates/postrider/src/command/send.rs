@@ -122,7 +122,8 @@ impl SendArgs {
         while lines.number < self.skip && lines.next()?.is_some() {}
         let mut sent = Sent { done: lines.number, ..Sent::default() };
         let interruption = Interruption::watch()?;
-        let (began, mut progress) = (Instant::now(), Progress::new("sent"));
+        let (began, total) = (Instant::now(), lines_in(&self.file)?);
+        let progress = Progress::new("lines sent");
         loop {
             let batch = lines.batch(self.batch_lines())?;
             if batch.is_empty() {
@@ -130,8 +131,9 @@ impl SendArgs {
             }
             self.pace(began, sent.taken + sent.refused, &interruption);
             ensure!(!interruption.is_set(), sent.go_on());
-            sent.note(&batch, &post(client, &batch, &interruption).with_context(|| sent.go_on())?);
-            progress.at(sent.taken, None);
+            let answers = post(client, &batch, &interruption).with_context(|| sent.go_on())?;
+            progress.above(|| sent.note(&batch, &answers));
+            progress.at(sent.done, total);
         }
         drop(progress);
         let figures = json!({ "sent": sent.taken, "duplicates": sent.duplicates, "refused": sent.refused });
@@ -164,6 +166,23 @@ fn open(path: &str) -> anyhow::Result<Box<dyn BufRead>> {
     }
     let file = File::open(path).with_context(|| format!("cannot read {path}"))?;
     Ok(Box::new(BufReader::new(file)))
+}
+
+/// Of a file that can be read twice: what comes through a pipe ends when it ends.
+fn lines_in(path: &str) -> anyhow::Result<Option<u64>> {
+    let is_file = || std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if path == "-" || !is_file() {
+        return Ok(None);
+    }
+    let (mut from, mut lines, mut is_begun) = (open(path)?, 0, false);
+    loop {
+        let piece = from.fill_buf().with_context(|| format!("cannot read {path}"))?;
+        let Some(last) = piece.last() else { return Ok(Some(lines + u64::from(is_begun))) };
+        is_begun = *last != b'\n';
+        lines += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let bytes = piece.len();
+        from.consume(bytes);
+    }
 }
 
 struct Lines {

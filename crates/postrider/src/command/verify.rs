@@ -1,7 +1,7 @@
 //! `postrider verify`: whether every delivery of a data directory is delivered, dead or owed.
 
 use super::Run;
-use crate::terminal::{Waiting, clean, say, say_json};
+use crate::terminal::{Progress, clean, say, say_json};
 use anyhow::ensure;
 use clap::Args;
 use postrider_sqlite::Audit;
@@ -26,9 +26,9 @@ impl Run for VerifyArgs {
             "there is no data of a gateway in {}; --data-dir names another",
             self.data_dir.display()
         );
-        let waiting = Waiting::new("walking the store");
-        let audit = Audit::of(&self.data_dir)?;
-        drop(waiting);
+        let progress = Progress::new("events walked");
+        let audit = Audit::of(&self.data_dir, |done, total| progress.at(done, Some(total)))?;
+        drop(progress);
         let said = if self.json { say_json(&json(&audit)) } else { say(&text(&audit)) };
         said?;
         ensure!(audit.damage.is_empty(), "{}", audit.damage.join("; "));

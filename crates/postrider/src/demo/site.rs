@@ -103,7 +103,7 @@ impl Site {
         if let Some(gateway) = self.gateway.take() {
             runtime.block_on(gateway.stop())?;
         }
-        Audit::of(&self.home.path().join("data")).context("walk the store")
+        Audit::of(&self.home.path().join("data"), |_, _| {}).context("walk the store")
     }
 }
 

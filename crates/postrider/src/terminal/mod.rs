@@ -7,7 +7,6 @@ mod interruption;
 mod progress;
 mod screen;
 mod table;
-mod waiting;
 
 pub(crate) use self::clean::{clean, clean_lines, json};
 pub(crate) use self::confirm::confirm;
@@ -15,7 +14,6 @@ pub(crate) use self::interruption::Interruption;
 pub(crate) use self::progress::Progress;
 pub(crate) use self::screen::{Screen, Tone};
 pub(crate) use self::table::{Cell, Column, Table};
-pub(crate) use self::waiting::Waiting;
 
 use anyhow::Context as _;
 use serde_json::Value;

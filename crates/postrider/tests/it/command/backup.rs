@@ -1,7 +1,7 @@
 //! `verify`, `backup` and `restore`, on a gateway that runs and on one that was killed.
 
 use crate::rig::load::{Entry, Fate, Load};
-use crate::rig::{Desk, Gateway, Ran, Reply, Sink, Site, wait_until};
+use crate::rig::{Desk, Gateway, Ran, Reply, Sink, Site, preload, wait_until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -111,6 +111,43 @@ fn a_backup_of_a_running_gateway_goes_on_elsewhere() {
     let owed = listed.as_array().unwrap().iter().find(|one| one["name"] == "owed").unwrap().clone();
     api.post(&format!("/v1/destinations/{}/resume", owed["id"].as_str().unwrap()), &json!({})).data(200);
     sink.wait_for("/owed", 20);
+}
+
+#[test]
+fn what_a_killed_backup_leaves_is_taken_away_by_the_next() {
+    let desk = Desk::new();
+    desk.gateway.api().send(&desk.gateway.api().source().1, &[], b"{}");
+    let site = &desk.site;
+    let data = site.data_dir().to_str().unwrap().to_owned();
+    let (copy, unfinished) = (site.path().join("copy"), site.path().join("copy.unfinished"));
+    let args = ["backup", copy.to_str().unwrap(), "--data-dir", &data];
+    // Its disk takes what is written, and never says that it is safe.
+    let notes = site.path().join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    std::fs::write(notes.join("hold-sync"), "").unwrap();
+    let mut backup = Command::new(env!("CARGO_BIN_EXE_postrider"))
+        .env_clear()
+        .env("LD_PRELOAD", preload::library("storage/disk.c"))
+        .envs([("DISK_NOTES", &notes), ("DISK_UNDER", &unfinished)])
+        .args(args)
+        .spawn()
+        .unwrap();
+    wait_until("it is half way", || unfinished.join("data/live.db").exists().then_some(()));
+    let meanwhile = run(site, &args);
+    assert!(meanwhile.err().contains("copy.unfinished is being made by another run"), "{meanwhile:?}");
+    backup.kill().unwrap();
+    backup.wait().unwrap();
+    assert!(!copy.exists() && unfinished.exists(), "it was killed half way");
+    let next = run(site, &args);
+    assert!(next.out(0).contains("1 events, 0 owed, orphans = 0"), "{next:?}");
+    assert!(next.err.contains("copy.unfinished, which was left of a run that was cut off\n"), "{next:?}");
+    assert!(!unfinished.exists());
+    let names = |of: &std::path::Path| -> BTreeSet<String> {
+        let found = std::fs::read_dir(of).unwrap();
+        found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let expected = ["admin.key", "live.db", "secret.key", "segments"].map(str::to_owned);
+    assert_eq!(names(&copy), BTreeSet::from(expected), "nothing of how it was made is in it");
 }
 
 /// The bodies of a ledger with one of these fates.

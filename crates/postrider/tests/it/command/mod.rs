@@ -13,6 +13,7 @@ mod listen;
 mod objects;
 pub(crate) mod pages;
 mod picture;
+mod progress;
 mod pseudo_terminal;
 mod replay;
 mod screens;

@@ -1,10 +1,9 @@
 //! On a terminal: tables fit, and words have colours. In a pipe: neither.
 
 use super::pseudo_terminal::PseudoTerminal;
-use crate::rig::{Desk, Reply, Sink, wait_until};
+use crate::rig::{Desk, Sink, wait_until};
 use serde_json::json;
 use std::process::Command;
-use std::time::Duration;
 
 fn on_terminal(command: Command, columns: u16) -> String {
     PseudoTerminal::start(command, columns).end()
@@ -54,21 +53,4 @@ fn top_shows_destinations_and_its_keys_act_on_them() {
         all.ends_with("\x1b[?1049l") || all.contains("\x1b[?1049l"),
         "the terminal is given back: {all:?}"
     );
-}
-
-#[test]
-fn what_takes_longer_than_a_second_says_that_it_is_at_work() {
-    let mut desk = Desk::new();
-    // A gateway that takes its time.
-    let sink = Sink::start();
-    let slow = Reply::status(200).after(Duration::from_secs(3)).body(b"{\"data\":{\"discarded\":1}}");
-    sink.always("/v1/dead-letters/discard", slow);
-    desk.url = sink.url("");
-    let discard = ["dlq", "discard", "dlv_0000000000000", "--yes"];
-    let discarding = PseudoTerminal::start(desk.command(&discard), 80);
-    wait_until("it says so", || discarding.screen().contains("discarding, 1 s").then_some(()));
-    let all = discarding.end();
-    assert!(all.contains("\r\x1b[K1 discarded"), "the line is gone in the end: {all:?}");
-    let piped = desk.said(&discard);
-    assert_eq!((piped.out(0), piped.err.as_str()), ("1 discarded\n", ""), "a pipe has nobody to tell");
 }
