@@ -61,10 +61,9 @@ pub(super) async fn answer(
     let signature = signature(&chaos, &head, &body);
     let id = head.headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
     let arrival = Arrival { path: &path, id: &id, bytes: body.len() as u64, signature };
-    let load = chaos.report().arrives(&arrival, Instant::now());
+    let is_let_through = chaos.report().arrives(&arrival, behaviour.limits, Instant::now());
     let visit = Visit { chaos: Arc::clone(&chaos), path, id, how: "hung up".to_owned() };
-    let over = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now > limit);
-    if over(behaviour.max_in_flight, load.in_flight) || over(behaviour.per_second, load.last_second) {
+    if !is_let_through {
         let mut refusal = visit.text(StatusCode::TOO_MANY_REQUESTS, "Too many.");
         refusal.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         return Ok(refusal);

@@ -35,8 +35,14 @@ pub(super) struct Behaviour {
     pub(super) retry_after: Option<String>,
     /// Of a hundred requests, so many are treated so; the others are answered 200 at once.
     pub(super) percent: u64,
-    /// Over these the answer is 429.
+    pub(super) limits: Limits,
+}
+
+/// Over these the answer is 429.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Limits {
     pub(super) max_in_flight: Option<u64>,
+    /// So many are let through in any second, however many more come: one that is refused does not count.
     pub(super) per_second: Option<u64>,
 }
 
@@ -67,7 +73,7 @@ impl Behaviour {
         };
         let retry_after = (first == "throttle").then(|| "1".to_owned());
         let delay = Duration::from_millis(delay_ms);
-        Behaviour { act, delay, retry_after, percent: 100, max_in_flight: None, per_second: None }
+        Behaviour { act, delay, retry_after, percent: 100, limits: Limits::default() }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
@@ -87,8 +93,8 @@ impl Behaviour {
             "to" => self.act = Act::Redirect(value.to_owned()),
             // Anything: a gateway must bear what is no number of seconds too.
             "retry_after" => self.retry_after = Some(value.to_owned()),
-            "max_in_flight" => self.max_in_flight = Some(number(1, 1_000_000)?),
-            "per_second" => self.per_second = Some(number(1, 1_000_000)?),
+            "max_in_flight" => self.limits.max_in_flight = Some(number(1, 1_000_000)?),
+            "per_second" => self.limits.per_second = Some(number(1, 1_000_000)?),
             _ => {
                 return Err(format!(
                     "{name:?} is not a parameter; allowed are status, delay_ms, percent, bytes, to, retry_after, \

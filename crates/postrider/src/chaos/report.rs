@@ -1,5 +1,6 @@
 //! What the receiver saw, path by path.
 
+use super::behaviour::Limits;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ struct Seen {
     greatest: String,
     ids: HashMap<String, Known>,
     oldest: VecDeque<String>,
-    /// When the requests of the last second came, as far as a limit looks at them.
+    /// When the requests of the last second came that a limit let through: never more than the limit.
     lately: VecDeque<Instant>,
 }
 
@@ -61,14 +62,9 @@ pub(super) struct Arrival<'a> {
     pub(super) signature: Signature,
 }
 
-/// How busy a path is, with the request that asks.
-pub(super) struct Load {
-    pub(super) in_flight: u64,
-    pub(super) last_second: u64,
-}
-
 impl Report {
-    pub(super) fn arrives(&mut self, arrival: &Arrival<'_>, now: Instant) -> Load {
+    /// Whether it is let through.
+    pub(super) fn arrives(&mut self, arrival: &Arrival<'_>, limits: Limits, now: Instant) -> bool {
         let seen = self.at(arrival.path);
         seen.requests += 1;
         seen.bytes += arrival.bytes;
@@ -82,13 +78,7 @@ impl Report {
         if !arrival.id.is_empty() {
             seen.note(arrival.id, now);
         }
-        while seen.lately.front().is_some_and(|at| now.duration_since(*at) >= SECOND) {
-            seen.lately.pop_front();
-        }
-        if seen.lately.len() < IDS_MAX {
-            seen.lately.push_back(now);
-        }
-        Load { in_flight: seen.in_flight, last_second: seen.lately.len() as u64 }
+        seen.is_let_through(limits, now)
     }
 
     /// It was answered with this status, or left without an answer in this way.
@@ -146,6 +136,21 @@ impl Seen {
         self.ids.values().filter(|known| known.is_delivered).count()
     }
 
+    /// Whether the limits have room for one more, which is in flight already. It is noted only if they have: a receiver
+    /// that is asked for more than it takes still takes as much as it said.
+    fn is_let_through(&mut self, limits: Limits, now: Instant) -> bool {
+        while self.lately.front().is_some_and(|at| now.duration_since(*at) >= SECOND) {
+            self.lately.pop_front();
+        }
+        let over = |limit: Option<u64>, now: u64| limit.is_some_and(|limit| now > limit);
+        let is_over = over(limits.max_in_flight, self.in_flight)
+            || over(limits.per_second, self.lately.len() as u64 + 1);
+        if !is_over && limits.per_second.is_some() {
+            self.lately.push_back(now);
+        }
+        !is_over
+    }
+
     /// The same id again is a duplicate when it was answered with success before, and a retry when it was not.
     fn note(&mut self, id: &str, now: Instant) {
         if let Some(known) = self.ids.get(id) {
@@ -192,16 +197,23 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn arrive(report: &mut Report, id: &str) -> Load {
+    fn arrive(report: &mut Report, id: &str) {
+        assert!(
+            arrives(report, id, Limits::default(), Instant::now()),
+            "without a limit all are let through"
+        );
+    }
+
+    fn arrives(report: &mut Report, id: &str, limits: Limits, now: Instant) -> bool {
         let arrival = Arrival { path: "/a", id, bytes: 1, signature: Signature::Valid };
-        report.arrives(&arrival, Instant::now())
+        report.arrives(&arrival, limits, now)
     }
 
     #[test]
     fn retries_duplicates_and_what_was_overtaken_are_told_apart() {
         let mut report = Report::default();
-        assert_eq!(arrive(&mut report, "evt_1").in_flight, 1);
-        assert_eq!(arrive(&mut report, "evt_3").in_flight, 2);
+        arrive(&mut report, "evt_1");
+        arrive(&mut report, "evt_3");
         report.leaves("/a", "evt_1", "500");
         report.leaves("/a", "evt_3", "200");
         for (id, how) in [("evt_1", "200"), ("evt_3", "200"), ("evt_2", "200")] {
@@ -215,5 +227,25 @@ mod tests {
         assert_eq!((report.succeeded("/a"), report.succeeded("/b"), report.succeeded_in_all()), (4, 0, 4));
         report.forget();
         assert_eq!(report.json(), json!({ "paths": {} }));
+    }
+    #[test]
+    fn a_limit_a_second_counts_those_that_it_let_through() {
+        let (mut report, began) = (Report::default(), Instant::now());
+        let limits = Limits { per_second: Some(2), max_in_flight: None };
+        let mut at = |ms: u64| arrives(&mut report, "", limits, began + Duration::from_millis(ms));
+        // By tens of milliseconds, without a pause: two of every second, and not two in all.
+        let let_through: Vec<u64> = (0..300).map(|step| step * 10).filter(|ms| at(*ms)).collect();
+        assert_eq!(let_through, [0, 10, 1000, 1010, 2000, 2010]);
+    }
+
+    #[test]
+    fn a_limit_in_flight_is_over_when_one_more_comes() {
+        let (mut report, now) = (Report::default(), Instant::now());
+        let limits = Limits { max_in_flight: Some(1), per_second: None };
+        assert!(arrives(&mut report, "", limits, now));
+        assert!(!arrives(&mut report, "", limits, now));
+        report.leaves("/a", "", "429");
+        report.leaves("/a", "", "200");
+        assert!(arrives(&mut report, "", limits, now));
     }
 }
