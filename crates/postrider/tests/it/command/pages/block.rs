@@ -2,6 +2,7 @@
 //!
 //! - ` ```sh `: run by the test of the pages, in the order of the page, and expected to succeed;
 //! - ` ```sh runs-on `: does not end by itself, so it is left running, and must still run at the end of the page;
+//! - ` ```sh stopped `: run after all others, when the gateway of the page has stopped;
 //! - ` ```sh not-run: why `: cannot be run by a test;
 //! - ` ```sh ` with nothing but `cargo` and `scripts/` in it: for who works on the repository, and not of the gateway;
 //! - ` ```yaml gateway.yaml `: a file that the commands of the page use.
@@ -19,6 +20,7 @@ pub(crate) struct Block {
 pub(crate) enum Kind {
     Run,
     RunsOn,
+    Stopped,
     OfRepository,
     NotRun {
         why: String,
@@ -50,6 +52,7 @@ impl Kind {
         match (language, mark.trim()) {
             ("sh", "") => Kind::Run,
             ("sh", "runs-on") => Kind::RunsOn,
+            ("sh", "stopped") => Kind::Stopped,
             ("sh", mark) if mark.starts_with("not-run:") => {
                 Kind::NotRun { why: mark.trim_start_matches("not-run:").trim().to_owned() }
             }
@@ -83,7 +86,7 @@ pub(crate) fn blocks(page: &str) -> Vec<Block> {
 
 #[test]
 fn blocks_are_told_apart_by_their_first_line() {
-    let page = "x\n```sh\na\nb\n```\n```sh runs-on\nc\n```\n```sh not-run: needs a cloud\nd\n```\n```toml a.toml\ne\n```\n```json event\nf\n```\n```sh runon\ng\n```\n```sh\ncargo h\nscripts/i\n```\n";
+    let page = "x\n```sh\na\nb\n```\n```sh runs-on\nc\n```\n```sh not-run: needs a cloud\nd\n```\n```toml a.toml\ne\n```\n```json event\nf\n```\n```sh runon\ng\n```\n```sh stopped\nj\n```\n```sh\ncargo h\nscripts/i\n```\n";
     let block = |line, kind, text: &str| Block { line, kind, text: text.to_owned() };
     let other = |info: &str| Kind::Other { info: info.to_owned() };
     let expected = [
@@ -93,7 +96,8 @@ fn blocks_are_told_apart_by_their_first_line() {
         block(13, Kind::File { name: "a.toml".to_owned() }, "e\n"),
         block(16, other("json event"), "f\n"),
         block(19, other("sh runon"), "g\n"),
-        block(22, Kind::OfRepository, "cargo h\nscripts/i\n"),
+        block(22, Kind::Stopped, "j\n"),
+        block(25, Kind::OfRepository, "cargo h\nscripts/i\n"),
     ];
     assert_eq!(blocks(page), expected);
 }

@@ -2,12 +2,13 @@
 //! commands on a page cannot rot.
 
 pub(crate) mod block;
+mod inline;
 mod script;
 
 use self::block::{Block, Kind, blocks};
 use self::script::{Names, script, starts_its_own};
 use crate::rig::api::text;
-use crate::rig::{Api, Gateway, Sink, Site, loopback};
+use crate::rig::{Api, Gateway, Reply, Sink, Site, loopback};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,13 +64,35 @@ fn run(page: &str, source: &str) -> Result<(), String> {
     let gateway = (!starts_its_own(&blocks)).then(|| site.start());
     let names = Names {
         gateway: site.address(),
+        node: loopback::fresh(),
         receiver: loopback::fresh(),
         samples: gateway.as_ref().map(|gateway| samples(&gateway.api(), &sink)).unwrap_or_default(),
     };
     write_files(site.path(), &blocks, &names);
-    let script = script(page, &blocks, &names)?;
+    left_behind(&sink, &blocks, &names);
+    let (after, before): (Vec<&Block>, Vec<&Block>) =
+        blocks.iter().partition(|block| block.kind == Kind::Stopped);
     let mut shell = shell(&site, gateway.as_ref());
-    let ran = shell.arg(&script).output().unwrap();
+    shell.env("GETHOOK_URL", sink.url("")).env("GETHOOK_KEY", "hk_of_gethook");
+    succeeds(page, shell.arg(script(page, before.into_iter(), &names)?))?;
+    gateway.into_iter().for_each(|gateway| drop(gateway.stop()));
+    let mut shell = self::shell(&site, None);
+    succeeds(page, shell.arg(script(page, after.into_iter(), &names)?))
+}
+
+/// What a page moves away from answers as the page says that it does.
+fn left_behind(sink: &Sink, blocks: &[Block], names: &Names) {
+    for block in blocks {
+        let Kind::File { name } = &block.kind else { continue };
+        if let Some(list) = name.strip_prefix("gethook-").and_then(|name| name.strip_suffix(".json")) {
+            let body = names.put_in(&block.text);
+            sink.always(&format!("/v1/{list}"), Reply::status(200).body(body.as_bytes()));
+        }
+    }
+}
+
+fn succeeds(page: &str, shell: &mut Command) -> Result<(), String> {
+    let ran = shell.output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let said = || format!("{page}:\n{}{}", text(&ran.stdout), text(&ran.stderr));
     if ran.status.success() { Ok(()) } else { Err(said()) }

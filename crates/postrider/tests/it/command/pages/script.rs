@@ -2,12 +2,15 @@
 //! replaced by those of the test.
 
 use super::block::{Block, Kind};
+use postrider_postgres::testing::Server;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 /// What pages call by these names, and what it is here.
 pub(super) struct Names {
     pub(super) gateway: SocketAddr,
+    /// Of a node on a database, beside the gateway of the page.
+    pub(super) node: SocketAddr,
     pub(super) receiver: SocketAddr,
     /// Ids and keys that stand with an ellipsis on a page that has not made them itself.
     pub(super) samples: Vec<(&'static str, String)>,
@@ -21,9 +24,15 @@ impl Names {
                 text = text.replace(&format!("{host}:{port}"), &address.to_string());
             }
         }
+        if text.contains(DATABASE) {
+            text = text.replace(DATABASE, &Server::shared().database());
+        }
         self.samples.iter().fold(text, |text, (sample, real)| text.replace(sample, real))
     }
 }
+
+/// On the pages, a server of the reader's own; here each block has a database that is new.
+const DATABASE: &str = "postgres://postrider@db.example.com/postrider";
 
 /// Ends at the first command that fails, with the line of its block; what runs on ends with it.
 const BEGINNING: &str = r#"set -eEuo pipefail
@@ -42,16 +51,22 @@ done
 
 /// Whether the page says itself how its gateway is started.
 pub(super) fn starts_its_own(blocks: &[Block]) -> bool {
-    blocks.iter().any(|block| block.kind == Kind::RunsOn && starts(block, "postrider serve"))
+    let is_gateway = |block: &Block| starts(block, "postrider serve") && !starts(block, NODE);
+    blocks.iter().any(|block| block.kind == Kind::RunsOn && is_gateway(block))
 }
 
-pub(super) fn script(page: &str, blocks: &[Block], names: &Names) -> Result<String, String> {
+/// The blocks that are run while the gateway is there, or those that are run when it has stopped.
+pub(super) fn script<'a>(
+    page: &str,
+    blocks: impl Iterator<Item = &'a Block>,
+    names: &Names,
+) -> Result<String, String> {
     let mut script = BEGINNING.to_owned();
     for block in blocks {
         let (place, text) = (format!("{page}:{}", block.line), names.put_in(&block.text));
         let piece = match block.kind {
-            Kind::Run => format!("place={place}\n{text}"),
-            Kind::RunsOn => running_on(block, &place, &text) + &ready(block, names),
+            Kind::Run | Kind::Stopped => format!("place={place}\n{text}"),
+            Kind::RunsOn => running_on(block, &place, &text, names) + &ready(block, names),
             _ => continue,
         };
         if piece.contains('…') {
@@ -63,13 +78,19 @@ pub(super) fn script(page: &str, blocks: &[Block], names: &Names) -> Result<Stri
 }
 
 /// One command, which takes the place of the shell that starts it: so the end of the script is its end.
-fn running_on(block: &Block, place: &str, text: &str) -> String {
+fn running_on(block: &Block, place: &str, text: &str, names: &Names) -> String {
     let log = format!("runs-on-{}", block.line);
-    format!("place={place}\n{{ exec > {log} 2>&1\nexec {text}}} &\nruns_on+=($!)\n")
+    let listen = if starts(block, NODE) { names.node } else { names.gateway };
+    format!(
+        "place={place}\n{{ exec > {log} 2>&1\nexec env POSTRIDER_LISTEN={listen} {text}}} &\nruns_on+=($!)\n"
+    )
 }
 
 /// A person looks whether it has started before going on.
 fn ready(block: &Block, names: &Names) -> String {
+    if starts(block, NODE) {
+        return format!("serves http://{}/readyz\n", names.node);
+    }
     if starts(block, "postrider serve") {
         let key = "export POSTRIDER_KEY=$(cat postrider-data/admin.key)";
         return format!("serves http://{}/readyz\n{key}\n", names.gateway);
@@ -79,6 +100,9 @@ fn ready(block: &Block, names: &Names) -> String {
     }
     String::new()
 }
+
+/// One of several on a database: not the gateway that the page's other commands speak to.
+const NODE: &str = "postrider serve --database-url";
 
 fn starts(block: &Block, command: &str) -> bool {
     block.text.starts_with(command)
