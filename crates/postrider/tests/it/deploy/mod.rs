@@ -2,6 +2,7 @@
 
 mod kubernetes;
 mod sbom;
+mod schema;
 mod yaml;
 
 use saphyr_parser::{Event, Parser};
