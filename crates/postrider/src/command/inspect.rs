@@ -1,5 +1,6 @@
 //! `postrider inspect`: one event or delivery with every attempt.
 
+use super::objects::names_in;
 use super::readable::{self, Detail};
 use super::{Reading, Run, id, items, text};
 use crate::client::Client;
@@ -22,10 +23,12 @@ pub(crate) struct InspectArgs {
 impl Run for InspectArgs {
     fn run(&self) -> anyhow::Result<()> {
         let client = self.reading.client()?;
-        let found = find(&client, &self.id)?;
+        let mut found = find(&client, &self.id)?;
         if self.reading.json {
             return say_json(&found);
         }
+        let owed = found["event"]["deliveries"].take();
+        found["event"]["deliveries"] = names_in(&client, owed);
         let (screen, event) = (Screen::of_stdout(), &found["event"]);
         let detail = if self.headers { Detail::Headers } else { Detail::Outcome };
         say(&readable::event(event, screen))?;

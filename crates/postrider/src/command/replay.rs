@@ -1,6 +1,7 @@
 //! `postrider replay`: an event again, for the routes of today or to one URL, or a dead letter to where it was owed.
 
 use super::inspect::find;
+use super::objects::names_in;
 use super::{Reading, Run, id, items, shown, text};
 use crate::client::{Client, Connection};
 use crate::terminal::{Cell, Column, Screen, Table, clean, clean_lines, say, say_json};
@@ -100,7 +101,8 @@ impl ReplayArgs {
         if self.reading.json {
             return say_json(&judged);
         }
-        say(&judgements(items(&judged["routes"])).text(Screen::of_stdout()))
+        let routes = names_in(client, judged["routes"].clone());
+        say(&judgements(items(&routes)).text(Screen::of_stdout()))
     }
 
     fn send_to(&self, client: &Client, url: &str) -> anyhow::Result<()> {
@@ -144,7 +146,7 @@ impl ReplayArgs {
 fn judgements(routes: &[Value]) -> Table {
     let mut table = Table::new(&[
         Column::Whole("ROUTE"),
-        Column::Whole("DESTINATION"),
+        Column::Text("DESTINATION"),
         Column::Whole("TAKES IT"),
         Column::Text("URL, OR WHY NOT"),
     ]);

@@ -48,8 +48,8 @@ const ROUTE: &[(Column, Field)] = &[
     (Text("PATTERN"), Plain("event_type_pattern")),
     (Whole("PRIORITY"), Plain("priority")),
     (Whole("ACTIVE"), Plain("active")),
-    (Whole("SOURCE"), Plain("source_id")),
-    (Whole("DESTINATION"), Plain("destination_id")),
+    (Text("SOURCE"), Plain("source_id")),
+    (Text("DESTINATION"), Plain("destination_id")),
 ];
 const ACCOUNT: &[(Column, Field)] = &[
     (Whole("ID"), Plain("id")),

@@ -6,7 +6,7 @@ mod named;
 mod verb;
 
 pub(super) use self::kind::Kind;
-pub(super) use self::named::ids_in;
+pub(super) use self::named::{ids_in, names_in};
 use self::verb::Verb;
 use super::{Reading, Run, id, text};
 use crate::client::Client;

@@ -1,8 +1,9 @@
 //! Objects that stand in a field or a filter, by the name that a person knows them by.
 
-use super::Kind;
+use super::{Kind, text};
 use crate::client::Client;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// Fields that hold the id of an object, and of which kind.
 const REFERENCES: [(&str, Kind); 3] = [
@@ -27,7 +28,24 @@ pub(in crate::command) fn ids_in(
     filters.into_iter().map(|(name, value)| Ok((name, id_in(client, name, value)?))).collect()
 }
 
-/// The same for the fields of an object.
+/// The other way round, for lists that people read: where an object is named by its id, its name. One that is gone keeps
+/// its id, and so do all where the key may not list them.
+pub(in crate::command) fn names_in(client: &Client, mut listed: Value) -> Value {
+    for (field, kind) in REFERENCES {
+        let is_there = listed.as_array().is_some_and(|all| all.iter().any(|one| one[field].is_string()));
+        let known = is_there.then(|| client.read(kind.path(), &[]).unwrap_or_default()).unwrap_or_default();
+        let known = known.as_array().into_iter().flatten();
+        let names: HashMap<&str, &Value> = known.map(|one| (text(&one["id"]), &one["name"])).collect();
+        for one in listed.as_array_mut().into_iter().flatten() {
+            if let Some(name) = names.get(text(&one[field])) {
+                one[field] = (*name).clone();
+            }
+        }
+    }
+    listed
+}
+
+/// Gives the ids for what the fields of an object name.
 pub(super) fn ids_of(client: &Client, mut object: Value) -> anyhow::Result<Value> {
     for (name, value) in object.as_object_mut().into_iter().flatten() {
         if let Value::String(text) = value {

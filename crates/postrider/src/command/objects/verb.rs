@@ -1,7 +1,7 @@
 //! What can be done with an object of any kind.
 
 use super::super::{Agreement, Reading, items, shown, text};
-use super::named::ids_of;
+use super::named::{ids_of, names_in};
 use super::{Kind, all};
 use crate::client::Client;
 use crate::command::assignment;
@@ -54,6 +54,7 @@ impl Verb {
                 if reading.json {
                     return say_json(&listed);
                 }
+                let listed = names_in(&client, listed);
                 say(&kind.table(items(&listed)).text(Screen::of_stdout()))
             }
             Verb::Show { which } => {

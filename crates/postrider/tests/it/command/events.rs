@@ -48,6 +48,7 @@ fn an_event_is_shown_with_its_payload_and_every_attempt() {
         "  type        payment.made\n",
         "body (13 bytes)\n",
         "    \"amount\": 12\n",
+        " to receiver, priority 3: delivered\n",
         "  1. ",
         "  500  ",
         "     | database is away\n",

@@ -29,7 +29,16 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
     assert_eq!(desk.said(&["destinations", "show", id, "--json"]).json(0)["circuit"]["threshold"], 3);
     let wrong = desk.said(&["destinations", "edit", "billing", "max_concurrency=many"]);
     assert!(wrong.err().contains("max_concurrency must be"), "{wrong:?}");
-    assert!(desk.said(&["routes", "list"]).out(0).contains("payment.*"));
+    let routes = desk.said(&["routes", "list"]);
+    assert!(
+        routes.out(0).contains("  payment.*  1         true    default  billing\n"),
+        "by name: {routes:?}"
+    );
+    assert_eq!(
+        desk.said(&["routes", "list", "--json"]).json(0)[0]["destination_id"],
+        id,
+        "for programs the id"
+    );
     let unsure = desk.said(&["destinations", "delete", "billing"]);
     assert!(unsure.err().contains("--yes"), "{unsure:?}");
     assert_eq!(
