@@ -258,7 +258,6 @@ impl Dispatcher {
         }
     }
 
-    /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.
     /// Others were faster in an ordered line: whoever was answered before these came goes before them, so they get other ids.
     fn commit_again(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, overtaken_by: u64) {
         self.ids.pass(overtaken_by, self.now);
@@ -269,6 +268,7 @@ impl Dispatcher {
         self.keep_outcomes(batch);
     }
 
+    /// Events are refused: their senders will try again. Outcomes are kept: nobody else knows them.
     fn commit_failed(&mut self, batch: &Arc<Batch>, replies: Vec<Reply>, error: &StoreError) {
         let refusal = match error {
             StoreError::Full => IngestError::DiskFull,

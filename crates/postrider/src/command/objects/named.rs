@@ -33,7 +33,8 @@ pub(in crate::command) fn ids_in(
 pub(in crate::command) fn names_in(client: &Client, mut listed: Value) -> Value {
     for (field, kind) in REFERENCES {
         let is_there = listed.as_array().is_some_and(|all| all.iter().any(|one| one[field].is_string()));
-        let known = is_there.then(|| client.read(kind.path(), &[]).unwrap_or_default()).unwrap_or_default();
+        let known =
+            if is_there { client.read(kind.path(), &[]).unwrap_or_default() } else { Value::default() };
         let known = known.as_array().into_iter().flatten();
         let names: HashMap<&str, &Value> = known.map(|one| (text(&one["id"]), &one["name"])).collect();
         for one in listed.as_array_mut().into_iter().flatten() {

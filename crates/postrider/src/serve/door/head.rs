@@ -19,6 +19,7 @@ pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// What the first bytes of a request are.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are events, and none is kept")]
 pub(super) enum Look {
     Event(Head),
     /// It may become one.
