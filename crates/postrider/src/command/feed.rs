@@ -25,8 +25,26 @@ pub(super) struct Feed {
     parameters: Vec<Parameter>,
     ids: HashSet<String>,
     order: VecDeque<String>,
-    /// When the newest event was received, as looks of the last seconds have seen it. A look goes back to the first.
-    marks: VecDeque<(Instant, String)>,
+    marks: Marks,
+}
+
+/// When the newest event was received, as looks of the last seconds have seen it; `None` where there was none yet. A look
+/// goes back to the first.
+#[derive(Default)]
+struct Marks(VecDeque<(Instant, Option<String>)>);
+
+impl Marks {
+    fn note(&mut self, now: Instant, newest_received_at: Option<String>) {
+        self.0.push_back((now, newest_received_at));
+        while self.0.get(1).is_some_and(|(at, _)| now - *at >= LATE) {
+            self.0.pop_front();
+        }
+    }
+
+    /// What was received before is not new; `None` when everything may be.
+    fn since(&self) -> Option<&str> {
+        self.0.front()?.1.as_deref()
+    }
 }
 
 impl Feed {
@@ -34,7 +52,7 @@ impl Feed {
     pub(super) const LOOK: Duration = Duration::from_millis(500);
 
     pub(super) fn new(parameters: Vec<Parameter>) -> Self {
-        Feed { parameters, ids: HashSet::new(), order: VecDeque::new(), marks: VecDeque::new() }
+        Feed { parameters, ids: HashSet::new(), order: VecDeque::new(), marks: Marks::default() }
     }
 
     /// So many of those that are there already, the oldest first.
@@ -81,20 +99,16 @@ impl Feed {
     /// Keeps where the list ends now, of whatever kind the newest is: where nothing fits, there is nothing to go by.
     fn mark(&mut self, client: &Client) -> anyhow::Result<()> {
         let newest = page(client, Vec::new(), 1, None)?;
-        if let Some(event) = items(&newest["items"]).first() {
-            self.marks.push_back((Instant::now(), text(&event["received_at"]).to_owned()));
-        }
-        while self.marks.get(1).is_some_and(|(at, _)| at.elapsed() >= LATE) {
-            self.marks.pop_front();
-        }
+        let received_at = items(&newest["items"]).first().map(|event| text(&event["received_at"]).to_owned());
+        self.marks.note(Instant::now(), received_at);
         Ok(())
     }
 
     /// Those that are meant, and late enough to be new.
     fn recent(&self) -> Vec<Parameter> {
-        let Some((_, since)) = self.marks.front() else { return self.parameters.clone() };
+        let Some(since) = self.marks.since() else { return self.parameters.clone() };
         let others = self.parameters.iter().filter(|(name, _)| *name != "since").cloned();
-        others.chain([("since", since.clone())]).collect()
+        others.chain([("since", since.to_owned())]).collect()
     }
 
     fn unseen(&mut self, listed: &[Value]) -> Vec<Value> {
@@ -119,4 +133,27 @@ fn page(
     parameters.push(("limit", limit.to_string()));
     parameters.extend(cursor.map(|cursor| ("cursor", cursor.to_owned())));
     client.read("/v1/events", &parameters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_goes_back_to_where_the_list_ended_some_seconds_ago() {
+        let (mut marks, began) = (Marks::default(), Instant::now());
+        let mut since = |seconds, newest: Option<&str>| {
+            marks.note(began + Duration::from_secs(seconds), newest.map(str::to_owned));
+            marks.since().map(str::to_owned)
+        };
+        assert_eq!(since(0, None), None, "there is nothing yet");
+        assert_eq!(
+            since(1, Some("a")),
+            None,
+            "all that has come since is new, the first as well as the last"
+        );
+        assert_eq!(since(10, Some("b")), None, "one may still come late");
+        assert_eq!(since(11, Some("b")), Some("a".to_owned()));
+        assert_eq!(since(60, Some("c")), Some("b".to_owned()), "what came meanwhile is looked for");
+    }
 }
