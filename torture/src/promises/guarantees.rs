@@ -51,9 +51,13 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
         code: "G5",
         name: "Order",
         promise: "On an ordered destination, or for an ordering key, an event is first sent only after the one before it was \
-                  delivered or given up on, across kills and takeovers.",
+                  delivered or given up on, across kills and takeovers. One that comes after another was answered goes \
+                  behind it, whichever nodes took the two.",
         columns: &["misordered"],
-        by: &[],
+        by: &[Test(
+            "crates/postrider/tests/it/cluster/order.rs",
+            "what_was_answered_first_is_sent_first_whichever_node_took_it",
+        )],
     },
     Guarantee {
         code: "G6",
