@@ -158,7 +158,7 @@ impl Catalog {
     ) -> Vec<Match> {
         let mut matching: Vec<Match> = Vec::new();
         let mut seen = postrider_core::map::IdSet::default();
-        for plan in self.plans(account) {
+        for plan in self.routes.of_source(account, source) {
             let route = &plan.route;
             let takes = plan.mismatch(source, event_type).is_none();
             let first = match plan.filter {

@@ -118,3 +118,22 @@ fn routes_go_with_their_source_and_with_their_destination() {
     let left = [1, 2, 3, 4].map(|id| catalog.route(ACCOUNT, RouteId::from_u64(id)).is_some());
     assert_eq!(left, [false, false, true, false]);
 }
+
+#[test]
+fn routes_of_one_source_and_of_all_take_an_event_in_the_order_of_their_making() {
+    let of = |source, id| Route { source: Some(SourceId::from_u64(source)), ..route(id, id) };
+    let mut catalog = catalog(&[of(1, 6), route(2, 2), of(2, 3), of(1, 1), route(5, 5), of(1, 4)]);
+    let sent = |catalog: &Catalog| -> Vec<u64> {
+        catalog.matching(ACCOUNT, None, None).iter().map(|found| found.plan.route.id.as_u64()).collect()
+    };
+    assert_eq!((taking(&catalog, b"{}"), sent(&catalog)), (vec![1, 2, 4, 5, 6], vec![2, 5]));
+    let other = catalog.matching(AccountId::from_u64(2), Some(SourceId::from_u64(1)), None);
+    assert!(other.is_empty(), "another account's are never taken");
+    // One is given another source, one all of them, and one a source.
+    for moved in [of(2, 1), route(3, 3), of(2, 5)] {
+        catalog.apply(Change::PutRoute(moved));
+    }
+    assert_eq!((taking(&catalog, b"{}"), sent(&catalog)), (vec![2, 3, 4, 6], vec![2, 3]));
+    catalog.apply(Change::DeleteRoute(RouteId::from_u64(4)));
+    assert_eq!(taking(&catalog, b"{}"), [2, 3, 6]);
+}
