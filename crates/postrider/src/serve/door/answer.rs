@@ -24,7 +24,7 @@ pub(super) fn json(status: StatusCode, text: &str, then: Then) -> Vec<u8> {
 /// Any other answer, whole.
 pub(super) async fn other(answer: Response, then: Then) -> Vec<u8> {
     let (head, body) = answer.into_parts();
-    // Answers of the API are in memory; one that is not would end here and close the connection.
+    // Refusals are in memory, so there is nothing that could go wrong in reading one.
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let mut out = begin(head.status, body.len(), then);
     write_headers(&mut out, &head.headers);
