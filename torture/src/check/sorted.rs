@@ -1,10 +1,8 @@
 //! A history in the order in which it is judged: arrivals by delivery, the ledger by body and by event.
 
 use crate::history::{Answer, Arrival, End, History, Moment, Posted, SECOND};
+use crate::rig::window::{RECORDED_LATE, Window};
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// After its answer was written, an attempt may take this long to be recorded on a busy machine.
-const LATE: Moment = 2 * SECOND;
 
 /// A delivery is named by its destination and the body that only one event has.
 pub(super) type Delivery = (usize, u64);
@@ -42,8 +40,10 @@ impl<'h> Sorted<'h> {
 
     /// Whether an attempt was in flight, or not recorded yet, while a fault was.
     pub(super) fn is_cut_off(&self, attempt: &Arrival) -> bool {
-        let touches = |from: Moment, until: Moment| from <= attempt.ended + LATE && attempt.began <= until;
-        self.history.faults.iter().any(|fault| touches(fault.from, fault.until))
+        let late = RECORDED_LATE.as_micros() as Moment;
+        let open = Window { from: attempt.began, until: attempt.ended + late };
+        let faults = self.history.faults.iter();
+        faults.map(|fault| Window { from: fault.from, until: fault.until }).any(|fault| fault.touches(&open))
     }
 
     /// Whether its sender had given it up when it was answered.

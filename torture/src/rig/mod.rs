@@ -10,4 +10,5 @@ pub mod proxy;
 pub mod random;
 pub mod tied;
 pub mod wait;
+pub mod window;
 pub mod wire;

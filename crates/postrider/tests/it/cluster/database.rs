@@ -2,6 +2,7 @@
 
 use super::{Cluster, check_ledger, ledger_of, load_on, set_up};
 use crate::rig::Sink;
+use crate::rig::audit::fault_since;
 use crate::rig::load::Fate;
 use crate::rig::wait::let_pass;
 use serde_json::json;
@@ -21,8 +22,9 @@ fn a_database_that_cuts_every_connection_costs_no_event() {
     let mut faults = Vec::new();
     for _ in 0..5 {
         let_pass(Duration::from_millis(400));
+        let cut = Instant::now();
         cluster.ask(CUT);
-        faults.push(Instant::now());
+        faults.push(fault_since(cut));
     }
     let_pass(Duration::from_secs(1));
     let ledger = ledger_of(loads);

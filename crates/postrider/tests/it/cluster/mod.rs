@@ -24,7 +24,7 @@ mod takeover;
 mod turnover;
 mod watched;
 
-use crate::rig::audit::{Audit, audit};
+use crate::rig::audit::{Audit, Fault, audit};
 use crate::rig::load::{Entry, Load};
 use crate::rig::proxy::Proxy;
 use crate::rig::{Api, Gateway, Sink, Site, wait_until, wait_within};
@@ -32,7 +32,7 @@ use postrider_core::id::DestinationId;
 use postrider_postgres::testing::Server;
 use postrider_store::Shard;
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ADMIN_KEY: &str = "hk_0123456789abcdefghjkmnpq";
 /// Short, since tests wait for it to pass, but longer than a busy machine or its disk holds up a node that is well:
@@ -164,7 +164,7 @@ fn ledger_of(loads: Vec<Load>) -> Vec<Entry> {
 }
 
 /// Waits until what was accepted has arrived, and holds the one against the other.
-fn check_ledger(ledger: &[Entry], sink: &Sink, paths: &[&str], faults: &[Instant]) -> Audit {
+fn check_ledger(ledger: &[Entry], sink: &Sink, paths: &[&str], faults: &[Fault]) -> Audit {
     wait_within(ARRIVAL, "what was accepted has arrived", || {
         (audit(ledger, &sink.arrivals(), paths, faults).lost == 0).then_some(())
     });

@@ -1,11 +1,12 @@
 //! Nodes that join and leave every second, in order or not.
 
 use super::{Cluster, check_ledger, ledger_of, load_on, patient, set_up};
+use crate::rig::audit::fault_at;
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink};
 use rustix::process::Signal;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATHS: [&str; 4] = ["/a", "/b", "/c", "/d"];
 const ROUNDS: usize = 5;
@@ -25,12 +26,10 @@ fn nodes_that_join_and_leave_every_second_cost_nothing() {
         if round % 2 == 0 {
             assert_eq!(joins.stop().code, Some(0));
         } else {
-            faults.push(joins.kill());
+            faults.push(fault_at(joins.kill()));
         }
     }
     cluster.wait_for_parts(2);
-    // Shards of a killed node change hands when its lease is over.
-    faults.push(Instant::now());
     let ledger = ledger_of(loads);
     check_ledger(&ledger, &sink, &PATHS, &faults);
     nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));

@@ -1,12 +1,12 @@
 //! kill -9 under load at random moments: what was answered 202 arrives, and nothing else does.
 
-use crate::rig::audit::{Audit, audit};
+use crate::rig::audit::{Audit, Fault, audit, fault_at};
 use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
 use crate::rig::{Sink, Site, size, wait_until, wait_while_growing};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How many kills there are; more of them make the same test longer.
 const KILLS_VARIABLE: &str = "POSTRIDER_TEST_KILLS";
@@ -27,11 +27,11 @@ fn nothing_accepted_is_lost_in_twenty_kills_under_load() {
         api.destination(&sink.url(path), &json!({ "max_concurrency": 10, "retry_policy": policy }));
     }
     let load = Load::start(site.address(), &path, PRODUCERS);
-    let mut faults: Vec<Instant> = Vec::new();
+    let mut faults: Vec<Fault> = Vec::new();
     for _ in 0..kills {
         // Some of these moments fall into the start, in which what was owed is taken up again.
         let_pass(random.between(Duration::from_millis(20), Duration::from_millis(900)));
-        faults.push(gateway.kill());
+        faults.push(fault_at(gateway.kill()));
         gateway = site.spawn();
     }
     gateway.wait_for_banner();
@@ -69,7 +69,7 @@ fn fates(ledger: &[Entry]) -> String {
     format!("accepted {accepted} / refused {refused} / unknown {}", count(Fate::Unknown))
 }
 
-fn audit_once_all_arrived(ledger: &[Entry], sink: &Sink, faults: &[Instant]) -> Audit {
+fn audit_once_all_arrived(ledger: &[Entry], sink: &Sink, faults: &[Fault]) -> Audit {
     let mut count = usize::MAX;
     let mut found = Audit::default();
     wait_while_growing(

@@ -1,6 +1,6 @@
 //! kill -9 in the middle of a bulk replay: every dead letter is delivered, and once unless the kill explains it.
 
-use crate::rig::audit::audit;
+use crate::rig::audit::{audit, fault_at};
 use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::{Reply, Sink, Site, api::text, size, wait_until, wait_within};
 use serde_json::json;
@@ -41,7 +41,7 @@ fn a_bulk_replay_goes_on_after_kills_and_owes_nothing_twice() {
         wait_within(patience, "some of it is done", || {
             (api.get(&replay).data(200)["done"].as_u64() >= Some(some)).then_some(())
         });
-        faults.push(gateway.kill());
+        faults.push(fault_at(gateway.kill()));
         gateway = site.start();
     }
     let done = wait_within(patience, "the replay is done", || {

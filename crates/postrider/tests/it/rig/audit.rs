@@ -2,8 +2,12 @@
 
 use super::load::{Entry, Fate};
 use super::sink::Arrival;
+use postrider_torture::rig::window::{RECORDED_LATE, Window};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+
+/// While this was done, everything in flight may have been cut off.
+pub(crate) type Fault = Window<Instant>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Audit {
@@ -15,22 +19,32 @@ pub(crate) struct Audit {
     pub(crate) unknown: usize,
     /// Arrived again after an attempt that a fault had cut off.
     pub(crate) duplicate: usize,
-    /// Arrived again although nothing had happened in between.
+    /// Arrived again although nothing had happened while it was in flight.
     pub(crate) unexplained: usize,
     /// Arrived but was refused, or never sent.
     pub(crate) phantom: usize,
 }
 
 /// What a process had written before it was killed may be read from the socket this much later.
-const LATE: Duration = Duration::from_millis(500);
+const READ_LATE: Duration = Duration::from_millis(500);
 
-/// Each event is owed to each of the paths once. A fault is a moment at which everything in flight was cut off.
-pub(crate) fn audit(ledger: &[Entry], arrivals: &[Arrival], paths: &[&str], faults: &[Instant]) -> Audit {
+/// One that took no time.
+pub(crate) fn fault_at(moment: Instant) -> Fault {
+    Fault { from: moment, until: moment }
+}
+
+/// One that is over now.
+pub(crate) fn fault_since(from: Instant) -> Fault {
+    Fault { from, until: Instant::now() }
+}
+
+/// Each event is owed to each of the paths once.
+pub(crate) fn audit(ledger: &[Entry], arrivals: &[Arrival], paths: &[&str], faults: &[Fault]) -> Audit {
     let fates: HashMap<&[u8], Fate> = ledger.iter().map(|entry| (&entry.body[..], entry.fate)).collect();
     assert_eq!(fates.len(), ledger.len(), "bodies are unique");
-    let mut seen: HashMap<(&str, &[u8]), Vec<Instant>> = HashMap::new();
+    let mut seen: HashMap<(&str, &[u8]), Vec<&Arrival>> = HashMap::new();
     for arrival in arrivals {
-        seen.entry((&arrival.path, &arrival.body)).or_default().push(arrival.began_at);
+        seen.entry((&arrival.path, &arrival.body)).or_default().push(arrival);
     }
     let mut audit = Audit::default();
     for ((path, body), times) in &mut seen {
@@ -40,15 +54,24 @@ pub(crate) fn audit(ledger: &[Entry], arrivals: &[Arrival], paths: &[&str], faul
             Some(Fate::Unknown) => audit.unknown += 1,
             Some(Fate::Refused) | None => audit.phantom += 1,
         }
-        times.sort();
+        times.sort_by_key(|arrival| arrival.began_at);
         for pair in times.windows(2) {
-            let explained = faults.iter().any(|fault| pair[0] < *fault + LATE && *fault <= pair[1]);
+            let explained = faults.iter().any(|fault| explains(fault, pair[0], pair[1]));
             *(if explained { &mut audit.duplicate } else { &mut audit.unexplained }) += 1;
         }
     }
     let accepted = ledger.iter().filter(|entry| entry.fate == Fate::Accepted).count();
     audit.lost = accepted * paths.len() - audit.ok;
     audit
+}
+
+/// Whether the first of the two was in flight, or not recorded yet, while the fault was: what had long been recorded is
+/// not sent again, whatever happens then.
+fn explains(fault: &Fault, first: &Arrival, again: &Arrival) -> bool {
+    let ended_at = first.ended_at.unwrap_or(again.began_at);
+    let open = Window { from: first.began_at, until: ended_at + RECORDED_LATE };
+    let cut = Window { from: fault.from, until: fault.until + READ_LATE };
+    cut.touches(&open) && fault.from <= again.began_at
 }
 
 impl Audit {
@@ -71,8 +94,8 @@ mod tests {
     use super::*;
     use crate::rig::wire::Headers;
 
-    /// Planted arrivals as path, body and second; faults as seconds.
-    fn check(arrivals: &[(&str, &str, u64)], faults: &[u64], expected: Audit) {
+    /// Planted arrivals as path, body and second, each answered at once; faults as the seconds that they took.
+    fn check(arrivals: &[(&str, &str, u64)], faults: &[[u64; 2]], expected: Audit) {
         let began = Instant::now();
         let at = |second: u64| began + Duration::from_secs(second);
         let entry = |(body, fate): &(&str, Fate)| Entry { body: body.as_bytes().to_vec(), fate: *fate };
@@ -84,9 +107,11 @@ mod tests {
             headers: Headers::default(),
             body: body.as_bytes().to_vec(),
             began_at: at(*second),
+            ended_at: Some(at(*second)),
         };
         let arrivals: Vec<Arrival> = arrivals.iter().map(arrival).collect();
-        let faults: Vec<Instant> = faults.iter().map(|second| at(*second)).collect();
+        let fault = |seconds: &[u64; 2]| Fault { from: at(seconds[0]), until: at(seconds[1]) };
+        let faults: Vec<Fault> = faults.iter().map(fault).collect();
         assert_eq!(audit(&ledger, &arrivals, &["/1"], &faults), expected, "{arrivals:?}");
     }
 
@@ -100,12 +125,15 @@ mod tests {
         check(&[a, b, ("/1", "r", 1)], &[], Audit { phantom: 1, ..clean() });
         check(&[a, b, ("/1", "made up", 1)], &[], Audit { phantom: 1, ..clean() });
         check(&[a, b, ("/2", "a", 1)], &[], Audit { phantom: 1, ..clean() });
-        check(&[a, b, ("/1", "a", 9)], &[5], Audit { duplicate: 1, ..clean() });
-        check(&[a, b, ("/1", "a", 9)], &[10], Audit { unexplained: 1, ..clean() });
+        check(&[a, b, ("/1", "a", 9)], &[[1, 1]], Audit { duplicate: 1, ..clean() });
+        check(&[a, b, ("/1", "a", 9)], &[[5, 5]], Audit { unexplained: 1, ..clean() });
+        check(&[a, b, ("/1", "a", 9)], &[[10, 10]], Audit { unexplained: 1, ..clean() });
+        check(&[b, ("/1", "a", 5), ("/1", "a", 9)], &[[3, 7]], Audit { duplicate: 1, ..clean() });
+        check(&[b, ("/1", "a", 5), ("/1", "a", 9)], &[[3, 4]], Audit { unexplained: 1, ..clean() });
         check(&[("/1", "a", 9), b, a], &[], Audit { unexplained: 1, ..clean() });
         check(
             &[a, b, ("/1", "a", 4), ("/1", "a", 9)],
-            &[3],
+            &[[1, 1]],
             Audit { duplicate: 1, unexplained: 1, ..clean() },
         );
     }

@@ -17,6 +17,8 @@ pub(crate) struct Arrival {
     pub(crate) headers: Headers,
     pub(crate) body: Vec<u8>,
     pub(crate) began_at: Instant,
+    /// When its answer was about to be written.
+    pub(crate) ended_at: Option<Instant>,
 }
 
 pub(crate) struct Sink {
@@ -138,9 +140,9 @@ impl Receiver for Shared {
 
     fn request(&self, message: Message, mut stream: &TcpStream) -> std::io::Result<bool> {
         let path = message.first_line.split(' ').nth(1).unwrap_or_default().to_owned();
-        let reply = self.arrived(&path, message);
+        let (number, reply) = self.arrived(&path, message);
         let go_on = self.hold(&reply);
-        self.leaves(&path);
+        self.leaves(&path, number);
         if go_on {
             stream.write_all(&reply.bytes())?;
         }
@@ -149,7 +151,8 @@ impl Receiver for Shared {
 }
 
 impl Shared {
-    fn arrived(&self, path: &str, message: Message) -> Reply {
+    /// Its number among all that have come, and what it is answered.
+    fn arrived(&self, path: &str, message: Message) -> (usize, Reply) {
         let mut state = self.state.lock().unwrap();
         let known = state.paths.entry(path.to_owned()).or_default();
         known.arrived += 1;
@@ -161,9 +164,10 @@ impl Shared {
             headers: message.headers,
             body: message.body,
             began_at: Instant::now(),
+            ended_at: None,
         });
         self.changed.notify_all();
-        reply.unwrap_or_else(|| Reply::status(200))
+        (state.arrivals.len() - 1, reply.unwrap_or_else(|| Reply::status(200)))
     }
 
     /// Waits as long as the reply says, whatever the other side does meanwhile; `false` when the sink is gone.
@@ -175,8 +179,9 @@ impl Shared {
         !state.closed
     }
 
-    fn leaves(&self, path: &str) {
+    fn leaves(&self, path: &str, number: usize) {
         let mut state = self.state.lock().unwrap();
+        state.arrivals[number].ended_at = Some(Instant::now());
         if let Some(known) = state.paths.get_mut(path) {
             known.in_flight -= 1;
         }

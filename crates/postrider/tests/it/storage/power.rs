@@ -1,7 +1,7 @@
 //! A loss of power under load, many times: what was answered 202 arrives.
 
 use super::disk::{Disk, Fault, Left};
-use crate::rig::audit::audit;
+use crate::rig::audit::{audit, fault_at};
 use crate::rig::load::Load;
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
@@ -27,7 +27,7 @@ fn nothing_accepted_is_lost_when_power_fails() {
         let numbers = loss * PRODUCERS..(loss + 1) * PRODUCERS;
         let load = Load::start_as(disk.site.address(), &path, numbers);
         let_pass(random.between(Duration::from_millis(50), Duration::from_millis(700)));
-        faults.push(gateway.kill());
+        faults.push(fault_at(gateway.kill()));
         ledger.extend(load.stop());
         let left = if loss % 2 == 0 { Left::Nothing } else { Left::Some };
         let taken = disk.lose_power(left, &mut random);
