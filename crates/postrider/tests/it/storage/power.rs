@@ -16,19 +16,23 @@ const PATHS: [&str; 1] = ["/in"];
 #[test]
 fn nothing_accepted_is_lost_when_power_fails() {
     let mut random = Random::new("power");
-    let (sink, disk) = (Sink::start(), Disk::new());
+    // So small a reserve makes checkpoints frequent.
+    let (sink, disk) = (Sink::start(), Disk::with(&["--disk-reserve", "1mb"]));
     let gateway = disk.site.start();
     let api = gateway.api();
     let (_, path) = api.source();
     let policy = json!({ "delays_seconds": [0.2], "max_attempts": 50, "jitter": "none" });
     api.destination(&sink.url(PATHS[0]), &json!({ "max_concurrency": 10, "retry_policy": policy }));
-    let (mut gateway, mut faults, mut ledger, mut sectors) = (gateway, Vec::new(), Vec::new(), 0);
+    let (mut gateway, mut faults, mut ledger) = (gateway, Vec::new(), Vec::new());
+    let (mut sectors, mut checkpoints) = (0, 0);
     for loss in 0..LOSSES {
+        let begun = disk.syncs().len();
         let numbers = loss * PRODUCERS..(loss + 1) * PRODUCERS;
         let load = Load::start_as(disk.site.address(), &path, numbers);
         let_pass(random.between(Duration::from_millis(50), Duration::from_millis(700)));
         faults.push(fault_at(gateway.kill()));
         ledger.extend(load.stop());
+        checkpoints += disk.syncs()[begun..].iter().filter(|file| file.ends_with("00000001.db")).count();
         let left = if loss % 2 == 0 { Left::Nothing } else { Left::Some };
         let taken = disk.lose_power(left, &mut random);
         sectors += taken.sectors;
@@ -42,12 +46,13 @@ fn nothing_accepted_is_lost_when_power_fails() {
         || (found().lost == 0).then_some(()),
     );
     let found = found();
-    println!("{LOSSES} losses, {sectors} sectors taken back: {found}");
+    println!("{LOSSES} losses, {sectors} sectors taken back, {checkpoints} checkpoints: {found}");
     assert!(found.is_clean(), "{found}");
     assert!(
         found.ok > LOSSES && sectors > LOSSES,
         "hardly anything was at stake: {found}, {sectors} sectors"
     );
+    assert!(checkpoints > 0, "nothing was moved out of the log while it was written to");
     assert_eq!(gateway.stop().code, Some(0));
 }
 
