@@ -13,6 +13,8 @@ use std::time::Duration;
 /// COMMIT as a client says it.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const LISTEN: &[u8] = b"LISTEN ";
+/// What only the transaction of a batch begins with, which other statements are sent with.
+const BATCH: &[u8] = b"SET LOCAL enable_seqscan";
 
 /// The way itself; threads of its own carry the bytes.
 pub struct Proxy {
@@ -48,6 +50,8 @@ struct State {
     /// Each piece of an answer waits for so long.
     delay: Duration,
     commits: Commits,
+    /// Only the COMMIT of a batch is lost, and with it bytes wait everywhere.
+    halts: bool,
     /// Connections that broke at a commit.
     broken: usize,
     /// What is said on connections that listen is not heard.
@@ -64,6 +68,7 @@ impl Proxy {
             stalled: false,
             delay: Duration::ZERO,
             commits: Commits::Pass,
+            halts: false,
             broken: 0,
             deaf: false,
         };
@@ -107,7 +112,13 @@ impl Proxy {
 
     /// What becomes of commits from now on.
     pub fn commits(&self, commits: Commits) {
-        self.change(|state| state.commits = commits);
+        self.change(|state| (state.commits, state.halts) = (commits, false));
+    }
+
+    /// What becomes of the next batch. With its COMMIT bytes wait everywhere, so that whoever made it does not get beyond
+    /// this moment.
+    pub fn halt_at_batch(&self, commits: Commits) {
+        self.change(|state| (state.commits, state.halts) = (commits, true));
     }
 
     /// What is said on connections that listen is not heard.
@@ -123,6 +134,17 @@ impl Proxy {
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.shared.state());
         self.shared.changed.notify_all();
+    }
+}
+
+impl State {
+    /// Has become of a COMMIT what was asked for.
+    fn lose(&mut self) -> Commits {
+        if self.commits != Commits::Pass {
+            self.broken += 1;
+            self.stalled |= self.halts;
+        }
+        self.commits
     }
 }
 
@@ -187,7 +209,7 @@ enum Fate {
 
 impl Pair {
     fn ask(&self, shared: &Shared) -> std::io::Result<()> {
-        let mut buffer = [0; 64 * 1024];
+        let (mut buffer, mut is_batch) = ([0; 64 * 1024], false);
         loop {
             let count = (&self.client).read(&mut buffer)?;
             if count == 0 || !shared.lets_through() {
@@ -198,8 +220,9 @@ impl Pair {
             if state.deaf && contains(said, LISTEN) {
                 *self.fate.lock().unwrap() = Fate::Deaf;
             }
-            let commits = if contains(said, COMMIT) { state.commits } else { Commits::Pass };
-            state.broken += usize::from(commits != Commits::Pass);
+            is_batch |= contains(said, BATCH);
+            let is_meant = contains(said, COMMIT) && (std::mem::take(&mut is_batch) || !state.halts);
+            let commits = if is_meant { state.lose() } else { Commits::Pass };
             drop(state);
             match commits {
                 Commits::LostBefore => return Ok(()),

@@ -78,8 +78,7 @@ impl<'s> Cluster<'s> {
     fn by_ways(server: &'s Server, url: String, ways: &[String], lease_seconds: u64) -> Self {
         let site = |(number, way): (usize, &String)| {
             let (name, lease) = (format!("node-{number}"), lease_seconds.to_string());
-            let flags = ["--database-url", way, "--lease-seconds", &lease, "--node-name", &name];
-            Site::new().with(&flags).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
+            sharing(Site::new(), way).with(&["--lease-seconds", &lease, "--node-name", &name])
         };
         let sites = ways.iter().enumerate().map(site).collect();
         Cluster { server, url, sites }
@@ -114,6 +113,11 @@ impl<'s> Cluster<'s> {
             (parts.len() == nodes && parts.iter().sum::<u32>() == 64 && even).then_some(())
         });
     }
+}
+
+/// A place for a node of this database.
+pub(crate) fn sharing(site: Site, url: &str) -> Site {
+    site.with(&["--database-url", url]).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
 }
 
 /// A source, and destinations at these paths of a sink, that all nodes know; gives where events are posted to.
@@ -183,6 +187,6 @@ fn wait_for_routes(nodes: &[Gateway], count: usize) {
     }
 }
 
-fn api(node: &Gateway) -> Api {
+pub(crate) fn api(node: &Gateway) -> Api {
     Api { address: node.address(), key: ADMIN_KEY.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! A database that cannot be used is told in one sentence, with what to do, at start.
 
-use super::ADMIN_KEY;
+use super::sharing;
 use crate::rig::Site;
 use postrider_postgres::testing::Server;
 
@@ -20,7 +20,7 @@ fn check_refused_after(wait_seconds: &str, url: &str, said: &[&str]) {
 }
 
 fn site_of(url: &str) -> Site {
-    Site::new().with(&["--database-url", url]).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
+    sharing(Site::new(), url)
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! A node that is started before its database is there.
 
-use super::{ADMIN_KEY, api};
+use super::{api, sharing};
 use crate::rig::api::text;
 use crate::rig::{Api, Gateway, Site, wait_until};
 use postrider_postgres::testing::{Alone, Server};
 use serde_json::json;
 
 fn site_of(url: &str) -> Site {
-    Site::new().with(&["--database-url", url]).variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
+    sharing(Site::new(), url)
 }
 
 /// A node whose database is stopped, once it says so.

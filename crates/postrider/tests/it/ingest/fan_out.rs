@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const DESTINATIONS: usize = 1000;
+pub(crate) const DESTINATIONS: usize = 1000;
 
 /// A site whose file lists so many destinations, each at a path of its own.
-fn site(sink: &Sink, destinations: usize) -> Site {
+pub(crate) fn site(sink: &Sink, destinations: usize) -> Site {
     let listed = |number| {
         let url = sink.url(&format!("/{number}"));
         format!("[[destinations]]\nname = \"d{number}\"\nurl = {url:?}\ntimeout_seconds = 60\n")
@@ -104,7 +104,7 @@ fn answers(posts: Vec<Post>) -> impl Iterator<Item = String> {
 }
 
 /// Every event that is there owes all, and every one that was accepted is there. Gives their ids.
-fn check_whole(api: &Api, accepted: &BTreeSet<String>) -> BTreeSet<String> {
+pub(crate) fn check_whole(api: &Api, accepted: &BTreeSet<String>) -> BTreeSet<String> {
     let page = api.get("/v1/events?limit=200").data(200);
     let events = page["items"].as_array().unwrap();
     for event in events {

@@ -2,7 +2,7 @@
 
 mod bytes;
 mod doors;
-mod fan_out;
+pub(crate) mod fan_out;
 mod idempotency;
 mod ingress;
 mod signatures;
