@@ -1,10 +1,12 @@
 //! What holds over all nodes while none of them dies.
 
 use super::{Cluster, api, check_ledger, set_up, wait_for_routes};
-use crate::rig::Sink;
 use crate::rig::load::Load;
 use crate::rig::wait::let_pass;
-use serde_json::json;
+use crate::rig::{Sink, api::text};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// On a busy machine; it is a matter of milliseconds on one of its own.
@@ -47,4 +49,26 @@ fn a_node_that_stops_in_order_hands_over_at_once_and_nothing_is_sent_twice() {
     let ledger = load.stop();
     let found = check_ledger(&ledger, &sink, &paths, &[]);
     assert_eq!(found.duplicate, 0, "{found}");
+}
+
+#[test]
+fn a_hundred_at_once_under_one_key_over_all_nodes_are_one_event() {
+    let (cluster, sink) = (Cluster::steady(3), Sink::start());
+    let nodes = cluster.start();
+    let path = set_up(&nodes, &sink, &["/in"], &json!({}));
+    let post = |number: usize, body: &str| {
+        api(&nodes[number % 3]).call("POST", &path, &[("idempotency-key", "storm")], body.as_bytes())
+    };
+    let answers: Vec<Value> = thread::scope(|scope| {
+        let posts: Vec<_> =
+            (0..100).map(|number| scope.spawn(move || post(number, "body").data(202))).collect();
+        posts.into_iter().map(|post| post.join().unwrap()).collect()
+    });
+    let ids: BTreeSet<String> = answers.iter().map(|answer| text(&answer["id"])).collect();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    assert_eq!(answers.iter().filter(|answer| answer["note"] == "duplicate").count(), 99);
+    (0..3).for_each(|number| assert_eq!(post(number, "another").code(409), "idempotency_conflict"));
+    api(&nodes[0]).event_once(ids.first().unwrap(), "delivered");
+    nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
+    assert_eq!(sink.count(), 1, "it was sent once");
 }
