@@ -2,7 +2,9 @@
 
 use super::Stage;
 use super::stage::patient;
+use crate::rig::random::Random;
 use crate::rig::{Reply, wait_until};
+use crate::watching::samples::Samples;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -68,6 +70,55 @@ fn one_probe_closes_the_circuit_and_then_it_goes_up_step_by_step() {
         let apart = arrivals[last].began_at - arrivals[first].began_at;
         assert!(apart >= SLOW, "from arrival {first} to {last}: {apart:?}");
     }
+}
+
+/// Which of so many answers are errors, by the toss of a coin.
+fn tosses(count: usize) -> Vec<bool> {
+    let mut random = Random::seeded(7);
+    (0..count).map(|_| random.below(2) == 0).collect()
+}
+
+/// After which answers a circuit of three failures rests, when one comes after the other: the third in a row, and a probe.
+fn rests(errors: &[bool]) -> Vec<usize> {
+    let (mut rests, mut in_a_row, mut is_open) = (Vec::new(), 0, false);
+    for (number, is_error) in errors.iter().enumerate() {
+        in_a_row = if *is_error { in_a_row + 1 } else { 0 };
+        is_open = *is_error && (is_open || in_a_row == 3);
+        if is_open {
+            rests.push(number);
+            in_a_row = 0;
+        }
+    }
+    rests
+}
+
+#[test]
+fn a_receiver_that_fails_half_of_the_time_opens_the_circuit_again_and_again_and_gets_all_in_the_end() {
+    let (stage, errors) = (Stage::new(&[]), tosses(40));
+    let expected = rests(&errors);
+    assert!(expected.windows(2).any(|pair| pair[1] > pair[0] + 3), "it closes in between: {expected:?}");
+    let reply = |is_error: &bool| Reply::status(if *is_error { 500 } else { 200 });
+    stage.sink.next("/in", errors.iter().map(reply));
+    let circuit = json!({ "threshold": 3, "cooldown_seconds": 1, "cooldown_max_seconds": 1 });
+    let settings = json!({ "circuit": circuit, "max_concurrency": 1, "retry_policy": patient() });
+    let id = stage.destination("in", 3, &settings);
+    let events = stage.send_many("in", 30);
+    stage.all_delivered(&events);
+    let arrivals = stage.sink.arrivals_at("/in");
+    let failed = errors.iter().filter(|is_error| **is_error).count();
+    assert_eq!(arrivals.len(), events.len() + failed, "each again for each of its failures");
+    for number in &expected {
+        let rest = arrivals[number + 1].began_at - arrivals[*number].began_at;
+        assert!(rest + STEP >= Duration::from_secs(1), "after answer {number} it rested for {rest:?}");
+    }
+    let view = stage.view(&id);
+    assert_eq!((&view["circuit_state"], &view["pending"]), (&json!("closed"), &json!(0)), "{view}");
+    // It opened so often and not once more, and each probe that was taken closed it.
+    let closed = expected.iter().filter(|number| !errors[**number + 1]).count();
+    let seen = Samples::scrape(&stage.api);
+    let to =
+        |state: &str| seen.sum("postrider_circuit_transitions_total", &[&format!("to=\"{state}\"")]) as usize;
+    assert_eq!((to("open"), to("closed")), (expected.len(), closed));
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod deployed;
 mod log;
 mod metrics;
 mod readiness;
-mod samples;
+pub(crate) mod samples;
 mod series;
 
 pub(crate) use samples::Samples;
