@@ -1,40 +1,28 @@
 //! Receivers behind TLS whose certificates end soon, or have ended.
 
 use super::{commands, diagnosis};
-use crate::rig::certificate::pem;
+use crate::rig::certificate::self_signed;
 use crate::rig::{Desk, wait_until, wire};
 use postrider_core::time::Timestamp;
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{CertificateParams, date_time_ymd};
 use serde_json::{Value, json};
 use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::SystemTime;
-use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
-use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto};
+use tokio_rustls::rustls::{ServerConnection, StreamOwned};
 
 /// A receiver whose certificate ends at the beginning of a day, so many days from today: its URL, and what to trust.
 fn receiver(days: i64) -> (String, String) {
     let today = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / (24 * 3600);
     let date = Timestamp::from_day(today.checked_add_signed(days).unwrap()).to_string();
     let part = |from: usize, to: usize| date[from..to].parse::<u16>().unwrap();
-    let (key, mut params) =
-        (KeyPair::generate().unwrap(), CertificateParams::new(["localhost".to_owned()]).unwrap());
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     params.not_before = date_time_ymd(2020, 1, 1);
     params.not_after =
         date_time_ymd(part(0, 4).into(), part(5, 7).try_into().unwrap(), part(8, 10).try_into().unwrap());
-    let certificate = params.self_signed(&key).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-        )
-        .unwrap();
-    let (config, listener) = (Arc::new(config), TcpListener::bind("127.0.0.1:0").unwrap());
+    let ((config, trusted), listener) = (self_signed(&params), TcpListener::bind("127.0.0.1:0").unwrap());
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -43,7 +31,7 @@ fn receiver(days: i64) -> (String, String) {
             let _ = answer(StreamOwned::new(connection, stream.unwrap()));
         }
     });
-    (url, pem(certificate.der()))
+    (url, trusted)
 }
 
 fn answer(stream: StreamOwned<ServerConnection, TcpStream>) -> std::io::Result<()> {

@@ -1,50 +1,27 @@
 //! What hostile receivers and clients cost a gateway: memory and descriptors stay within a bound, and come back.
 
+use crate::rig::certificate::self_signed;
 use crate::rig::client::{Client, head, request};
+use crate::rig::usage::Usage;
 use crate::rig::wait::let_pass;
-use crate::rig::{Gateway, Site, loopback, wait_until};
+use crate::rig::{Api, Site, loopback, wait_until};
+use rcgen::CertificateParams;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tokio_rustls::rustls::{ServerConnection, Stream};
 
 const EVENTS: usize = 60;
 const CONCURRENCY: usize = 20;
-/// Of 20 answers 64 KiB each are kept, and as much again is read and written. The rest is for the store's caches and the
-/// allocator.
-const GROWTH_BYTES_MAX: u64 = 32 << 20;
 /// A connection each, and what the store opens meanwhile.
 const DESCRIPTORS_MORE_MAX: usize = CONCURRENCY + 30;
-
-/// The most that was seen, over what there was at first.
-struct Watch {
-    bytes: u64,
-    descriptors: usize,
-    first_bytes: u64,
-    first_descriptors: usize,
-}
-
-impl Watch {
-    fn new(gateway: &Gateway) -> Self {
-        let (bytes, descriptors) = (gateway.resident_bytes(), gateway.descriptors());
-        Watch { bytes, descriptors, first_bytes: bytes, first_descriptors: descriptors }
-    }
-
-    fn look(&mut self, gateway: &Gateway) {
-        self.bytes = self.bytes.max(gateway.resident_bytes());
-        self.descriptors = self.descriptors.max(gateway.descriptors());
-    }
-
-    fn check(&self, descriptors_more_max: usize) {
-        let (grown, more) = (self.bytes - self.first_bytes, self.descriptors - self.first_descriptors);
-        println!("{} kB and {more} descriptors more", grown / 1024);
-        assert!(grown < GROWTH_BYTES_MAX, "it grew by {} MB", grown >> 20);
-        assert!(more < descriptors_more_max, "it had {more} descriptors more");
-    }
-}
+/// Longer than an attempt may take.
+const HANG: Duration = Duration::from_secs(3);
 
 type Script = dyn Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync;
 
@@ -66,7 +43,17 @@ fn check_receiver(
     body: &[u8],
     script: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
 ) {
-    let (site, url) = (Site::new(), format!("http://{}/", receiver(Arc::new(script))));
+    check_until(is_settled, "http", body, script);
+}
+
+/// The same by this scheme, until something else.
+fn check_until(
+    is_over: fn(&Api) -> bool,
+    scheme: &str,
+    body: &[u8],
+    script: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
+) {
+    let (site, url) = (Site::new(), format!("{scheme}://{}/", receiver(Arc::new(script))));
     let mut gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
@@ -77,18 +64,25 @@ fn check_receiver(
             "circuit": { "threshold": 10_000 }, "retry_policy": { "delays_seconds": [1], "max_attempts": 1 },
         }),
     );
-    let mut watch = Watch::new(&gateway);
-    (0..EVENTS).for_each(|_| drop(api.send(&path, &[], body)));
+    let ((), usage) = Usage::during(&gateway, || {
+        (0..EVENTS).for_each(|_| drop(api.send(&path, &[], body)));
+        wait_until("it is over", || is_over(&api).then_some(()));
+    });
+    usage.check(DESCRIPTORS_MORE_MAX);
+    assert!(gateway.is_running() && !gateway.err().contains("panicked"), "{}", gateway.err());
+}
+
+/// All are delivered or given up on.
+fn is_settled(api: &Api) -> bool {
     let settled = |status: &str| {
         let found = api.get(&format!("/v1/events?status={status}&limit=200")).data(200);
         found["items"].as_array().map_or(0, Vec::len)
     };
-    wait_until("all are delivered or given up on", || {
-        watch.look(&gateway);
-        (settled("delivered") + settled("dead_letter") == EVENTS).then_some(())
-    });
-    watch.check(DESCRIPTORS_MORE_MAX);
-    assert!(gateway.is_running() && !gateway.err().contains("panicked"), "{}", gateway.err());
+    settled("delivered") + settled("dead_letter") == EVENTS
+}
+
+fn is_disabled(api: &Api) -> bool {
+    api.get("/v1/destinations").data(200)[0]["status"] == "disabled"
 }
 
 fn take_request(stream: &mut TcpStream) -> std::io::Result<()> {
@@ -149,6 +143,91 @@ fn receivers_that_reset_cost_no_descriptors() {
     check_receiver(&[b'x'; 100_000], |stream| stream.read_exact(&mut [0; 10]));
 }
 
+/// Takes a request and answers it with these bytes.
+fn answer(stream: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+    take_request(stream)?;
+    stream.write_all(bytes)
+}
+
+#[test]
+fn receivers_that_never_read_cost_no_more() {
+    check_receiver(&[b'x'; 100_000], |_| {
+        let_pass(HANG);
+        Ok(())
+    });
+}
+
+#[test]
+fn receivers_that_never_answer_cost_no_more() {
+    check_receiver(b"{}", |stream| {
+        take_request(stream)?;
+        let_pass(HANG);
+        Ok(())
+    });
+}
+
+#[test]
+fn headers_that_drip_cost_no_descriptors() {
+    check_receiver(b"{}", |stream| {
+        answer(stream, b"HTTP/1.1 200 OK\r\nx-drip: ")?;
+        loop {
+            stream.write_all(b"x")?;
+            let_pass(Duration::from_millis(20));
+        }
+    });
+}
+
+#[test]
+fn garbage_costs_no_more() {
+    check_receiver(b"{}", |stream| answer(stream, b"\x16\x03\x01 no answer at all\r\n\r\n"));
+}
+
+#[test]
+fn answers_of_two_lengths_cost_no_more() {
+    check_receiver(b"{}", |stream| {
+        answer(stream, b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 7\r\n\r\n{}and more")
+    });
+}
+
+#[test]
+fn redirects_cost_no_more() {
+    check_receiver(b"{}", |stream| {
+        answer(stream, b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n")
+    });
+}
+
+#[test]
+fn receivers_that_ask_for_time_cost_no_more() {
+    check_receiver(b"{}", |stream| {
+        answer(stream, b"HTTP/1.1 429 Slow Down\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n")
+    });
+}
+
+#[test]
+fn receivers_that_are_gone_cost_no_more() {
+    check_until(is_disabled, "http", b"{}", |stream| {
+        answer(stream, b"HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n")
+    });
+}
+
+#[test]
+fn certificates_that_nobody_trusts_cost_no_more() {
+    let (config, _) = self_signed(&CertificateParams::new(["elsewhere.test".to_owned()]).unwrap());
+    check_until(is_settled, "https", b"{}", move |stream| {
+        let mut connection = ServerConnection::new(Arc::clone(&config)).map_err(std::io::Error::other)?;
+        Stream::new(&mut connection, stream).read(&mut [0; 4096]).map(drop)
+    });
+}
+
+#[test]
+fn receivers_that_flap_cost_no_more() {
+    let turn = AtomicUsize::new(0);
+    check_receiver(b"{}", move |stream| {
+        let status = [200, 500][turn.fetch_add(1, Ordering::Relaxed) % 2];
+        answer(stream, format!("HTTP/1.1 {status} Flaps\r\ncontent-length: 0\r\n\r\n").as_bytes())
+    });
+}
+
 /// Connections that begin to send a head or a body, byte by byte.
 const CLIENTS: usize = 300;
 
@@ -158,27 +237,31 @@ fn clients_that_drip_cost_their_connections_and_nothing_else() {
     let gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
-    let mut watch = Watch::new(&gateway);
     let mut body = head("POST", &path, &[("content-length", "5000000")]);
     body.extend(b"\r\n{");
-    let mut clients: Vec<Client> = (0..CLIENTS).map(|_| Client::connect(site.address()).unwrap()).collect();
-    for (number, client) in clients.iter_mut().enumerate() {
-        client.write(if number % 2 == 0 { &body } else { b"GET /healthz HTTP/1.1\r\nx-drip: " }).unwrap();
-    }
-    for _ in 0..20 {
-        clients.iter_mut().for_each(|client| client.write(b"x").unwrap());
-        watch.look(&gateway);
-        let asked_at = Instant::now();
-        let mut other = Client::connect(site.address()).unwrap();
-        assert_eq!(other.exchange(&request("GET", "/healthz", &[], b"")).unwrap().status, 200);
-        assert!(asked_at.elapsed() < Duration::from_secs(1), "others wait for {:?}", asked_at.elapsed());
-    }
-    watch.check(CLIENTS + 30);
+    let (clients, usage) = Usage::during(&gateway, || drip(site.address(), &body));
+    usage.check(CLIENTS + 30);
     // At first there may have been some of calls that have ended since.
-    let more = watch.descriptors - watch.first_descriptors;
+    let more = usage.descriptors_more();
     assert!(more >= CLIENTS - 10, "they were served: {more} descriptors more");
     drop(clients);
     wait_until("their descriptors are back", || {
-        (gateway.descriptors() < watch.first_descriptors + 30).then_some(())
+        (gateway.descriptors() < usage.first_descriptors + 30).then_some(())
     });
+}
+
+/// Half of them a head and half of them this body, while others are served.
+fn drip(address: SocketAddr, body: &[u8]) -> Vec<Client> {
+    let mut clients: Vec<Client> = (0..CLIENTS).map(|_| Client::connect(address).unwrap()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.write(if number % 2 == 0 { body } else { b"GET /healthz HTTP/1.1\r\nx-drip: " }).unwrap();
+    }
+    for _ in 0..20 {
+        clients.iter_mut().for_each(|client| client.write(b"x").unwrap());
+        let asked_at = Instant::now();
+        let mut other = Client::connect(address).unwrap();
+        assert_eq!(other.exchange(&request("GET", "/healthz", &[], b"")).unwrap().status, 200);
+        assert!(asked_at.elapsed() < Duration::from_secs(1), "others wait for {:?}", asked_at.elapsed());
+    }
+    clients
 }

@@ -1,5 +1,6 @@
 //! An idempotency key: the same event again is known, another one under the same key is a conflict.
 
+use crate::rig::usage::Usage;
 use crate::rig::{Sink, Site, api::text};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -73,11 +74,15 @@ fn a_hundred_at_once_under_one_key_are_one_event() {
     let api = gateway.api();
     let (_, path) = api.source();
     api.destination(&sink.url("/in"), &json!({}));
-    let answers: Vec<Value> = thread::scope(|scope| {
-        let post = || api.call("POST", &path, &[("x-webhook-id", "storm")], b"body").data(202);
-        let posts: Vec<_> = (0..100).map(|_| scope.spawn(post)).collect();
-        posts.into_iter().map(|post| post.join().unwrap()).collect()
+    let post = || api.call("POST", &path, &[("x-webhook-id", "storm")], b"body").data(202);
+    let (answers, usage) = Usage::during(&gateway, || -> Vec<Value> {
+        thread::scope(|scope| {
+            let posts: Vec<_> = (0..100).map(|_| scope.spawn(post)).collect();
+            posts.into_iter().map(|post| post.join().unwrap()).collect()
+        })
     });
+    // A connection each.
+    usage.check(130);
     let ids: BTreeSet<String> = answers.iter().map(|answer| text(&answer["id"])).collect();
     assert_eq!(ids.len(), 1, "{ids:?}");
     assert_eq!(answers.iter().filter(|answer| answer["status"] == "queued").count(), 1);

@@ -20,6 +20,7 @@ pub(crate) mod site;
 pub(crate) mod size;
 pub(crate) mod small_disk;
 pub(crate) mod stream;
+pub(crate) mod usage;
 pub(crate) mod wall_clock;
 
 pub(crate) use answer::Answer;
