@@ -6,6 +6,7 @@ mod replicated;
 
 use afterwards::afterwards;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -49,7 +50,7 @@ impl Server {
     fn place() -> Server {
         let directory = tempfile::Builder::new().prefix("postrider-pg-").tempdir().unwrap();
         let server = Server { directory, binaries: binaries() };
-        server.own_directory();
+        own(server.directory.path());
         server.end_with_us();
         server
     }
@@ -82,9 +83,23 @@ impl Server {
 
     /// A new, empty database.
     pub fn database(&self) -> String {
+        self.database_in("pg_default")
+    }
+
+    /// A new, empty database whose tables are in a directory of this disk, and whose log is not.
+    pub fn database_on(&self, disk: &Path) -> String {
+        let place = disk.join("tables");
+        std::fs::create_dir(&place).unwrap();
+        std::fs::set_permissions(disk, PermissionsExt::from_mode(0o755)).unwrap();
+        own(&place);
+        self.ask("/postgres", &format!("CREATE TABLESPACE elsewhere LOCATION '{}'", place.display()));
+        self.database_in("elsewhere")
+    }
+
+    fn database_in(&self, tablespace: &str) -> String {
         let name = format!("test_{}_{}", std::process::id(), DATABASES.fetch_add(1, Ordering::Relaxed));
         let socket = self.directory.path().to_str().unwrap();
-        self.run("createdb", &["-h", socket, "-U", "postrider", &name]);
+        self.run("createdb", &["-h", socket, "-U", "postrider", "-D", tablespace, &name]);
         format!("postgres://postrider@localhost/{name}?host={}", socket.replace('/', "%2F"))
     }
 
@@ -119,15 +134,6 @@ impl Server {
         let mut said = BufReader::new(session.stdout.take().unwrap()).lines().map_while(Result::ok);
         assert!(said.any(|line| line == "held"), "{sql} was refused");
         Held(session)
-    }
-
-    /// PostgreSQL refuses to run as root.
-    fn own_directory(&self) {
-        if is_root() {
-            let owned =
-                Command::new("chown").args(["postgres", self.directory.path().to_str().unwrap()]).status();
-            assert!(owned.unwrap().success());
-        }
     }
 
     fn run(&self, program: &str, arguments: &[&str]) -> String {
@@ -226,6 +232,15 @@ fn as_server() -> Command {
     command
 }
 
+/// Gives a directory to the server.
+fn own(directory: &Path) {
+    if is_root() {
+        let owned = Command::new("chown").args(["postgres", directory.to_str().unwrap()]).status();
+        assert!(owned.unwrap().success());
+    }
+}
+
+/// PostgreSQL refuses to run as root.
 fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"))
 }

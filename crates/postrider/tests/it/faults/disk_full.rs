@@ -1,8 +1,11 @@
 //! A full disk: events are refused in time, nothing accepted is lost, and it goes on by itself.
 
+use crate::cluster::{self, sharing};
 use crate::rig::client::{Client, request};
+use crate::rig::random::Random;
 use crate::rig::small_disk::SmallDisk;
-use crate::rig::{Answer, Api, Sink, Site, wait_until, wait_within};
+use crate::rig::{Answer, Api, Reply, Sink, Site, api::text, wait_until, wait_within};
+use postrider_postgres::testing::Server;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -27,8 +30,10 @@ fn tight(reserve: &str) -> Tight {
 }
 
 fn body(number: usize) -> Vec<u8> {
-    let mut body = format!("{number:08} ").into_bytes();
-    body.resize(BODY_BYTES, b'x');
+    let (mut body, mut random) = (format!("{number:08} ").into_bytes(), Random::seeded(number as u64));
+    // Nothing that a database could pack together.
+    body.extend((0..BODY_BYTES / 8).flat_map(|_| random.bits().to_le_bytes()));
+    body.truncate(BODY_BYTES);
     body
 }
 
@@ -86,6 +91,15 @@ fn set_up(api: &Api, sink: &Sink) -> String {
     path
 }
 
+/// Posts until an event is accepted, which must be soon; gives its number.
+fn accepted_again(address: SocketAddr, path: &str) -> usize {
+    let mut number = 10_000;
+    wait_within(Duration::from_secs(10), "it accepts again", || {
+        number += 1;
+        (post(address, path, number).status == 202).then_some(number)
+    })
+}
+
 fn check_full_and_free_again(reserve: &str) {
     let (sink, tight) = (Sink::start(), tight(reserve));
     let mut gateway = tight.site.start();
@@ -104,12 +118,7 @@ fn check_full_and_free_again(reserve: &str) {
     check_refusal(&post(address, &path, 9000));
 
     std::fs::remove_file(&tight.ballast).unwrap();
-    let mut number = 10_000;
-    wait_within(Duration::from_secs(10), "it accepts again", || {
-        number += 1;
-        (post(address, &path, number).status == 202).then_some(())
-    });
-    accepted.insert(number);
+    accepted.insert(accepted_again(address, &path));
     check_arrived(&sink, &accepted);
     assert!(gateway.is_running(), "{}", gateway.err());
     assert_eq!(gateway.stop().code, Some(0));
@@ -155,4 +164,33 @@ fn what_was_accepted_before_the_disk_was_full_survives_a_kill_there() {
     check_refusal(&post(address, &path, 9000));
     api.patch(&format!("/v1/destinations/{id}"), &json!({ "active": true })).data(200);
     check_arrived(&sink, &accepted);
+}
+
+#[test]
+fn a_database_whose_disk_is_full_costs_no_event_and_no_outcome() {
+    let (sink, disk, server) = (Sink::start(), SmallDisk::new(64 * MB), Server::alone());
+    let site = sharing(Site::new(), &server.database_on(disk.path()));
+    let ballast = disk.ballast(24 * MB);
+    let gateway = site.start();
+    let (api, address) = (cluster::api(&gateway), site.address());
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({ "timeout_seconds": 60 }));
+    sink.next("/in", [Reply::held()]);
+    let in_flight = text(&post(address, &path, 0).data(202)["id"]);
+    sink.wait_for("/in", 1);
+    let (mut accepted, refusal) = fill(address, &path, 1);
+    check_refusal(&refusal);
+    assert!(accepted.len() > 10, "only {} fitted", accepted.len());
+    // It ends while nothing can be written.
+    sink.release();
+    check_refusal(&post(address, &path, 9000));
+    assert_eq!(api.get("/healthz").status, 200);
+
+    std::fs::remove_file(ballast).unwrap();
+    accepted.extend([0, accepted_again(address, &path)]);
+    check_arrived(&sink, &accepted);
+    let shown = api.event_once(&in_flight, "delivered");
+    assert_eq!(shown["attempts"].as_array().map(Vec::len), Some(1), "{shown}");
+    assert_eq!(sink.count(), accepted.len(), "each was sent once");
+    assert_eq!(gateway.stop().code, Some(0));
 }
