@@ -101,7 +101,7 @@ where
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::guarded_stream::WRITE_DEADLINE;
     use super::*;
     use axum::Router;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     /// Sends a byte a second; gives what was answered and how long it took to be hung up on.
-    async fn drip(mut client: DuplexStream, text: &str) -> (String, Duration) {
+    pub(in crate::serve) async fn drip(mut client: DuplexStream, text: &str) -> (String, Duration) {
         let (began, mut seconds) = (Instant::now(), tokio::time::interval(Duration::from_secs(1)));
         for byte in text.as_bytes() {
             seconds.tick().await;

@@ -6,6 +6,8 @@
 
 mod answer;
 mod head;
+#[cfg(test)]
+mod tests;
 
 use super::connections::HEADER_DEADLINE;
 use super::guarded_stream::WRITE_DEADLINE;
