@@ -1,5 +1,5 @@
-//! Overload: ten times more comes in than goes out and than the backlog may hold. What is too much must be refused at
-//! once and with a reason, what was accepted must go on, and memory must not grow.
+//! Overload: for two minutes ten times more comes in than goes out. What is too much must be refused at once and with a
+//! reason, what was accepted must go on, memory must not grow, and soon after the load all is as before.
 
 use super::memory::{self, Samples};
 use super::stage::Stage;
@@ -13,12 +13,14 @@ use crate::role::{LoadOrder, Receiver, run_load};
 use crate::scenario::run::all_accepted;
 use crate::units::{float, mebibytes, milliseconds, number, per_second};
 use crate::verdict::Goal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const REFUSAL_P99_MS_MAX: f64 = 10.0;
 const DELIVERED_RATIO_MIN: f64 = 0.8;
 /// What the allocator keeps and gives back is within this.
 const GROWTH_MAX: f64 = 1.1;
+/// From the end of the load until all that was accepted is delivered and a normal load is taken again.
+const RECOVERED_S_MAX: f64 = 60.0;
 /// 20 at a time of 50 ms each: 400 deliveries a second.
 const SLOW_PATH: &str = "/delay/50/overload";
 const MAX_CONCURRENCY: u32 = 20;
@@ -27,11 +29,11 @@ const LIMIT_FLAG: &str = "--backlog-max-rows";
 
 struct Size {
     backlog_max_rows: u64,
-    /// Ten times the limit.
     offered: u64,
 }
 
-const FULL: Size = Size { backlog_max_rows: 4000, offered: 40_000 };
+/// Ten times what goes out, for 120 s.
+const FULL: Size = Size { backlog_max_rows: 4000, offered: 480_000 };
 const QUICK: Size = Size { backlog_max_rows: 200, offered: 2000 };
 
 struct Overload<'a> {
@@ -48,8 +50,25 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
     receiver.reset().await?;
     let pid = overload.stage.gateway.pid();
     let (load, samples) = memory::watch(pid, overload.beyond()).await?;
+    let ended = Instant::now();
     let with = receiver.report(&Question::under(SLOW_PATH)).await?.all;
-    Ok(overload.judge((&without, &with), &load, &samples))
+    progress!("overload: until it has caught up");
+    overload.delivered(load.accepted).await?;
+    let recovered = ended.elapsed();
+    receiver.reset().await?;
+    let after = overload.within().await?;
+    Ok(overload.judge(&Seen { without, with, after, load, samples, recovered }))
+}
+
+/// What was measured.
+struct Seen {
+    without: PathReport,
+    with: PathReport,
+    after: PathReport,
+    load: LoadReport,
+    samples: Samples,
+    /// From the end of the load until all that was accepted of it was delivered.
+    recovered: Duration,
 }
 
 impl<'a> Overload<'a> {
@@ -73,8 +92,14 @@ impl<'a> Overload<'a> {
     /// A backlog that stays below its limit, delivered to the end.
     async fn within(&self) -> anyhow::Result<PathReport> {
         let events = self.size.backlog_max_rows / 2;
-        let load = run_load(self.stage.args, &LoadOrder::at_once(events), &self.urls()).await?;
+        let order = LoadOrder { refused: Refused::Dropped, ..LoadOrder::at_once(events) };
+        let load = run_load(self.stage.args, &order, &self.urls()).await?;
         all_accepted(&load, events)?;
+        self.delivered(events).await
+    }
+
+    /// Waits until so many have come.
+    async fn delivered(&self, events: u64) -> anyhow::Result<PathReport> {
         let question = Question::under(SLOW_PATH);
         Ok(self.stage.receiver.wait_for_all_of(&question, events, self.stage.deadline()).await?.all)
     }
@@ -89,21 +114,19 @@ impl<'a> Overload<'a> {
         [self.stage.gateway.ingest_url(&self.wire)]
     }
 
-    fn judge(
-        &self,
-        (without, with): (&PathReport, &PathReport),
-        load: &LoadReport,
-        samples: &Samples,
-    ) -> Comparison {
+    fn judge(&self, seen: &Seen) -> Comparison {
+        let Seen { load, samples, .. } = seen;
         let title = format!(
             "Overload: {} events at {}/s for a backlog of {} and a destination that takes 400/s",
             number(self.size.offered),
             number(OFFERED_PER_S.into()),
             number(self.size.backlog_max_rows)
         );
-        let (rate_without, rate_with) = (delivered_per_s(without), delivered_per_s(with));
+        let rates = [&seen.without, &seen.with, &seen.after].map(delivered_per_s);
+        let [rate_without, rate_with, rate_after] = rates;
         let figures = vec![
             Figure::both("delivered per s", rate_without, rate_with),
+            Figure::with("delivered per s afterwards", rate_after),
             Figure::with("accepted", float(load.accepted)),
             Figure::with("refused", float(load.refused)),
             Figure::with("neither", float(load.failed)),
@@ -119,6 +142,12 @@ impl<'a> Overload<'a> {
             Goal::at_most("neither accepted nor refused", float(load.failed), 0.0).in_every_round(),
             Goal::at_most("rss, second half by first", samples.growth(), GROWTH_MAX),
             Goal::at_least("delivered per s, with by without", rate_with / rate_without, DELIVERED_RATIO_MIN),
+            Goal::at_most("s until it has caught up", seen.recovered.as_secs_f64(), RECOVERED_S_MAX),
+            Goal::at_least(
+                "delivered per s, after by without",
+                rate_after / rate_without,
+                DELIVERED_RATIO_MIN,
+            ),
         ];
         Comparison::new("overload", title, ["without", "with"], figures, goals)
     }
