@@ -19,8 +19,6 @@ pub struct History {
     pub faults: Vec<Fault>,
     /// What the gateway says became of deliveries: of all dead letters, and of some others.
     pub records: Vec<Record>,
-    /// How far the clocks of nodes may be apart: what different nodes accepted is ordered as far as these agree.
-    pub clocks_apart: Moment,
     /// How long a change of a destination may take to be heard by whoever sends.
     pub heard_within: Moment,
 }
@@ -71,8 +69,6 @@ pub struct Posted {
     pub kind: u8,
     /// Who posted it: one after the other, so the events of a key have an order.
     pub key: u16,
-    /// Which node answered.
-    pub node: u8,
     /// Before the first byte was sent, the first time.
     pub began: Moment,
     /// After the last answer was read.

@@ -125,9 +125,8 @@ impl Producer {
         let headers = [("x-event-type", event_type), ("idempotency-key", key.as_str())];
         let bytes = request("POST", &self.order.path, &headers, body);
         let began = self.watch.now();
-        let (mut fate, mut id, mut odd, mut node) = (Fate::Refused, None, None, 0);
+        let (mut fate, mut id, mut odd) = (Fate::Refused, None, None);
         for _ in 0..AGAIN_MAX {
-            node = (self.turn % self.order.addresses.len()) as u8;
             match self.exchange(&bytes) {
                 Tried::Answered(message) => match status_of(&message) {
                     202 => {
@@ -150,7 +149,7 @@ impl Producer {
         let event = id.as_deref().map(|id: &str| hash_of(id.as_bytes()));
         let answered = self.watch.now();
         let posted =
-            Posted { body: hash_of(body), kind, key: self.order.number, node, began, answered, fate, event };
+            Posted { body: hash_of(body), kind, key: self.order.number, began, answered, fate, event };
         (Entry { posted, id }, odd)
     }
 

@@ -66,9 +66,6 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long a change of a destination takes to be heard on a busy machine.
 const HEARD: Moment = 2 * SECOND;
 
-/// A node sets its clock by the database's when it starts; on a busy machine it may take so long to hear the answer.
-const CLOCKS_APART: Moment = SECOND;
-
 /// Runs once. `each_second` is called while there is load.
 pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink)) -> anyhow::Result<Outcome> {
     let watch = Watch::start();
@@ -139,7 +136,6 @@ impl Judged<'_> {
             arrivals: self.sink.arrivals(),
             faults: self.log.faults.clone(),
             records,
-            clocks_apart: CLOCKS_APART,
             heard_within: heard_within(self.fleet),
         }
     }

@@ -1,7 +1,7 @@
 //! G5: an event is first sent only after all before it, of its line, are done with.
 //!
 //! One is before another when its sender had the answer before the other was posted. Of two that were posted at the same
-//! time either may be first. Of two that different nodes took, the clocks of these must agree about it.
+//! time either may be first. Which nodes took them makes no difference.
 
 use super::sorted::{Sorted, seconds};
 use super::tally::Tally;
@@ -28,7 +28,7 @@ pub(super) fn judge(sorted: &Sorted, tallies: &mut [Tally], findings: &mut Vec<S
             lines.entry(line).or_default().push(sent(posted, arrivals));
         }
         for line in lines.values() {
-            for (before, after) in misordered_over_nodes(line, sorted.history.clocks_apart) {
+            for (before, after) in misordered(line) {
                 tallies[index].misordered += 1;
                 findings.push(format!(
                     "misordered: at {} came at {} what had to wait for one that was done at {}",
@@ -49,29 +49,17 @@ fn sent<'h>(posted: &'h Posted, arrivals: &[&Arrival]) -> Sent<'h> {
     Sent { posted, first: arrivals[0].began, done }
 }
 
-/// What was sent too early, each with one that it had to wait for: of one node by its answers, and over all nodes as far
-/// as their clocks agree.
-fn misordered_over_nodes<'s, 'h>(line: &'s [Sent<'h>], apart: Moment) -> Vec<(&'s Sent<'h>, &'s Sent<'h>)> {
-    let mut of_nodes: BTreeMap<u8, Vec<&Sent>> = BTreeMap::new();
-    line.iter().for_each(|sent| of_nodes.entry(sent.posted.node).or_default().push(sent));
-    let within = of_nodes.values().flat_map(|of_node| misordered(of_node, 0));
-    let over = misordered(&line.iter().collect::<Vec<_>>(), apart);
-    let found: BTreeMap<u64, (&Sent, &Sent)> =
-        within.chain(over).map(|pair| (pair.1.posted.body, pair)).collect();
-    found.into_values().collect()
-}
-
-fn misordered<'s, 'h>(line: &[&'s Sent<'h>], apart: Moment) -> Vec<(&'s Sent<'h>, &'s Sent<'h>)> {
-    let mut by_began: Vec<&Sent> = line.to_vec();
+/// What was sent too early, each with one that it had to wait for.
+fn misordered<'s, 'h>(line: &'s [Sent<'h>]) -> Vec<(&'s Sent<'h>, &'s Sent<'h>)> {
+    let mut by_began: Vec<&Sent> = line.iter().collect();
     by_began.sort_by_key(|sent| sent.posted.began);
-    let mut by_answered: Vec<&Sent> =
-        line.iter().filter(|sent| sent.posted.fate == Fate::Accepted).copied().collect();
+    let mut by_answered: Vec<&Sent> = line.iter().filter(|sent| sent.posted.fate == Fate::Accepted).collect();
     by_answered.sort_by_key(|sent| sent.posted.answered);
     let mut before = by_answered.into_iter().peekable();
     let mut last_done: Option<&Sent> = None;
     let mut found = Vec::new();
     for sent in by_began {
-        let is_before = |earlier: &&Sent| earlier.posted.answered + apart < sent.posted.began;
+        let is_before = |earlier: &&Sent| earlier.posted.answered < sent.posted.began;
         while let Some(earlier) = before.next_if(is_before) {
             last_done =
                 Some(last_done.map_or(earlier, |last| if last.done < earlier.done { earlier } else { last }));

@@ -32,8 +32,8 @@ fn destination(name: &str, kind: u8, line: Line, max_concurrency: u32) -> Destin
 /// The event's id is its body's hash and a thousand.
 fn posted(body: u64) -> Posted {
     let began = body * 100 * MS;
-    let (answered, event, node) = (began + 10 * MS, Some(body + 1000), 0);
-    Posted { body, kind: ORDERS, key: (body % 2) as u16, node, began, answered, fate: Fate::Accepted, event }
+    let (answered, event) = (began + 10 * MS, Some(body + 1000));
+    Posted { body, kind: ORDERS, key: (body % 2) as u16, began, answered, fate: Fate::Accepted, event }
 }
 
 /// Taken within 40 ms, long before the next is posted.
@@ -77,7 +77,6 @@ fn clean() -> History {
         arrivals: (0..10).flat_map(|body| owed.map(|index| arrival(index, body))).collect(),
         faults: Vec::new(),
         records: (0..10).flat_map(|body| owed.map(|index| record(index, body))).collect(),
-        clocks_apart: 150 * MS,
         heard_within: 100 * MS,
     }
 }

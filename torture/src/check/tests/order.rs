@@ -12,22 +12,6 @@ fn a_swapped_pair_is_misordered() {
 }
 
 #[test]
-fn a_swapped_pair_of_two_nodes_is_misordered_only_where_their_clocks_agree() {
-    let swap = |one: u64, other: u64| {
-        move |history: &mut History| {
-            history.posted[one as usize].node = 1;
-            let (first, second) = (arrival(STRICT, one).began, arrival(STRICT, other).began);
-            let moved = |body, began| Arrival { began, ended: began + MS, ..arrival(STRICT, body) };
-            *arrival_of(history, STRICT, one) = moved(one, second);
-            *arrival_of(history, STRICT, other) = moved(other, first);
-        }
-    };
-    check_green(swap(3, 4));
-    let (tally, verdict) = judged(STRICT, swap(3, 5));
-    assert!(tally.misordered > 0, "{verdict:#?}");
-}
-
-#[test]
 fn a_pair_of_one_key_that_is_swapped_is_misordered_and_of_two_keys_is_not() {
     let swap = |one: u64, other: u64| {
         move |history: &mut History| {
