@@ -27,14 +27,21 @@ fn main() -> anyhow::Result<ExitCode> {
     let (mut red, mut results) = (false, Vec::new());
     for store in args.store.all() {
         println!("{}: {} s, seed {seed}", store.name(), args.seconds());
-        let outcome = one_run(&args, store, seed)?;
+        let outcome = match one_run(&args, store, seed) {
+            Ok(outcome) => outcome,
+            // The other store is looked at all the same.
+            Err(error) => {
+                red = true;
+                println!("{}: RED. It could not be run: {error:#}", store.name());
+                continue;
+            }
+        };
         show(&outcome);
         results.push(page::result(&args, store, seed, &outcome));
         if !outcome.verdict.is_green() {
             red = true;
             show_deeds(&outcome);
-            println!("{}: RED. Logs are in {}", store.name(), logs(&args, store, seed).display());
-            println!("To see it again: {}", again(&args, store, seed));
+            show_where(&args, store, seed);
         }
     }
     if !red {
@@ -114,12 +121,44 @@ fn show_deeds(outcome: &Outcome) {
     }
 }
 
+fn show_where(args: &Args, store: Store, seed: u64) {
+    println!("{}: RED", store.name());
+    let logs = logs(args, store, seed);
+    // What only a soak finds is found when the nodes and their logs are gone.
+    if logs.exists() {
+        println!("Logs are in {}", logs.display());
+    }
+    println!("To see it again: {}", again(args, store, seed));
+}
+
 fn logs(args: &Args, store: Store, seed: u64) -> PathBuf {
     args.reports.join(format!("{}-{seed}", store.name()))
 }
 
 fn again(args: &Args, store: Store, seed: u64) -> String {
-    let calm = if args.calm { " --calm" } else { "" };
+    let flags: String = [(args.calm, " --calm"), (args.soak, " --soak")]
+        .iter()
+        .filter(|flag| flag.0)
+        .map(|flag| flag.1)
+        .collect();
     let (seconds, rate) = (args.seconds(), args.rate);
-    format!("scripts/torture --store {} --seconds {seconds} --rate {rate} --seed {seed}{calm}", store.name())
+    format!("scripts/torture --store {} --seconds {seconds} --rate {rate} --seed {seed}{flags}", store.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_shows_a_run_again_asks_for_the_same_run() {
+        for flags in [&[][..], &["--calm"], &["--soak"], &["--soak", "--seconds", "900", "--rate", "7"]] {
+            let asked = [&["scripts/torture", "--binary", "postrider"][..], flags].concat();
+            let first = Args::parse_from(asked);
+            let line = again(&first, Store::Postgres, 5);
+            let second = Args::parse_from(line.split(' ').chain(["--binary", "postrider"]));
+            let told = |args: &Args| (args.calm, args.soak, args.seconds(), args.rate);
+            assert_eq!(told(&second), told(&first), "{line}");
+            assert_eq!((second.store.all(), second.seed), (vec![Store::Postgres], Some(5)), "{line}");
+        }
+    }
 }

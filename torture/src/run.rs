@@ -86,9 +86,9 @@ pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink))
         sleep(Duration::from_secs(1).min(options.duration.saturating_sub(began.elapsed())));
         each_second(watch, &fleet, &sink);
     }
-    let log = nemesis.map(Nemesis::stop).transpose()?.unwrap_or_default();
+    let (log, wrong) = nemesis.map(Nemesis::stop).unwrap_or_default();
     let ledger = producers.stop();
-    let outcome = judged(&Judged { fleet: &fleet, stage: &stage, sink: &sink, ledger, log })?;
+    let outcome = judged(&Judged { fleet: &fleet, stage: &stage, sink: &sink, ledger, log, wrong });
     if let (false, Some(directory)) = (outcome.verdict.is_green(), &options.logs) {
         fleet.keep_logs(directory)?;
     }
@@ -102,24 +102,30 @@ struct Judged<'r> {
     sink: &'r Sink,
     ledger: Ledger,
     log: Log,
+    /// With how the nemesis ended.
+    wrong: Vec<String>,
 }
 
-fn judged(run: &Judged) -> anyhow::Result<Outcome> {
+fn judged(run: &Judged) -> Outcome {
     let (drained_in, mut wrong) = run.drain();
-    let records = match wrong.is_empty() {
-        true => records(run.stage, &run.ledger.entries, &unexplained(&run.history(Vec::new())))?,
-        false => Vec::new(),
-    };
+    let mut known = Vec::new();
+    if wrong.is_empty() {
+        match records(run.stage, &run.ledger.entries, &unexplained(&run.history(Vec::new()))) {
+            Ok(records) => known = records,
+            Err(error) => wrong.push(format!("what the gateway knows could not be read: {error:#}")),
+        }
+    }
+    wrong.extend(run.wrong.iter().cloned());
     wrong.extend(run.fleet.stop());
     wrong.extend(run.fleet.ended_by_themselves());
     wrong.extend(run.fleet.panics());
     wrong.extend(run.ledger.oddities.iter().cloned());
     let strays = run.sink.strays();
     wrong.extend((strays > 0).then(|| format!("{strays} requests came to paths that nobody has")));
-    let history = run.history(records);
+    let history = run.history(known);
     let mut verdict = check(&history);
     verdict.findings.splice(0..0, wrong);
-    Ok(Outcome { verdict, log: run.log.clone(), history, drained_in })
+    Outcome { verdict, log: run.log.clone(), history, drained_in }
 }
 
 /// A node that is cut off hears nothing, and sends until its lease ends.

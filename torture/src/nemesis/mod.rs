@@ -86,16 +86,24 @@ impl Nemesis {
         Nemesis { shared, lanes }
     }
 
-    /// Lets every lane put right what it did; gives what was done.
-    pub fn stop(self) -> anyhow::Result<Log> {
+    /// Lets every lane put right what it did; gives what was done, and what is wrong with how lanes ended: one that could
+    /// not go on says something about the gateway, and the run is judged all the same.
+    pub fn stop(self) -> (Log, Vec<String>) {
         self.shared.over.store(true, Ordering::Relaxed);
         drop(self.shared.log());
         self.shared.changed.notify_all();
-        for lane in self.lanes {
-            lane.join().map_err(|_| anyhow::anyhow!("a lane of the nemesis panicked"))??;
-        }
+        let wrong = self.lanes.into_iter().filter_map(ended_wrong).collect();
         let log = self.shared.log().clone();
-        Ok(log)
+        (log, wrong)
+    }
+}
+
+/// Waits for the end of a lane; gives what is wrong with it.
+fn ended_wrong(lane: JoinHandle<anyhow::Result<()>>) -> Option<String> {
+    match lane.join() {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("a lane of the nemesis could not go on: {error:#}")),
+        Err(_) => Some("a lane of the nemesis panicked".to_owned()),
     }
 }
 
@@ -126,5 +134,22 @@ impl Shared {
     fn fault(&self, what: &str, from: Moment, later: Duration) {
         let until = self.watch.now() + later.as_micros() as Moment;
         self.log().faults.push(Fault { what: what.to_owned(), from, until });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_that_errs_or_panics_is_told_and_one_that_ends_is_not() {
+        let lane = |strike: fn() -> anyhow::Result<()>| ended_wrong(thread::spawn(strike));
+        assert_eq!(lane(|| Ok(())), None);
+        let told = lane(|| Err(anyhow::anyhow!("not all nodes are ready").context("Freeze node 1")));
+        assert_eq!(
+            told.as_deref(),
+            Some("a lane of the nemesis could not go on: Freeze node 1: not all nodes are ready")
+        );
+        assert_eq!(lane(|| panic!("as planted")).as_deref(), Some("a lane of the nemesis panicked"));
     }
 }
