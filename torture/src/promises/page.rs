@@ -19,6 +19,16 @@ and how many at once; a nemesis with a seed kills, freezes, stops and cuts off, 
 operator pauses and changes limits. Then the faults stop, the backlog drains, and [a judge](../torture/src/check/mod.rs), which is \
 itself tested with planted faults, holds the one against the other. Run it yourself: `scripts/torture --seconds 300`.
 
+Some tests are short so that a change is judged soon. At full size they are run by:
+
+```text
+POSTRIDER_TEST_KILLS=50 cargo test -p postrider --test it faults::kill
+POSTRIDER_TEST_DEAD_LETTERS=100000 cargo test -p postrider --test it faults::replay
+POSTRIDER_TEST_EVENTS=100000 cargo test -p postrider --test it cluster::concurrency
+scripts/torture --calm --rate 1000 --seconds 1000
+postrider bench --scenario hanging --scenario flood --scenario storm --scenario critical --scenario overload
+```
+
 E: shown on the embedded store. P: on PostgreSQL with several nodes. B: on both. A dash: where events are kept has no \
 part in it, and it is shown over a store in memory or the embedded one.
 ";

@@ -20,8 +20,7 @@ fn missing(proof: &Proof) -> Option<String> {
     match proof {
         Proof::Test(file, name) => {
             let text = std::fs::read_to_string(repository().join(file)).unwrap_or_default();
-            let is_there = text.contains(&format!("fn {name}("));
-            (!is_there).then(|| format!("{file} has no test {name}"))
+            (!has_test(&text, name)).then(|| format!("{file} has no test {name}"))
         }
         Proof::Suite(deed) => {
             (!nemesis::deeds().contains(&(*deed).to_owned())).then(|| format!("nothing does {deed}"))
@@ -31,6 +30,15 @@ fn missing(proof: &Proof) -> Option<String> {
             (!file.exists()).then(|| format!("there is no scenario {name}"))
         }
     }
+}
+
+/// Whether there is such a function, and a runner of tests finds it.
+fn has_test(text: &str, name: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let begins = format!("fn {name}(");
+    let Some(at) = lines.iter().position(|line| line.contains(&begins)) else { return false };
+    let above = lines[..at].iter().rev().take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    above.into_iter().any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
 }
 
 #[test]
@@ -44,6 +52,8 @@ fn a_name_that_does_not_exist_is_found() {
     for proof in [
         Proof::Test("crates/core/src/lib.rs", "no_such_test"),
         Proof::Test("crates/core/src/no_such_file.rs", "main"),
+        // A function that is there, and no test.
+        Proof::Test("torture/src/promises/page.rs", "render"),
         Proof::Suite("NoSuchDeed"),
         Proof::Bench("no-such-scenario"),
     ] {

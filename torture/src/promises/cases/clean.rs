@@ -8,7 +8,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "load without faults: no duplicate, nothing lost, order exact",
+        "load without faults, a million events at full size: no duplicate, nothing lost, order exact",
         &[
             Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice"),
             Test(
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "dead letters are replayed with progress, and a second time changes nothing",
+        "dead letters, 100,000 at full size, are replayed with progress, and a second time changes nothing",
         &[
             Test(
                 "crates/postrider/tests/it/faults/replay.rs",

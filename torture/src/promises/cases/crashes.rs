@@ -8,7 +8,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A01",
         "B",
-        "kill -9 at random moments under load: nothing lost, every duplicate overlaps a kill",
+        "kill -9 at random moments under load, 50 times at full size: nothing lost, every duplicate overlaps a kill",
         &[
             Test(
                 "crates/postrider/tests/it/faults/kill.rs",
@@ -21,8 +21,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A02",
         "B",
-        "the process ends at a named moment: while it writes, before the sync, after it and before the answer, after a send \
-         and before its record, while it makes a dead letter, during a fan-out of 1,000",
+        "the process ends at a named moment: while it writes, before the sync or the COMMIT, after it and before the answer, \
+         after a send and before its record, while it makes a dead letter, during a fan-out of 1,000",
         &[
             Test(
                 "crates/postrider/tests/it/faults/abort.rs",
@@ -35,6 +35,10 @@ pub(super) const CASES: &[Case] = &[
             Test(
                 "crates/postrider/tests/it/faults/abort.rs",
                 "a_dead_letter_whose_commit_was_cut_off_anywhere_is_one_dead_letter",
+            ),
+            Test(
+                "crates/postrider/tests/it/faults/abort.rs",
+                "a_fan_out_whose_commit_was_cut_off_anywhere_is_whole_or_not_there",
             ),
             Test(
                 "crates/postrider/tests/it/ingest/fan_out.rs",
@@ -111,8 +115,9 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "A08",
-        "E",
-        "a full disk: 503, outcomes of running attempts are still recorded, and it resumes by itself when there is space",
+        "B",
+        "a full disk: 503, outcomes of running attempts are still recorded, on PostgreSQL as soon as there is space, and it \
+         resumes by itself",
         &[
             Test(
                 "crates/postrider/tests/it/faults/disk_full.rs",
@@ -126,12 +131,17 @@ pub(super) const CASES: &[Case] = &[
                 "crates/postrider/tests/it/faults/disk_full.rs",
                 "what_was_accepted_before_the_disk_was_full_survives_a_kill_there",
             ),
+            Test(
+                "crates/postrider/tests/it/faults/disk_full.rs",
+                "a_database_whose_disk_is_full_costs_no_event_and_no_outcome",
+            ),
         ],
     ),
     case(
         "A12",
         "E",
-        "flipped bits: in a log after a kill, in what is configured and in the structure of a file a refusal that names the          file; in an event it is not sent and not forgotten; in a row of the queue `postrider verify` finds it",
+        "flipped bits: in a log after a kill, in what is configured and in the structure of a file a refusal that names the \
+         file; in an event it is not sent and not forgotten; in a row of the queue `postrider verify` finds it",
         &[
             Test(
                 "crates/postrider/tests/it/storage/bits.rs",
