@@ -52,12 +52,13 @@ fn main() -> anyhow::Result<ExitCode> {
 
 fn one_run(args: &Args, store: Store, seed: u64) -> anyhow::Result<Outcome> {
     let mut samples = Vec::new();
-    let outcome = run(&options(args, store, seed), |watch, fleet, sink| {
+    let mut outcome = run(&options(args, store, seed), |watch, fleet, sink| {
         if args.soak {
             samples.push(soak::sample(watch, fleet, sink));
         }
     })?;
     if args.soak {
+        outcome.verdict.findings.extend(soak::leaks(&samples));
         let path = args.reports.join(format!("soak-{}.html", store.name()));
         let title = format!("Soak: {}, {} s, seed {seed}", store.name(), args.seconds());
         soak::write(&path, &title, &outcome, &samples)?;

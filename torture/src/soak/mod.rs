@@ -1,6 +1,7 @@
 //! A long run, and what it cost over time: memory, descriptors, the size of the store, and how long deliveries took.
 
 mod chart;
+mod leak;
 mod report;
 mod slope;
 
@@ -10,6 +11,7 @@ use crate::sink::Sink;
 use crate::watch::Watch;
 use std::path::Path;
 
+pub use leak::leaks;
 pub use report::write;
 pub use slope::mebibytes_per_hour;
 

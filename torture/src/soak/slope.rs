@@ -23,6 +23,13 @@ pub fn mebibytes_per_hour(samples: &[Sample]) -> Option<f64> {
     (variance > 0.0).then(|| covariance / variance)
 }
 
+/// How long there was something to see.
+pub(super) fn hours(samples: &[Sample]) -> f64 {
+    let lives = lives(samples);
+    let length = |points: &Vec<(f64, f64)>| Some(points.last()?.0 - points.first()?.0);
+    lives.values().filter_map(length).sum()
+}
+
 /// By process: hours and mebibytes, without the warm-up.
 fn lives(samples: &[Sample]) -> BTreeMap<u32, Vec<(f64, f64)>> {
     let mut begun: BTreeMap<u32, Moment> = BTreeMap::new();
