@@ -8,7 +8,7 @@ use crate::chaos::Report;
 use crate::command::text;
 use crate::terminal::clean;
 use anyhow::ensure;
-use postrider_sqlite::Audit;
+use postrider_store::DeliveryAudit;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ pub(super) struct Observed<'a> {
     pub(super) destinations: &'a [Value],
     pub(super) stats: &'a Value,
     /// Of the store that the gateway has left.
-    pub(super) audit: &'a Audit,
+    pub(super) audit: &'a DeliveryAudit,
 }
 
 impl Figures {
@@ -130,7 +130,7 @@ mod tests {
         Figures {
             accepted: 10,
             refused: 0,
-            lost: Losses::of(10, &Audit { events: 10, ..Audit::default() }, 0),
+            lost: Losses::of(10, &DeliveryAudit { events: 10, ..DeliveryAudit::default() }, 0),
             late: 0,
             duplicates: 0,
             invalid_signatures: 0,
@@ -147,7 +147,7 @@ mod tests {
         let too_little = Healthy::of(vec![1.0], Vec::new());
         for (figures, whole, cut_short) in [
             (fine(), true, true),
-            (Figures { lost: Losses::of(11, &Audit::default(), 0), ..fine() }, false, false),
+            (Figures { lost: Losses::of(11, &DeliveryAudit::default(), 0), ..fine() }, false, false),
             (Figures { late: 1, ..fine() }, false, false),
             (Figures { duplicates: 1, ..fine() }, false, false),
             (Figures { invalid_signatures: 1, ..fine() }, false, false),
