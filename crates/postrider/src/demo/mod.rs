@@ -14,7 +14,8 @@ use crate::command::{Frame, Order, draw};
 use crate::terminal::{Interruption, say, say_json};
 use anyhow::Context as _;
 use clap::Args;
-use ratatui::crossterm::event::{self, Event, KeyCode};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::widgets::TableState;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let played = if is_watched {
         let mut terminal = ratatui::try_init().context("take the terminal over")?;
         let played = play(&mut stage, end, &interrupted, |frame| {
-            terminal.draw(|screen| draw(screen, frame)).context("draw")?;
+            terminal.draw(|screen| draw(screen, frame, &mut TableState::default())).context("draw")?;
             wants_end()
         });
         ratatui::restore();
@@ -87,7 +88,6 @@ fn play(
             destinations: &destinations,
             head: stage.head(elapsed),
             order: Order::Name,
-            selected: usize::MAX,
             keys: "q quit",
         };
         if show(&frame)? {
