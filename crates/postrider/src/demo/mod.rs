@@ -102,5 +102,31 @@ fn wants_end() -> anyhow::Result<bool> {
         return Ok(false);
     }
     let Event::Key(key) = event::read().context("read a key")? else { return Ok(false) };
-    Ok(matches!(key.code, KeyCode::Char('q' | 'c') | KeyCode::Esc))
+    Ok(ends(key))
+}
+
+fn ends(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('q') | KeyCode::Esc => true,
+        // A terminal in raw mode sends no signal for it.
+        KeyCode::Char('c') => key.modifiers.contains(KeyModifiers::CONTROL),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_by_the_key_that_is_shown_and_by_those_that_end_everything() {
+        let check = |code, modifiers, expected| {
+            assert_eq!(ends(KeyEvent::new(code, modifiers)), expected, "{modifiers:?} {code:?}");
+        };
+        check(KeyCode::Char('q'), KeyModifiers::NONE, true);
+        check(KeyCode::Esc, KeyModifiers::NONE, true);
+        check(KeyCode::Char('c'), KeyModifiers::CONTROL, true);
+        check(KeyCode::Char('c'), KeyModifiers::NONE, false);
+        check(KeyCode::Char('x'), KeyModifiers::NONE, false);
+    }
 }
