@@ -1,7 +1,7 @@
 //! `postrider cluster`: the nodes that share a store, their leases and shards, and how far behind they are.
 
 use super::{Reading, Run, items, shown, text, time};
-use crate::terminal::{Cell, Column, Screen, Table, say, say_json};
+use crate::terminal::{Cell, Column, Screen, Table, counted, say, say_json};
 use clap::Args;
 use serde_json::Value;
 
@@ -52,12 +52,13 @@ fn nodes(cluster: &Value) -> Table {
 }
 
 fn sum(cluster: &Value) -> String {
-    let unowned = items(&cluster["unowned_shards"]).len();
+    let count = |field: &str, noun| counted(cluster[field].as_u64().unwrap_or_default(), noun);
     format!(
-        "lag {} ms, {} letters waiting, {} takeovers, {unowned} shards without an owner{}\n",
+        "lag {} ms, {} waiting, {}, {} without an owner{}\n",
         shown(&cluster["lag_ms"]),
-        shown(&cluster["mail_waiting"]),
-        shown(&cluster["takeovers"]),
+        count("mail_waiting", "letter"),
+        count("takeovers", "takeover"),
+        counted(items(&cluster["unowned_shards"]).len() as u64, "shard"),
         cluster["durability"].as_str().map_or_else(String::new, |word| format!(", durability {word}")),
     )
 }

@@ -4,7 +4,7 @@ use super::feed::Feed;
 use super::objects::ids_in;
 use super::{Reading, Run, items, moment, shown, text, time};
 use crate::client::Client;
-use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json, say_json_line};
+use crate::terminal::{Cell, Column, Screen, Table, clean, counted, say, say_json, say_json_line};
 use clap::Args;
 use serde_json::Value;
 
@@ -94,7 +94,8 @@ impl EventsArgs {
     fn say_what_is_left(&self, page: &Value) {
         let shown = items(&page["items"]).len();
         if page["truncated"] == true {
-            eprintln!("{} events were looked through; --since or --until narrow it down", page["scanned"]);
+            let scanned = counted(page["scanned"].as_u64().unwrap_or_default(), "event");
+            eprintln!("{scanned} looked through; --since or --until narrow it down");
         } else if page["total"].as_u64().is_some_and(|total| total > shown as u64) {
             eprintln!("{shown} of {}; --limit shows more", page["total"]);
         }

@@ -2,7 +2,7 @@
 
 use super::{Reading, Run, text};
 use crate::client::{Answer, Client};
-use crate::terminal::{Interruption, Progress, clean, say, say_json};
+use crate::terminal::{Interruption, Progress, clean, counted, say, say_json};
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
@@ -143,7 +143,7 @@ impl SendArgs {
             let Sent { taken, duplicates, refused, .. } = sent;
             say(&format!("{taken} sent, {duplicates} of them were there already, {refused} refused\n"))?;
         }
-        ensure!(sent.refused == 0, "{} lines were refused; the others are sent", sent.refused);
+        ensure!(sent.refused == 0, "{} refused; the others are sent", counted(sent.refused, "line"));
         Ok(())
     }
 
