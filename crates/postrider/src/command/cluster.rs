@@ -22,30 +22,31 @@ impl Run for ClusterArgs {
     }
 }
 
+/// What changes comes first: a narrow terminal leaves the last ones out.
 fn nodes(cluster: &Value) -> Table {
     let mut table = Table::new(&[
         Column::Text("NODE"),
-        Column::Whole("NUMBER"),
-        Column::Whole("VERSION"),
-        Column::Whole("SINCE"),
-        Column::Whole("LEASE LEFT MS"),
+        Column::Whole("LEASE MS"),
         Column::Whole("SHARDS"),
         Column::Whole("IN FLIGHT"),
         Column::Whole("PENDING"),
-        Column::Whole("LONGEST WAIT MS"),
+        Column::Whole("WAIT MS"),
+        Column::Whole("SINCE"),
+        Column::Whole("VERSION"),
+        Column::Whole("NUMBER"),
     ]);
     for node in items(&cluster["nodes"]) {
         let activity = &node["activity"];
         table.row(vec![
             Cell::of(text(&node["name"])),
-            Cell::of(&shown(&node["number"])),
-            Cell::of(text(&node["version"])),
-            Cell::of(&time(&node["since"])),
             Cell::of(&shown(&node["lease_left_ms"])),
             Cell::of(&items(&node["shards"]).len().to_string()),
             Cell::of(&shown(&activity["in_flight"])),
             Cell::of(&shown(&activity["pending"])),
             Cell::of(&shown(&activity["longest_wait_ms"])),
+            Cell::of(&time(&node["since"])),
+            Cell::of(text(&node["version"])),
+            Cell::of(&shown(&node["number"])),
         ]);
     }
     table
