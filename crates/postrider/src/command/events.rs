@@ -2,6 +2,7 @@
 
 use super::feed::Feed;
 use super::objects::ids_in;
+use super::presence::Presence;
 use super::{Reading, Run, items, moment, shown, text, time};
 use crate::client::Client;
 use crate::terminal::{Cell, Column, Screen, Table, clean, counted, say, say_json, say_json_line};
@@ -102,14 +103,12 @@ impl EventsArgs {
     }
 
     fn follow(&self, client: &Client) -> anyhow::Result<()> {
-        let mut feed = Feed::new(self.filters(client)?);
-        let mut fresh = feed.first(client, self.limit)?;
+        let (mut feed, mut presence) = (Feed::new(self.filters(client)?), Presence::default());
+        let say = |events: Vec<Value>| events.iter().try_for_each(|event| self.say_one(event));
+        say(feed.first(client, self.limit)?)?;
         loop {
-            for event in &fresh {
-                self.say_one(event)?;
-            }
             std::thread::sleep(Feed::LOOK);
-            fresh = feed.next(client)?;
+            presence.settle(feed.look(client, say))?;
         }
     }
 

@@ -12,6 +12,7 @@ mod inspect;
 mod listen;
 mod moment;
 mod objects;
+mod presence;
 mod queue;
 mod readable;
 mod replay;
@@ -44,10 +45,10 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
 
-/// What every reading command takes.
 /// Of the text that a program sent with a refusal.
 const ANSWER_CHARACTERS_MAX: usize = 100;
 
+/// What every reading command takes.
 #[derive(Args)]
 pub(crate) struct Reading {
     /// Answer in JSON
@@ -105,7 +106,6 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// To the second and without the `T`: what a person reads in a list.
 /// What the next attempt of a destination waits for, in a list: a dash for nothing.
 pub(crate) fn waits_for(destination: &Value) -> String {
     let word = &destination["waiting_for"];
@@ -117,6 +117,7 @@ fn beginning(answer: &str) -> String {
     answer.chars().take(ANSWER_CHARACTERS_MAX).collect()
 }
 
+/// To the second and without the `T`: what a person reads in a list.
 fn time(value: &Value) -> String {
     let Some(text) = value.as_str() else { return "-".to_owned() };
     text.get(..19).map_or_else(|| text.to_owned(), |second| second.replacen('T', " ", 1))
