@@ -67,6 +67,20 @@ fn an_event_is_shown_with_its_payload_and_every_attempt() {
 }
 
 #[test]
+fn a_body_of_one_long_line_is_cut_and_said_to_be() {
+    let desk = Desk::new();
+    let api = desk.gateway.api();
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], "é".repeat(500_000).as_bytes());
+    let seen = desk.said(&["inspect", &id]);
+    assert!(seen.out(0).contains("body (1000000 bytes)\n"), "{}", seen.out.len());
+    assert!(seen.out.contains("… 491808 more characters; --json shows all\n"), "{}", seen.out.len());
+    assert!(seen.out.len() < 20_000, "{}", seen.out.len());
+    let all = desk.said(&["inspect", &id, "--json"]).json(0);
+    assert_eq!(all["event"]["body"].as_str().map(str::len), Some(1_000_000), "nothing of it is missing");
+}
+
+#[test]
 fn the_queue_says_what_is_owed_and_why_it_waits() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());
