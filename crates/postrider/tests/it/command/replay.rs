@@ -42,6 +42,21 @@ fn an_event_is_replayed_tried_out_and_sent_elsewhere() {
 }
 
 #[test]
+fn a_receiver_that_refuses_is_seen_by_the_exit_code() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], b"{}");
+    sink.always("/local", Reply::status(422).body(b"no such order"));
+    let to = sink.url("/local");
+    let refused = desk.said(&["replay", &id, "--to", &to]);
+    assert!(refused.err().ends_with(" answered 422\n"), "{refused:?}");
+    assert!(refused.out.starts_with("422 after ") && refused.out.ends_with("no such order\n"), "{refused:?}");
+    let told = desk.said(&["replay", &id, "--to", &to, "--json"]).json(1);
+    assert_eq!((&told["status"], &told["body"]), (&json!(422), &json!("no such order")), "{told}");
+}
+
+#[test]
 fn a_dead_letter_is_tried_out_where_it_would_go_and_not_where_routes_lead() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());
