@@ -90,8 +90,9 @@ impl ReplayArgs {
     fn try_out(&self, client: &Client) -> anyhow::Result<()> {
         let found = find(client, &self.id)?;
         let event = &found["event"];
-        ensure!(event["body_encoding"] != "base64", "a body that is no text cannot be tried on routes");
-        let mut sample = json!({ "headers": event["headers"], "payload": event["body"] });
+        let mut sample = json!({
+            "headers": event["headers"], "payload": event["body"], "payload_encoding": event["body_encoding"],
+        });
         for field in ["source_id", "event_type"] {
             if event[field].is_string() {
                 sample[field] = event[field].clone();
@@ -121,8 +122,8 @@ impl ReplayArgs {
         });
         let answer = answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
         let (ms, text) = (began.elapsed().as_millis(), String::from_utf8_lossy(&answer.body));
-        if self.reading.json {
         let status = answer.status.as_u16();
+        if self.reading.json {
             say_json(&json!({ "status": status, "latency_ms": ms, "body": text }))?;
         } else {
             say(&format!("{status} after {ms} ms\n{}", readable::answer(text.trim_end(), "")))?;
@@ -146,12 +147,12 @@ impl ReplayArgs {
     }
 }
 
-fn judgements(routes: &[Value]) -> Table {
 pub(super) fn headers_json(headers: &HeaderMap) -> Value {
     let shown = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     Value::Object(headers.iter().map(|(name, value)| (name.to_string(), shown(value).into())).collect())
 }
 
+fn judgements(routes: &[Value]) -> Table {
     let mut table = Table::new(&[
         Column::Whole("ROUTE"),
         Column::Text("DESTINATION"),

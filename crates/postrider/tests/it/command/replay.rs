@@ -57,6 +57,21 @@ fn a_receiver_that_refuses_is_seen_by_the_exit_code() {
 }
 
 #[test]
+fn a_body_that_is_no_text_is_tried_out_as_it_is() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.destination(&sink.url("/hook"), &json!({}));
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], b"{\"a\":\"\xff\"}");
+    let tried = desk.said(&["replay", &id, "--dry-run"]);
+    assert!(tried.out(0).contains("  yes  "), "{tried:?}");
+    let told = desk.said(&["replay", &id, "--dry-run", "--json"]).json(0);
+    let request = &told["routes"][0]["request"];
+    let expected = (&json!("base64"), &json!("eyJhIjoi/yJ9"));
+    assert_eq!((&request["body_encoding"], &request["body"]), expected, "{told}");
+}
+
+#[test]
 fn a_dead_letter_is_tried_out_where_it_would_go_and_not_where_routes_lead() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());
