@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, IsTerminal as _, Read as _};
 use std::time::{Duration, Instant};
 
 /// As much as a gateway takes of one event, and a line with what is around it.
@@ -162,6 +162,9 @@ impl SendArgs {
 
 fn open(path: &str) -> anyhow::Result<Box<dyn BufRead>> {
     if path == "-" {
+        if std::io::stdin().is_terminal() {
+            eprintln!("reading from the terminal; Ctrl-D ends it");
+        }
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
     let file = File::open(path).with_context(|| format!("cannot read {path}"))?;

@@ -54,3 +54,14 @@ fn top_shows_destinations_and_its_keys_act_on_them() {
         "the terminal is given back: {all:?}"
     );
 }
+
+#[test]
+fn a_body_that_is_to_be_typed_is_asked_for() {
+    let desk = Desk::new();
+    let mut send = PseudoTerminal::start(desk.command(&["send", "--type", "a.b"]), 80);
+    wait_until("it is asked for", || send.text().contains("Ctrl-D ends it").then_some(()));
+    send.press("{}\n\x04");
+    let all = send.end();
+    assert!(all.contains(" is accepted"), "{all:?}");
+    assert_eq!(desk.run(&["send", "--type", "a.b"], "{}").err, "", "a pipe has nobody to ask");
+}
