@@ -1,7 +1,7 @@
 //! On a terminal: tables fit, and words have colours. In a pipe: neither.
 
 use super::pseudo_terminal::PseudoTerminal;
-use crate::rig::{Desk, Sink, wait_until};
+use crate::rig::{Desk, Reply, Sink, wait_until};
 use serde_json::json;
 use std::process::Command;
 
@@ -64,4 +64,19 @@ fn a_body_that_is_to_be_typed_is_asked_for() {
     let all = send.end();
     assert!(all.contains(" is accepted"), "{all:?}");
     assert_eq!(desk.run(&["send", "--type", "a.b"], "{}").err, "", "a pipe has nobody to ask");
+}
+
+#[test]
+fn what_is_left_of_a_column_can_be_read() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    sink.always("/hook", Reply::status(400));
+    let policy = json!({ "name": "billing-of-the-shop", "retry_policy": { "max_attempts": 1 } });
+    api.destination(&sink.url("/hook"), &policy);
+    let (_, path) = api.source();
+    let id = api.send(&path, &[("x-event-type", "subscription.renewed")], b"{}");
+    api.event_once(&id, "dead_letter");
+    let list = on_terminal(desk.command(&["dlq", "list"]), 80);
+    assert!(list.contains("  subscription.…  billing-of-th…  attempts"), "{list}");
+    assert!(!list.contains("LAST"), "what has no room is left out: {list}");
 }
