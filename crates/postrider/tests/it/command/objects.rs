@@ -1,6 +1,6 @@
 //! `destinations`, `sources`, `routes`, `accounts` and `keys`.
 
-use crate::rig::{Desk, Sink};
+use crate::rig::{Desk, Reply, Sink};
 
 #[test]
 fn objects_are_made_changed_and_deleted_by_name_or_id() {
@@ -65,6 +65,12 @@ fn a_destination_is_paused_resumed_tested_and_its_circuit_told() {
     check(&["circuit", "billing", "closed"], "its circuit closed\n");
     check(&["test", "billing"], "  200  ");
     assert_eq!(sink.arrivals_at("/hook").len(), 1);
+    sink.next("/hook", [Reply::status(503)]);
+    let refused = desk.said(&["destinations", "test", "billing"]);
+    assert!(
+        refused.err().contains("billing did not take it") && refused.out.contains("  503  "),
+        "{refused:?}"
+    );
 }
 
 #[test]
