@@ -201,7 +201,12 @@ impl DeadLetterArgs {
         if self.reading.json {
             return say_json(&page);
         }
-        say(&table(items(&page["items"])).text(Screen::of_stdout()))?;
+        let listed = items(&page["items"]);
+        if listed.is_empty() {
+            eprintln!("there are no such dead letters");
+        } else {
+            say(&table(listed).text(Screen::of_stdout()))?;
+        }
         if page["next_cursor"].is_string() {
             eprintln!("there are older ones; --limit or --until show more");
         }

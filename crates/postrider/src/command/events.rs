@@ -18,6 +18,9 @@ const COLUMNS: [Column; 6] = [
     Column::Whole("SOURCE"),
 ];
 
+const NONE_FITS: &str = "no event is like that; `postrider events` lists them all, the newest first";
+const NONE_YET: &str = "no event has come in yet; `postrider send --type hello.world --data '{}'` sends one";
+
 #[derive(Args)]
 pub(crate) struct EventsArgs {
     /// Only those that are accepted, queued, delivering, delivered, retry_scheduled or dead_letter
@@ -64,12 +67,18 @@ impl Run for EventsArgs {
             return self.follow(&client);
         }
         let mut parameters = self.filters(&client)?;
+        let is_filtered = !parameters.is_empty();
         parameters.push(("limit", self.limit.to_string()));
         let page = client.read("/v1/events", &parameters)?;
         if self.reading.json {
             return say_json(&page);
         }
-        say(&table(items(&page["items"])).text(Screen::of_stdout()))?;
+        let listed = items(&page["items"]);
+        if listed.is_empty() {
+            eprintln!("{}", if is_filtered { NONE_FITS } else { NONE_YET });
+        } else {
+            say(&table(listed).text(Screen::of_stdout()))?;
+        }
         self.say_what_is_left(&page);
         Ok(())
     }

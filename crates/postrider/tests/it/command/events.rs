@@ -6,6 +6,8 @@ use serde_json::json;
 #[test]
 fn events_are_listed_and_filtered() {
     let desk = Desk::new();
+    let none = desk.said(&["events"]);
+    assert_eq!((none.out(0), none.err.starts_with("no event has come in yet")), ("", true), "{none:?}");
     let (sink, api) = (Sink::start(), desk.gateway.api());
     api.destination(&sink.url("/hook"), &json!({}));
     let (source, path) = api.source();
@@ -26,6 +28,8 @@ fn events_are_listed_and_filtered() {
     assert!(one.out(0).contains(&other) && one.err.contains("1 of 2"), "{one:?}");
     let json = desk.said(&["events", "--text", "amount", "--json"]).json(0);
     assert_eq!(json["items"][0]["id"], made.as_str());
+    let none = desk.said(&["events", "--type", "refund.*"]);
+    assert_eq!((none.out(0), none.err.starts_with("no event is like that")), ("", true), "{none:?}");
     let wrong = desk.said(&["events", "--status", "lost"]);
     assert!(wrong.err().contains("status must be received, accepted"), "{wrong:?}");
 }

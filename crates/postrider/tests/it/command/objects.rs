@@ -91,3 +91,20 @@ fn secrets_are_read_from_files_and_new_ones_shown_once() {
     let hidden = desk.said(&["sources", "create", "name=a", "verification_config:={\"secret\":\"planted"]);
     assert!(hidden.err().contains("is no JSON") && !hidden.err.contains("planted"), "{hidden:?}");
 }
+
+#[test]
+fn a_list_of_nothing_says_so_and_what_comes_next() {
+    let desk = Desk::new();
+    for (args, said) in [
+        (
+            ["destinations", "list"],
+            "there is no destination yet; `postrider destinations create --help` shows",
+        ),
+        (["routes", "list"], "there is no route yet; `postrider routes create --help` shows"),
+        (["dlq", "list"], "there are no such dead letters"),
+    ] {
+        let listed = desk.said(&args);
+        assert!(listed.out(0).is_empty() && listed.err.starts_with(said), "{listed:?}");
+        assert!(desk.said(&[&args[..], &["--json"]].concat()).json(0).to_string().contains("[]"));
+    }
+}
