@@ -8,6 +8,7 @@
 
 mod activity;
 mod assignment;
+mod audit;
 mod audit_log;
 mod cluster;
 mod commit;
@@ -40,6 +41,7 @@ mod transfer;
 mod url;
 mod values;
 
+pub use audit::audit;
 pub use error::OpenError;
 pub use transfer::PostgresTransfer;
 
@@ -47,7 +49,6 @@ use async_trait::async_trait;
 use database::{Shared, Thread};
 use error::QueryError;
 use gather::Put;
-use mail::Letters;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
@@ -61,7 +62,6 @@ use postrider_store::{
 };
 use queue::Wanted;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -349,7 +349,7 @@ impl Store for PostgresStore {
 
     async fn send_mail(&self, mail: Mail) -> Result<(), StoreError> {
         let send = |database: Shared| async move {
-            let mut letters = Letters::default();
+            let mut letters = mail::Letters::default();
             letters.push(&mail);
             letters.write(&database.client().await?, database.membership.identity()).await?;
             database.notice.give(letters.shards());
@@ -385,7 +385,7 @@ impl Store for PostgresStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         let leave = |database: Shared| async move {
-            database.leaving.store(true, Ordering::Release);
+            database.leaving.store(true, std::sync::atomic::Ordering::Release);
             let mut client = database.client().await?;
             let change = client.transaction().await?;
             members::leave(&change, database.membership.identity()).await?;

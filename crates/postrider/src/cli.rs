@@ -91,8 +91,10 @@ pub(crate) enum Command {
     /// Watch destinations by their backlog, with keys to pause and resume them.
     #[command(after_help = "Example:\n  postrider top")]
     Top(Box<TopArgs>),
-    /// Prove that every delivery of a data directory is delivered, dead or owed.
-    #[command(after_help = "Example:\n  postrider verify --data-dir ./postrider-data")]
+    /// Prove that every delivery of a data directory or a database is delivered, dead or owed.
+    #[command(
+        after_help = "Examples:\n  postrider verify --data-dir ./postrider-data\n  postrider verify --database-url postgres://postrider@db.example.com/postrider"
+    )]
     Verify(VerifyArgs),
     /// Copy a data directory, also while a gateway runs on it.
     #[command(after_help = "Example:\n  postrider backup backup-of-today --data-dir ./postrider-data")]

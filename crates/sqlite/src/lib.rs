@@ -33,7 +33,7 @@ mod transfer;
 mod write_ahead_log;
 mod writer;
 
-pub use audit::Audit;
+pub use audit::audit;
 pub use backup::{Copied, back_up};
 pub use error::OpenError;
 pub use lock::DataDirectory;

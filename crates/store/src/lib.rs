@@ -13,6 +13,7 @@ pub mod conformance;
 mod dead_letter;
 mod dead_letter_filter;
 mod dead_letter_groups;
+mod delivery_audit;
 mod error;
 mod event;
 mod event_filter;
@@ -47,6 +48,7 @@ pub use dead_letter::{
 };
 pub use dead_letter_filter::{DeadLetterFilter, FILTER_FIELDS};
 pub use dead_letter_groups::{DeadLetterGroup, DeadLetterGroups};
+pub use delivery_audit::{AuditedQueue, DeliveryAudit, QueuedDelivery};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};

@@ -28,12 +28,7 @@ pub struct PostgresTransfer {
 impl PostgresTransfer {
     /// Opens a database that is to be read, and keeps nodes from joining until this is dropped.
     pub async fn source(url: &str, vault: Option<Vault>) -> Result<Self, OpenError> {
-        let (client, place) = connected(url).await?;
-        let there = client.query_one("SELECT to_regclass('members') IS NOT NULL", &[]).await;
-        let there: bool = there.map_err(QueryError::from).and_then(|row| column(&row, 0))?;
-        if !there {
-            return Err(OpenError::Database("there is no store of Postrider in it".into()));
-        }
+        let (client, place) = existing(url).await?;
         let store = PostgresTransfer::prepare(client, vault, place).await?;
         store.refuse_nodes().await?;
         // One snapshot of all tables; who wants to join waits for its end.
@@ -124,6 +119,17 @@ async fn connected(url: &str) -> Result<(Object, String), OpenError> {
     // A chunk that takes long must not be cut off as that of a frozen node would be.
     let pool = pool(&config, &tls, Duration::from_secs(3600), CONNECTIONS_MAX)?;
     Ok((first_connection(&pool).await?, url::shown(&config)))
+}
+
+/// The same to a database with a store in it, which is left as it is.
+pub(crate) async fn existing(url: &str) -> Result<(Object, String), OpenError> {
+    let (client, place) = connected(url).await?;
+    let there = client.query_one("SELECT to_regclass('members') IS NOT NULL", &[]).await;
+    let there: bool = there.map_err(QueryError::from).and_then(|row| column(&row, 0))?;
+    if !there {
+        return Err(OpenError::Database("there is no store of Postrider in it".into()));
+    }
+    Ok((client, place))
 }
 
 #[async_trait]

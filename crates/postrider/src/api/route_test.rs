@@ -10,6 +10,8 @@ use super::view::Data;
 use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 use postrider_core::event::EventType;
@@ -62,14 +64,31 @@ fn content(
         origin: source.map_or(Origin::Api(None), Origin::Source),
         event_type: event_type.map_err(|allowed| ApiError::field("event_type", allowed))?,
         headers: headers(fields)?,
-        body: match fields.take("payload") {
-            None => Bytes::new(),
-            Some(Value::String(text)) => text.into(),
-            Some(json) => json.to_string().into(),
-        },
+        body: body(fields)?,
         received_at: clock.now(),
         window: SendWindow::default(),
     })
+}
+
+/// A body that is no text comes as a list of events has it.
+fn body(fields: &mut Fields) -> Result<Bytes, ApiError> {
+    let is_base64 = |word: &str| match word {
+        "utf8" => Some(false),
+        "base64" => Some(true),
+        _ => None,
+    };
+    let is_base64 = fields.word("payload_encoding", is_base64, "must be utf8 or base64")?;
+    match (fields.take("payload"), is_base64 == Some(true)) {
+        (None, _) => Ok(Bytes::new()),
+        (Some(Value::String(text)), false) => Ok(text.into()),
+        (Some(json), false) => Ok(json.to_string().into()),
+        (Some(payload), true) => {
+            let bytes = payload.as_str().and_then(|text| STANDARD.decode(text).ok());
+            let bytes = bytes
+                .ok_or_else(|| ApiError::field("payload", "must be base64, as payload_encoding says"))?;
+            Ok(bytes.into())
+        }
+    }
 }
 
 /// The same headers as ingest would keep of them.

@@ -2,10 +2,11 @@
 
 use super::Run;
 use super::unfinished::into_place;
-use crate::terminal::{Progress, say, say_json};
+use crate::terminal::{Progress, counted, say, say_json};
 use anyhow::ensure;
 use clap::Args;
-use postrider_sqlite::{Audit, Copied, back_up};
+use postrider_sqlite::{Copied, audit, back_up};
+use postrider_store::DeliveryAudit;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -59,37 +60,33 @@ impl Run for RestoreArgs {
 }
 
 /// What was copied is walked before anyone relies on it. What is not whole does not stay.
-fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, Audit)> {
+fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, DeliveryAudit)> {
     ensure!(from.join("live.db").exists(), "there is no data of a gateway in {}", from.display());
     into_place(to, |unfinished| {
         let progress = Progress::new("bytes copied");
         let copied = back_up(from, unfinished, |bytes, total| progress.at(bytes, Some(total)))?;
         drop(progress);
         let progress = Progress::new("events of the copy walked");
-        let audit = Audit::of(unfinished, |done, total| progress.at(done, Some(total)))?;
+        let audit = audit(unfinished, |done, total| progress.at(done, Some(total)))?;
         drop(progress);
         ensure!(
             audit.is_clean(),
-            "what is in {} is not whole: {} orphans, {} strays, {:?}; `postrider verify` says more",
+            "what is in {} is not whole: {}, {}, {:?}; `postrider verify` says more",
             from.display(),
-            audit.orphans,
-            audit.strays,
+            counted(audit.orphans, "orphan"),
+            counted(audit.strays, "stray row"),
             audit.damage
         );
         Ok((copied, audit))
     })
 }
 
-fn figures(copied: &Copied, audit: &Audit) -> serde_json::Value {
+fn figures(copied: &Copied, audit: &DeliveryAudit) -> serde_json::Value {
     json!({ "files": copied.files, "bytes": copied.bytes, "events": audit.events, "owed": audit.owed, "orphans": audit.orphans })
 }
 
-fn sentence(copied: &Copied, audit: &Audit, to: &Path) -> String {
-    let (files, bytes) = (copied.files, copied.bytes);
-    format!(
-        "{files} files, {bytes} bytes in {}: {} events, {} owed, orphans = 0",
-        to.display(),
-        audit.events,
-        audit.owed
-    )
+fn sentence(copied: &Copied, audit: &DeliveryAudit, to: &Path) -> String {
+    let [files, bytes, events] = [(copied.files, "file"), (copied.bytes, "byte"), (audit.events, "event")]
+        .map(|(count, noun)| counted(count, noun));
+    format!("{files}, {bytes} in {}: {events}, {} owed, orphans = 0", to.display(), audit.owed)
 }

@@ -1,7 +1,7 @@
 //! `postrider cluster`: the nodes that share a store, their leases and shards, and how far behind they are.
 
 use super::{Reading, Run, items, shown, text, time};
-use crate::terminal::{Cell, Column, Screen, Table, say, say_json};
+use crate::terminal::{Cell, Column, Screen, Table, counted, say, say_json};
 use clap::Args;
 use serde_json::Value;
 
@@ -22,42 +22,44 @@ impl Run for ClusterArgs {
     }
 }
 
+/// What changes comes first: a narrow terminal leaves the last ones out.
 fn nodes(cluster: &Value) -> Table {
     let mut table = Table::new(&[
         Column::Text("NODE"),
-        Column::Whole("NUMBER"),
-        Column::Whole("VERSION"),
-        Column::Whole("SINCE"),
-        Column::Whole("LEASE LEFT MS"),
+        Column::Whole("LEASE MS"),
         Column::Whole("SHARDS"),
         Column::Whole("IN FLIGHT"),
         Column::Whole("PENDING"),
-        Column::Whole("LONGEST WAIT MS"),
+        Column::Whole("WAIT MS"),
+        Column::Whole("SINCE"),
+        Column::Whole("VERSION"),
+        Column::Whole("NUMBER"),
     ]);
     for node in items(&cluster["nodes"]) {
         let activity = &node["activity"];
         table.row(vec![
             Cell::of(text(&node["name"])),
-            Cell::of(&shown(&node["number"])),
-            Cell::of(text(&node["version"])),
-            Cell::of(&time(&node["since"])),
             Cell::of(&shown(&node["lease_left_ms"])),
             Cell::of(&items(&node["shards"]).len().to_string()),
             Cell::of(&shown(&activity["in_flight"])),
             Cell::of(&shown(&activity["pending"])),
             Cell::of(&shown(&activity["longest_wait_ms"])),
+            Cell::of(&time(&node["since"])),
+            Cell::of(text(&node["version"])),
+            Cell::of(&shown(&node["number"])),
         ]);
     }
     table
 }
 
 fn sum(cluster: &Value) -> String {
-    let unowned = items(&cluster["unowned_shards"]).len();
+    let count = |field: &str, noun| counted(cluster[field].as_u64().unwrap_or_default(), noun);
     format!(
-        "lag {} ms, {} letters waiting, {} takeovers, {unowned} shards without an owner{}\n",
+        "lag {} ms, {} waiting, {}, {} without an owner{}\n",
         shown(&cluster["lag_ms"]),
-        shown(&cluster["mail_waiting"]),
-        shown(&cluster["takeovers"]),
+        count("mail_waiting", "letter"),
+        count("takeovers", "takeover"),
+        counted(items(&cluster["unowned_shards"]).len() as u64, "shard"),
         cluster["durability"].as_str().map_or_else(String::new, |word| format!(", durability {word}")),
     )
 }

@@ -6,7 +6,9 @@ use super::readable::{self, Detail};
 use super::replay_job::{self, Job};
 use super::{Agreement, Reading, Run, id, items, moment, shown, text, time};
 use crate::client::Client;
-use crate::terminal::{Cell, Column, Progress, Screen, Table, clean, json as json_text, say, say_json};
+use crate::terminal::{
+    Cell, Column, Progress, Screen, Table, clean, counted, json as json_text, say, say_json,
+};
 use anyhow::ensure;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -199,7 +201,12 @@ impl DeadLetterArgs {
         if self.reading.json {
             return say_json(&page);
         }
-        say(&table(items(&page["items"])).text(Screen::of_stdout()))?;
+        let listed = items(&page["items"]);
+        if listed.is_empty() {
+            eprintln!("there are no such dead letters");
+        } else {
+            say(&table(listed).text(Screen::of_stdout()))?;
+        }
         if page["next_cursor"].is_string() {
             eprintln!("there are older ones; --limit or --until show more");
         }
@@ -232,13 +239,12 @@ impl DeadLetterArgs {
     /// How many would be sent again; none of them is.
     fn count(&self, client: &Client, which: &Which) -> anyhow::Result<()> {
         let wanted = json!({ "filter": which.filter(client)?, "dry_run": true });
-        let counted = client.post("/v1/replays", &wanted)?.data()?;
-        ensure!(which.id.is_none() || counted["total"] != 0, NO_SUCH);
+        let found = client.post("/v1/replays", &wanted)?.data()?;
+        ensure!(which.id.is_none() || found["total"] != 0, NO_SUCH);
         if self.reading.json {
-            return say_json(&counted);
+            return say_json(&found);
         }
-        let letters = if counted["total"] == 1 { "dead letter" } else { "dead letters" };
-        say(&format!("{} {letters} would be sent again\n", counted["total"]))
+        say(&format!("{} would be sent again\n", letters(&found)))
     }
 
     fn replay_one(&self, client: &Client, of: &str) -> anyhow::Result<()> {
@@ -254,7 +260,7 @@ impl DeadLetterArgs {
         let filter = which.filter(client)?;
         agreement.asked(|| {
             let dry = client.post("/v1/replays", &json!({ "filter": filter, "dry_run": true }))?.data()?;
-            Ok(format!("Discard {} dead letters for good", dry["total"]))
+            Ok(format!("Discard {} for good", letters(&dry)))
         })?;
         let discarded = discard::discard(client, || self.reading.client(), &filter)?;
         if self.reading.json {
@@ -263,6 +269,11 @@ impl DeadLetterArgs {
         ensure!(which.id.is_none() || discarded["discarded"] != 0, NO_SUCH);
         say(&format!("{} discarded\n", discarded["discarded"]))
     }
+}
+
+/// How many a dry run has found.
+fn letters(dry: &Value) -> String {
+    counted(dry["total"].as_u64().unwrap_or_default(), "dead letter")
 }
 
 /// Line by line as they come: however many there are, they are never all in memory.

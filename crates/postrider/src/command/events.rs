@@ -2,9 +2,10 @@
 
 use super::feed::Feed;
 use super::objects::ids_in;
+use super::presence::Presence;
 use super::{Reading, Run, items, moment, shown, text, time};
 use crate::client::Client;
-use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json, say_json_line};
+use crate::terminal::{Cell, Column, Screen, Table, clean, counted, say, say_json, say_json_line};
 use clap::Args;
 use serde_json::Value;
 
@@ -16,6 +17,9 @@ const COLUMNS: [Column; 6] = [
     Column::Whole("ATTEMPTS"),
     Column::Whole("SOURCE"),
 ];
+
+const NONE_FITS: &str = "no event is like that; `postrider events` lists them all, the newest first";
+const NONE_YET: &str = "no event has come in yet; `postrider send --type hello.world --data '{}'` sends one";
 
 #[derive(Args)]
 pub(crate) struct EventsArgs {
@@ -63,12 +67,18 @@ impl Run for EventsArgs {
             return self.follow(&client);
         }
         let mut parameters = self.filters(&client)?;
+        let is_filtered = !parameters.is_empty();
         parameters.push(("limit", self.limit.to_string()));
         let page = client.read("/v1/events", &parameters)?;
         if self.reading.json {
             return say_json(&page);
         }
-        say(&table(items(&page["items"])).text(Screen::of_stdout()))?;
+        let listed = items(&page["items"]);
+        if listed.is_empty() {
+            eprintln!("{}", if is_filtered { NONE_FITS } else { NONE_YET });
+        } else {
+            say(&table(listed).text(Screen::of_stdout()))?;
+        }
         self.say_what_is_left(&page);
         Ok(())
     }
@@ -94,21 +104,20 @@ impl EventsArgs {
     fn say_what_is_left(&self, page: &Value) {
         let shown = items(&page["items"]).len();
         if page["truncated"] == true {
-            eprintln!("{} events were looked through; --since or --until narrow it down", page["scanned"]);
+            let scanned = counted(page["scanned"].as_u64().unwrap_or_default(), "event");
+            eprintln!("{scanned} looked through; --since or --until narrow it down");
         } else if page["total"].as_u64().is_some_and(|total| total > shown as u64) {
             eprintln!("{shown} of {}; --limit shows more", page["total"]);
         }
     }
 
     fn follow(&self, client: &Client) -> anyhow::Result<()> {
-        let mut feed = Feed::new(self.filters(client)?);
-        let mut fresh = feed.first(client, self.limit)?;
+        let (mut feed, mut presence) = (Feed::new(self.filters(client)?), Presence::default());
+        let say = |events: Vec<Value>| events.iter().try_for_each(|event| self.say_one(event));
+        say(feed.first(client, self.limit)?)?;
         loop {
-            for event in &fresh {
-                self.say_one(event)?;
-            }
             std::thread::sleep(Feed::LOOK);
-            fresh = feed.next(client)?;
+            presence.settle(feed.look(client, say))?;
         }
     }
 

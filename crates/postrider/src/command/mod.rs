@@ -12,6 +12,7 @@ mod inspect;
 mod listen;
 mod moment;
 mod objects;
+mod presence;
 mod queue;
 mod readable;
 mod replay;
@@ -43,6 +44,9 @@ use crate::terminal::confirm;
 use anyhow::bail;
 use clap::Args;
 use serde_json::Value;
+
+/// Of the text that a program sent with a refusal.
+const ANSWER_CHARACTERS_MAX: usize = 100;
 
 /// What every reading command takes.
 #[derive(Args)]
@@ -102,6 +106,17 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
+/// What the next attempt of a destination waits for, in a list: a dash for nothing.
+pub(crate) fn waits_for(destination: &Value) -> String {
+    let word = &destination["waiting_for"];
+    shown(if word == "nothing_waits" { &Value::Null } else { word })
+}
+
+/// What a program says to a refusal is why one sends it events; a page of it is not.
+fn beginning(answer: &str) -> String {
+    answer.chars().take(ANSWER_CHARACTERS_MAX).collect()
+}
+
 /// To the second and without the `T`: what a person reads in a list.
 fn time(value: &Value) -> String {
     let Some(text) = value.as_str() else { return "-".to_owned() };
@@ -110,4 +125,18 @@ fn time(value: &Value) -> String {
 
 pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn one_that_waits_for_nothing_has_a_dash_however_that_is_said() {
+        let check = |destination, expected| assert_eq!(waits_for(&destination), expected);
+        check(json!({}), "-");
+        check(json!({ "waiting_for": "nothing_waits" }), "-");
+        check(json!({ "waiting_for": "rate_limit" }), "rate_limit");
+    }
 }

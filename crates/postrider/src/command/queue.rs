@@ -1,6 +1,6 @@
 //! `postrider queue`: what is owed, destination by destination, for how long, and what each waits for.
 
-use super::{Reading, Run, items, shown, text, time};
+use super::{Reading, Run, items, shown, text, time, waits_for};
 use crate::terminal::{Cell, Column, Screen, Table, say, say_json};
 use clap::Args;
 use serde_json::Value;
@@ -59,7 +59,7 @@ fn table(destinations: &[Value]) -> Table {
             Cell::of(&age(&one["oldest_seconds"])),
             Cell::of(&shown(&one["in_flight"])),
             Cell::state(text(&one["circuit_state"])),
-            Cell::of(&shown(&one["waiting_for"])),
+            Cell::of(&waits_for(one)),
             Cell::of(&time(&one["waiting_until"])),
             Cell::of(text(&one["destination_id"])),
         ]);

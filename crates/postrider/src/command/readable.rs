@@ -1,14 +1,20 @@
 //! An event with its attempts, as a person reads it. All of it came from outside, and is shown as text only.
 
 use super::{items, shown, text, time};
-use crate::terminal::{Screen, Tone, clean, clean_lines};
+use crate::terminal::{Screen, Tone, clean, clean_lines, counted};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// Of a body that is shown; `--json` has all of it.
-const BODY_LINES_MAX: usize = 200;
+/// Of a body; `--json` has all of it.
+const BODY_MOST: Most = Most { lines: 200, bytes: 16 << 10 };
 /// Of an answer, which is seldom worth more.
-const ANSWER_LINES_MAX: usize = 20;
+const ANSWER_MOST: Most = Most { lines: 20, bytes: 4 << 10 };
+
+/// How much of a text is shown. A line may be as long as a body.
+struct Most {
+    lines: usize,
+    bytes: usize,
+}
 
 /// How much of each attempt is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +48,10 @@ pub(super) fn event(event: &Value, screen: Screen) -> String {
     out.push_str(&headers(&event["headers"], "  "));
     let body = text(&event["body"]);
     let how = if event["body_encoding"] == "base64" { ", in base64" } else { "" };
-    out.push_str(&screen.tinted(&format!("body ({} bytes{how})\n", body_bytes(event)), Tone::Head));
-    out.push_str(&indented(&pretty(body), "  ", BODY_LINES_MAX));
+    out.push_str(
+        &screen.tinted(&format!("body ({}{how})\n", counted(body_bytes(event), "byte")), Tone::Head),
+    );
+    out.push_str(&indented(&pretty(body), "  ", &BODY_MOST));
     out
 }
 
@@ -94,11 +102,13 @@ pub(super) fn attempt(attempt: &Value, detail: Detail, screen: Screen) -> String
         out.push_str("     answered\n");
         out.push_str(&headers(&attempt["response_headers"], "       "));
     }
-    let body = text(&attempt["response_body"]);
-    if !body.is_empty() {
-        out.push_str(&indented(&clean_lines(body), "     | ", ANSWER_LINES_MAX));
-    }
+    out.push_str(&answer(text(&attempt["response_body"]), "     | "));
     out
+}
+
+/// What a receiver said.
+pub(super) fn answer(text: &str, indent: &str) -> String {
+    indented(&clean_lines(text), indent, &ANSWER_MOST)
 }
 
 /// Where the time went, as far as there was such a step.
@@ -135,14 +145,37 @@ fn pretty(body: &str) -> String {
     }
 }
 
-fn indented(text: &str, indent: &str, lines_max: usize) -> String {
-    let mut out = String::new();
-    for line in text.lines().take(lines_max) {
-        let _ = writeln!(out, "{indent}{line}");
-    }
-    let left = text.lines().count().saturating_sub(lines_max);
-    if left > 0 {
-        let _ = writeln!(out, "{indent}… {left} more lines; --json shows all");
+fn indented(text: &str, indent: &str, most: &Most) -> String {
+    let (shown, left) = text.split_at(end_of_shown(text, most));
+    let mut out: String = shown.lines().map(|line| format!("{indent}{line}\n")).collect();
+    if !left.is_empty() {
+        let left = counted(left.chars().count() as u64, "more character");
+        let _ = writeln!(out, "{indent}… {left}; --json shows all");
     }
     out
+}
+
+fn end_of_shown(text: &str, most: &Most) -> usize {
+    let of_lines = text.match_indices('\n').nth(most.lines - 1).map_or(text.len(), |(at, _)| at + 1);
+    text.floor_char_boundary(of_lines.min(most.bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_by_its_lines_and_by_its_bytes() {
+        let most = Most { lines: 2, bytes: 6 };
+        for (text, expected) in [
+            ("", ""),
+            ("a\nb\n", "> a\n> b\n"),
+            ("a\nb\nc\nd", "> a\n> b\n> … 3 more characters; --json shows all\n"),
+            ("123456", "> 123456\n"),
+            ("1234567", "> 123456\n> … 1 more character; --json shows all\n"),
+            ("12345é", "> 12345\n> … 1 more character; --json shows all\n"),
+        ] {
+            assert_eq!(indented(text, "> ", &most), expected, "{text:?}");
+        }
+    }
 }

@@ -2,9 +2,9 @@
 
 use super::inspect::find;
 use super::objects::names_in;
-use super::{Reading, Run, id, items, shown, text};
+use super::{Reading, Run, id, items, readable, shown, text};
 use crate::client::{Client, Connection};
-use crate::terminal::{Cell, Column, Screen, Table, clean, clean_lines, say, say_json};
+use crate::terminal::{Cell, Column, Screen, Table, clean, counted, say, say_json};
 use anyhow::{Context as _, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -90,8 +90,9 @@ impl ReplayArgs {
     fn try_out(&self, client: &Client) -> anyhow::Result<()> {
         let found = find(client, &self.id)?;
         let event = &found["event"];
-        ensure!(event["body_encoding"] != "base64", "a body that is no text cannot be tried on routes");
-        let mut sample = json!({ "headers": event["headers"], "payload": event["body"] });
+        let mut sample = json!({
+            "headers": event["headers"], "payload": event["body"], "payload_encoding": event["body_encoding"],
+        });
         for field in ["source_id", "event_type"] {
             if event[field].is_string() {
                 sample[field] = event[field].clone();
@@ -121,26 +122,34 @@ impl ReplayArgs {
         });
         let answer = answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
         let (ms, text) = (began.elapsed().as_millis(), String::from_utf8_lossy(&answer.body));
+        let status = answer.status.as_u16();
         if self.reading.json {
-            return say_json(&json!({ "status": answer.status.as_u16(), "latency_ms": ms, "body": text }));
+            say_json(&json!({ "status": status, "latency_ms": ms, "body": text }))?;
+        } else {
+            say(&format!("{status} after {ms} ms\n{}", readable::answer(text.trim_end(), "")))?;
         }
-        say(&format!("{} after {ms} ms\n{}\n", answer.status.as_u16(), clean_lines(text.trim_end())))
+        // Said like every refusal, and by the exit code.
+        ensure!(answer.status.is_success(), "{} answered {status}", clean(&connection.authority()));
+        Ok(())
     }
 }
 
 impl ReplayArgs {
     fn say_what_would_go(&self, url: &str, headers: &HeaderMap, body_bytes: usize) -> anyhow::Result<()> {
         if self.reading.json {
-            let shown = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-            let headers = headers.iter().map(|(name, value)| (name.to_string(), shown(value).into()));
-            let headers = Value::Object(headers.collect());
+            let headers = headers_json(headers);
             return say_json(
                 &json!({ "dry_run": true, "url": url, "headers": headers, "body_bytes": body_bytes }),
             );
         }
-        let (count, url) = (headers.len(), clean(url));
-        say(&format!("{body_bytes} bytes with {count} headers would be sent to {url}\n"))
+        let (bytes, headers) = (counted(body_bytes as u64, "byte"), counted(headers.len() as u64, "header"));
+        say(&format!("{bytes} with {headers} would be sent to {}\n", clean(url)))
     }
+}
+
+pub(super) fn headers_json(headers: &HeaderMap) -> Value {
+    let shown = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    Value::Object(headers.iter().map(|(name, value)| (name.to_string(), shown(value).into())).collect())
 }
 
 fn judgements(routes: &[Value]) -> Table {

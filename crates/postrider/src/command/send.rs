@@ -2,7 +2,7 @@
 
 use super::{Reading, Run, text};
 use crate::client::{Answer, Client};
-use crate::terminal::{Interruption, Progress, clean, say, say_json};
+use crate::terminal::{Interruption, Progress, clean, counted, say, say_json};
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
@@ -10,7 +10,7 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, IsTerminal as _, Read as _};
 use std::time::{Duration, Instant};
 
 /// As much as a gateway takes of one event, and a line with what is around it.
@@ -143,7 +143,7 @@ impl SendArgs {
             let Sent { taken, duplicates, refused, .. } = sent;
             say(&format!("{taken} sent, {duplicates} of them were there already, {refused} refused\n"))?;
         }
-        ensure!(sent.refused == 0, "{} lines were refused; the others are sent", sent.refused);
+        ensure!(sent.refused == 0, "{} refused; the others are sent", counted(sent.refused, "line"));
         Ok(())
     }
 
@@ -162,6 +162,9 @@ impl SendArgs {
 
 fn open(path: &str) -> anyhow::Result<Box<dyn BufRead>> {
     if path == "-" {
+        if std::io::stdin().is_terminal() {
+            eprintln!("reading from the terminal; Ctrl-D ends it");
+        }
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
     let file = File::open(path).with_context(|| format!("cannot read {path}"))?;

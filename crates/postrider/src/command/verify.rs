@@ -1,18 +1,26 @@
-//! `postrider verify`: whether every delivery of a data directory is delivered, dead or owed.
+//! `postrider verify`: whether every delivery of a data directory or a database is delivered, dead or owed.
 
 use super::Run;
-use crate::terminal::{Progress, clean, say, say_json};
-use anyhow::ensure;
+use crate::config::database_url;
+use crate::terminal::{Progress, clean, counted, say, say_json};
+use anyhow::{anyhow, ensure};
 use clap::Args;
-use postrider_sqlite::Audit;
+use postrider_store::DeliveryAudit;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+const DATA_DIR_DEFAULT: &str = "postrider-data";
+/// A URL may have a password in it, and everyone on the machine can read its command lines.
+const URL_VARIABLE: &str = "POSTRIDER_DATABASE_URL";
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
-    /// Of a gateway that is stopped, or runs on this machine
-    #[arg(long, value_name = "DIR", default_value = "postrider-data")]
-    data_dir: PathBuf,
+    /// Of a gateway that is stopped, or runs on this machine [default: postrider-data]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// A PostgreSQL database in its place; nodes may run on it [default: POSTRIDER_DATABASE_URL, without --data-dir]
+    #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
+    database_url: Option<String>,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
@@ -20,29 +28,47 @@ pub(crate) struct VerifyArgs {
 
 impl Run for VerifyArgs {
     fn run(&self) -> anyhow::Result<()> {
-        let found = self.data_dir.join("live.db").exists();
-        ensure!(
-            found,
-            "there is no data of a gateway in {}; --data-dir names another",
-            self.data_dir.display()
-        );
         let progress = Progress::new("events walked");
-        let audit = Audit::of(&self.data_dir, |done, total| progress.at(done, Some(total)))?;
+        let audit = self.audit(|done, total| progress.at(done, Some(total)))?;
         drop(progress);
         let said = if self.json { say_json(&json(&audit)) } else { say(&text(&audit)) };
         said?;
         ensure!(audit.damage.is_empty(), "{}", audit.damage.join("; "));
         ensure!(
             audit.is_clean(),
-            "{} deliveries are lost, {} too many are queued",
-            audit.orphans,
+            "{} lost, {} queued that nobody owes",
+            counted(audit.orphans, "delivery"),
             audit.strays
         );
         Ok(())
     }
 }
 
-fn json(audit: &Audit) -> serde_json::Value {
+impl VerifyArgs {
+    fn audit(&self, progress: impl FnMut(u64, u64)) -> anyhow::Result<DeliveryAudit> {
+        let variable = || std::env::var(URL_VARIABLE).ok().filter(|url| !url.is_empty());
+        let (from, url) = match (&self.data_dir, &self.database_url) {
+            (Some(directory), _) => return audit_directory(directory, progress),
+            (None, Some(url)) => ("--database-url", Some(url.clone())),
+            (None, None) => (URL_VARIABLE, variable()),
+        };
+        let Some(url) = url else { return audit_directory(Path::new(DATA_DIR_DEFAULT), progress) };
+        let url = database_url(&url).map_err(|why| anyhow!("{from} {why}"))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(runtime.block_on(postrider_postgres::audit(&url, progress))?)
+    }
+}
+
+fn audit_directory(directory: &Path, progress: impl FnMut(u64, u64)) -> anyhow::Result<DeliveryAudit> {
+    ensure!(
+        directory.join("live.db").exists(),
+        "there is no data of a gateway in {}; --data-dir names another, --database-url a database",
+        directory.display()
+    );
+    Ok(postrider_sqlite::audit(directory, progress)?)
+}
+
+fn json(audit: &DeliveryAudit) -> serde_json::Value {
     json!({
         "segments": audit.segments,
         "events": audit.events,
@@ -56,10 +82,12 @@ fn json(audit: &Audit) -> serde_json::Value {
     })
 }
 
-fn text(audit: &Audit) -> String {
-    let Audit { segments, events, delivered, dead, owed, orphans, strays, .. } = audit;
+fn text(audit: &DeliveryAudit) -> String {
+    let DeliveryAudit { segments, events, delivered, dead, owed, orphans, strays, .. } = audit;
+    let (events, segments) = (counted(*events, "event"), counted(*segments, "segment"));
+    let delivered = counted(*delivered, "delivery");
     let mut out = format!(
-        "{events} events in {segments} segments: {delivered} deliveries made, {dead} given up on, {owed} owed\n\
+        "{events} in {segments}: {delivered} made, {dead} given up on, {owed} owed\n\
          orphans = {orphans}, strays = {strays}\n"
     );
     for id in &audit.orphaned {

@@ -28,7 +28,7 @@ use self::file::Format;
 use self::node::Mistake;
 use self::object::{Declared, Existing};
 use self::plan::{Plan, Wishes, plan};
-use crate::terminal::{Interruption, confirm, say, say_json};
+use crate::terminal::{Interruption, confirm, counted, say, say_json};
 use anyhow::{Context as _, anyhow, bail};
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ pub(crate) fn run_apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         say(&print::text(&plan))?;
     }
     if !plan.steps.is_empty() && !args.yes {
-        confirm(&format!("Make {} changes", plan.steps.len()))?;
+        confirm(&format!("Make {}", counted(plan.steps.len() as u64, "change")))?;
     }
     let interruption = Interruption::watch()?;
     let tell = |made: &Made| if args.file.json { Ok(()) } else { say(&print::made_text(made)) };
@@ -121,12 +121,7 @@ fn planned(
 fn refused(path: &str, mistakes: &[Mistake]) -> anyhow::Error {
     let path = shown(path);
     let lines = mistakes.iter().map(|mistake| format!("\n{path}:{}: {}", mistake.place, mistake.sentence));
-    let count = mistakes.len();
-    anyhow!(
-        "{count} {} in {path}{}",
-        if count == 1 { "mistake" } else { "mistakes" },
-        lines.collect::<String>()
-    )
+    anyhow!("{} in {path}{}", counted(mistakes.len() as u64, "mistake"), lines.collect::<String>())
 }
 
 fn shown(path: &str) -> &str {

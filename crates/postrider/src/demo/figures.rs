@@ -6,9 +6,9 @@ use super::losses::Losses;
 use super::site::HEALTHY;
 use crate::chaos::Report;
 use crate::command::text;
-use crate::terminal::clean;
+use crate::terminal::{clean, counted};
 use anyhow::ensure;
-use postrider_sqlite::Audit;
+use postrider_store::DeliveryAudit;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ pub(super) struct Observed<'a> {
     pub(super) destinations: &'a [Value],
     pub(super) stats: &'a Value,
     /// Of the store that the gateway has left.
-    pub(super) audit: &'a Audit,
+    pub(super) audit: &'a DeliveryAudit,
 }
 
 impl Figures {
@@ -91,12 +91,10 @@ impl Figures {
 
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
-        let Figures { accepted, refused, duplicates, .. } = self;
-        let lost = self.lost.total();
-        let _ = writeln!(
-            out,
-            "{accepted} events accepted, {refused} refused; {lost} lost, {duplicates} duplicates"
-        );
+        let (accepted, duplicates) =
+            (counted(self.accepted as u64, "event"), counted(self.duplicates, "duplicate"));
+        let (refused, lost) = (self.refused, self.lost.total());
+        let _ = writeln!(out, "{accepted} accepted, {refused} refused; {lost} lost, {duplicates}");
         let _ = writeln!(out, "{}", self.healthy.text());
         let opened = if self.circuit_opened { "opened, so it is left alone" } else { "did not open" };
         let _ = writeln!(out, "down: its circuit {opened}");
@@ -109,12 +107,14 @@ impl Figures {
     /// What it was to show. Of one that was cut short only what holds at any moment.
     pub(super) fn verdict(&self, course: Course) -> anyhow::Result<()> {
         ensure!(self.lost.total() == 0, "something was lost: {}", self.lost.text());
-        ensure!(self.late == 0, "{} events did not arrive at the healthy destination", self.late);
-        ensure!(self.duplicates == 0, "{} events arrived twice", self.duplicates);
-        ensure!(self.invalid_signatures == 0, "{} signatures were wrong", self.invalid_signatures);
+        ensure!(self.duplicates == 0, "{} arrived twice", counted(self.duplicates, "event"));
+        let wrong = self.invalid_signatures;
+        ensure!(wrong == 0, "{} did not hold", counted(wrong, "signature"));
         if course == Course::CutShort {
             return Ok(());
         }
+        let late = counted(self.late, "event");
+        ensure!(self.late == 0, "{late} did not arrive at the healthy destination");
         ensure!(self.healthy.is_unaffected() == Some(true), "{}", self.healthy.text());
         ensure!(self.circuit_opened, "the circuit of the one that is down did not open");
         Ok(())
@@ -130,7 +130,7 @@ mod tests {
         Figures {
             accepted: 10,
             refused: 0,
-            lost: Losses::of(10, &Audit { events: 10, ..Audit::default() }, 0),
+            lost: Losses::of(10, &DeliveryAudit { events: 10, ..DeliveryAudit::default() }, 0),
             late: 0,
             duplicates: 0,
             invalid_signatures: 0,
@@ -147,8 +147,8 @@ mod tests {
         let too_little = Healthy::of(vec![1.0], Vec::new());
         for (figures, whole, cut_short) in [
             (fine(), true, true),
-            (Figures { lost: Losses::of(11, &Audit::default(), 0), ..fine() }, false, false),
-            (Figures { late: 1, ..fine() }, false, false),
+            (Figures { lost: Losses::of(11, &DeliveryAudit::default(), 0), ..fine() }, false, false),
+            (Figures { late: 1, ..fine() }, false, true),
             (Figures { duplicates: 1, ..fine() }, false, false),
             (Figures { invalid_signatures: 1, ..fine() }, false, false),
             (Figures { healthy: affected, ..fine() }, false, true),

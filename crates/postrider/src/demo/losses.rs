@@ -1,7 +1,8 @@
 //! What was accepted and left no trace: by the store, which is walked when the gateway has stopped, and by the receivers,
 //! which have counted what they answered.
 
-use postrider_sqlite::Audit;
+use crate::terminal::counted;
+use postrider_store::DeliveryAudit;
 
 /// None of these is ever anything but 0, unless the gateway breaks its promise.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) struct Losses {
 
 impl Losses {
     /// `succeeded` is how many requests all receivers have answered so.
-    pub(super) fn of(accepted: usize, audit: &Audit, succeeded: u64) -> Losses {
+    pub(super) fn of(accepted: usize, audit: &DeliveryAudit, succeeded: u64) -> Losses {
         Losses {
             events: (accepted as u64).saturating_sub(audit.events),
             orphans: audit.orphans,
@@ -30,9 +31,11 @@ impl Losses {
 
     pub(super) fn text(&self) -> String {
         let Losses { events, orphans, unseen } = self;
+        let (events, orphans, unseen) =
+            (counted(*events, "event"), counted(*orphans, "delivery"), counted(*unseen, "delivery"));
         format!(
-            "{events} accepted events are not in the store, {orphans} deliveries are neither made nor given up on nor owed, \
-             {unseen} are told to be made and did not arrive"
+            "{events} accepted and not in the store, {orphans} neither made nor given up on nor owed, \
+             {unseen} told to be made that did not arrive"
         )
     }
 }
@@ -43,7 +46,8 @@ mod tests {
 
     #[test]
     fn whatever_left_no_trace_is_lost() {
-        let whole = Audit { events: 10, delivered: 30, dead: 5, owed: 15, ..Audit::default() };
+        let whole =
+            DeliveryAudit { events: 10, delivered: 30, dead: 5, owed: 15, ..DeliveryAudit::default() };
         for (accepted, audit, succeeded, lost) in [
             (10, whole.clone(), 30, 0),
             // A request that was answered and is made again is no loss, nor is an event that nobody was told of.
@@ -51,7 +55,7 @@ mod tests {
             (9, whole.clone(), 30, 0),
             (12, whole.clone(), 30, 2),
             (10, whole.clone(), 27, 3),
-            (10, Audit { orphans: 1, ..whole }, 30, 1),
+            (10, DeliveryAudit { orphans: 1, ..whole }, 30, 1),
         ] {
             let losses = Losses::of(accepted, &audit, succeeded);
             assert_eq!(losses.total(), lost, "{}", losses.text());

@@ -14,7 +14,8 @@ use crate::command::{Frame, Order, draw};
 use crate::terminal::{Interruption, say, say_json};
 use anyhow::Context as _;
 use clap::Args;
-use ratatui::crossterm::event::{self, Event, KeyCode};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::widgets::TableState;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     let played = if is_watched {
         let mut terminal = ratatui::try_init().context("take the terminal over")?;
         let played = play(&mut stage, end, &interrupted, |frame| {
-            terminal.draw(|screen| draw(screen, frame)).context("draw")?;
+            terminal.draw(|screen| draw(screen, frame, &mut TableState::default())).context("draw")?;
             wants_end()
         });
         ratatui::restore();
@@ -87,7 +88,6 @@ fn play(
             destinations: &destinations,
             head: stage.head(elapsed),
             order: Order::Name,
-            selected: usize::MAX,
             keys: "q quit",
         };
         if show(&frame)? {
@@ -102,5 +102,31 @@ fn wants_end() -> anyhow::Result<bool> {
         return Ok(false);
     }
     let Event::Key(key) = event::read().context("read a key")? else { return Ok(false) };
-    Ok(matches!(key.code, KeyCode::Char('q' | 'c') | KeyCode::Esc))
+    Ok(ends(key))
+}
+
+fn ends(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('q') | KeyCode::Esc => true,
+        // A terminal in raw mode sends no signal for it.
+        KeyCode::Char('c') => key.modifiers.contains(KeyModifiers::CONTROL),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_by_the_key_that_is_shown_and_by_those_that_end_everything() {
+        let check = |code, modifiers, expected| {
+            assert_eq!(ends(KeyEvent::new(code, modifiers)), expected, "{modifiers:?} {code:?}");
+        };
+        check(KeyCode::Char('q'), KeyModifiers::NONE, true);
+        check(KeyCode::Esc, KeyModifiers::NONE, true);
+        check(KeyCode::Char('c'), KeyModifiers::CONTROL, true);
+        check(KeyCode::Char('c'), KeyModifiers::NONE, false);
+        check(KeyCode::Char('x'), KeyModifiers::NONE, false);
+    }
 }

@@ -6,7 +6,7 @@ use crate::chaos::Chaos;
 use crate::client::Client;
 use anyhow::Context as _;
 use postrider_bench::{Gateway, Scratch};
-use postrider_sqlite::Audit;
+use postrider_store::DeliveryAudit;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -99,11 +99,11 @@ impl Site {
     }
 
     /// Stops the gateway and walks what it has left.
-    pub(super) fn stop(&mut self, runtime: &Runtime) -> anyhow::Result<Audit> {
+    pub(super) fn stop(&mut self, runtime: &Runtime) -> anyhow::Result<DeliveryAudit> {
         if let Some(gateway) = self.gateway.take() {
             runtime.block_on(gateway.stop())?;
         }
-        Audit::of(&self.home.path().join("data"), |_, _| {}).context("walk the store")
+        postrider_sqlite::audit(&self.home.path().join("data"), |_, _| {}).context("walk the store")
     }
 }
 

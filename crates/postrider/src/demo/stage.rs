@@ -5,6 +5,7 @@ use super::figures::{Figures, Observed};
 use super::healthy::Healthy;
 use super::load::Load;
 use super::site::Site;
+use crate::terminal::counted;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -62,10 +63,11 @@ impl Stage {
 
     pub(super) fn head(&self, elapsed: Duration) -> Vec<String> {
         let Site { address, key, .. } = &self.site;
+        let accepted = counted(self.load.accepted(), "event");
         vec![
             format!("Postrider on http://{address}, {} s: one healthy, four misbehaving", elapsed.as_secs()),
             format!("Its dashboard is there too; sign in by {key}"),
-            format!("{} events accepted, {} refused", self.load.accepted(), self.load.refused()),
+            format!("{accepted} accepted, {} refused", self.load.refused()),
             String::new(),
         ]
     }

@@ -2,7 +2,7 @@
 
 use super::finding::{Finding, Severity};
 use super::{Snapshot, diagnose};
-use crate::terminal::{clean, json, say};
+use crate::terminal::{clean, counted, json, say};
 use serde_json::json as value;
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ impl Report {
     }
 
     pub(super) fn say(&self) -> anyhow::Result<()> {
-        let mut text = format!("{} deliveries are owed", self.pending);
+        let mut text = format!("{} owed", counted(self.pending, "delivery"));
         if let (Some(before), Some(trend)) = (self.before, self.trend()) {
             let _ = write!(text, ", {before} at the last look: {trend}");
         }

@@ -104,6 +104,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let mut signals = Signals::new()?;
     let listener = listen(config.listen, "--listen")?;
     let address = listener.local_addr()?;
+    warn_of_no_name(&config, address);
     let metrics = metrics::Listening::start(config.metrics_listen)?;
     let guard = address_guard(&config, address, metrics.as_ref().map(|metrics| metrics.address));
     let listeners = std::iter::once(&listener).chain(metrics.as_ref().map(|metrics| &metrics.listener));
@@ -153,6 +154,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
             done
         }
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
+    }
+}
+
+/// An address that stands for all of a machine's is a good one to listen on, and leads nobody there.
+fn warn_of_no_name(config: &Config, address: SocketAddr) {
+    if address.ip().is_unspecified() && config.public_url.is_none() {
+        tracing::warn!(%address, "there is no public_url: ingest URLs and portal links name no host that can be reached");
     }
 }
 

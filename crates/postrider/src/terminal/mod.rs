@@ -3,6 +3,7 @@
 
 mod clean;
 mod confirm;
+mod count;
 mod interruption;
 mod progress;
 mod screen;
@@ -10,6 +11,7 @@ mod table;
 
 pub(crate) use self::clean::{clean, clean_lines, json};
 pub(crate) use self::confirm::confirm;
+pub(crate) use self::count::counted;
 pub(crate) use self::interruption::Interruption;
 pub(crate) use self::progress::Progress;
 pub(crate) use self::screen::{Screen, Tone};

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 const GAP: usize = 2;
 /// Less of a text says nothing.
-const CUT_MIN: usize = 8;
+const CUT_MIN: usize = 12;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Column {
@@ -165,8 +165,8 @@ mod tests {
             assert!(widest <= columns, "{widest} of {columns}:\n{plain}");
             assert!(plain.contains("dst_2"), "an id is whole: {plain}");
         }
-        let narrow = table().text(Screen::fixed(Some(24)));
-        assert!(narrow.contains("https://…"), "{narrow}");
+        let narrow = table().text(Screen::fixed(Some(28)));
+        assert!(narrow.contains("https://exam…"), "{narrow}");
         assert!(narrow.contains("\x1b[32mactive\x1b[0m"), "{narrow}");
     }
 }

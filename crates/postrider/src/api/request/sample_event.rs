@@ -1,6 +1,7 @@
 //! What trying an event on the routes takes.
 
 use super::NewRoute;
+use crate::api::view::word::BodyEncoding;
 use std::collections::HashMap;
 use utoipa::ToSchema;
 
@@ -15,6 +16,9 @@ pub(crate) struct SampleEvent {
     /// A text is the body as it is; anything else is written as JSON.
     #[schema(value_type = Option<serde_json::Value>)]
     payload: Option<()>,
+    /// How the text of `payload` is written: `base64` is for a body that is no text.
+    #[schema(value_type = Option<BodyEncoding>, default = "utf8")]
+    payload_encoding: Option<String>,
     /// A route that is not made. It is judged alone, as if there were no other.
     route: Option<NewRoute>,
 }

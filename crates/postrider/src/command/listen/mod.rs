@@ -9,8 +9,9 @@ use self::forward::{Local, Outcome};
 use self::watch::{Told, watch};
 use super::feed::Feed;
 use super::objects::ids_in;
-use super::{Reading, Run, shown, text, time};
-use crate::client::{Client, is_missing, is_passing};
+use super::presence::Presence;
+use super::{Reading, Run, beginning, shown, text, time};
+use crate::client::{Client, is_missing};
 use crate::terminal::{Screen, Tone, clean, say, say_json_line};
 use anyhow::bail;
 use clap::Args;
@@ -21,8 +22,6 @@ use std::time::Duration;
 
 /// Between two looks while the stream is silent.
 const LOOK: Duration = Duration::from_secs(5);
-/// Of the text that a program sent with a refusal.
-const ANSWER_CHARACTERS_MAX: usize = 100;
 const SECRET_VARIABLE: &str = "POSTRIDER_LISTEN_SECRET";
 
 #[derive(Args)]
@@ -55,20 +54,26 @@ impl Run for ListenArgs {
         let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters).collect();
         let told = watch(self.reading.client()?, streamed)?;
         eprintln!("what comes in from now on goes to {}; Ctrl-C ends it", clean(&self.forward_to));
-        let mut line = Line { client, feed, waiting: VecDeque::new(), is_away: false };
+        let mut line = Line { client, feed, waiting: VecDeque::new() };
+        let mut presence = Presence::default();
         loop {
             let done = match told.recv_timeout(LOOK) {
-                Ok(Told::Accepted(id)) => line.heard_of(id),
-                Ok(Told::Open | Told::Lagged) | Err(RecvTimeoutError::Timeout) => line.look(),
+                // After a look that broke off the list has what is older, and this one too.
+                Ok(Told::Accepted(id)) if !line.feed.is_behind() => {
+                    line.heard_of(id);
+                    self.pass_on(&mut line, &local)
+                }
+                Ok(Told::Open | Told::Lagged | Told::Accepted(_)) | Err(RecvTimeoutError::Timeout) => {
+                    self.look(&mut line, &local)
+                }
                 Ok(Told::Away(error)) => {
-                    line.wait_for_gateway(&error);
+                    presence.miss(&error);
                     continue;
                 }
                 Ok(Told::Refused(error)) => return Err(error),
                 Err(RecvTimeoutError::Disconnected) => bail!("the stream is read no more"),
             };
-            let done = done.and_then(|()| self.pass_on(&mut line, &local));
-            line.settle(done)?;
+            presence.settle(done)?;
         }
     }
 }
@@ -78,43 +83,12 @@ struct Line {
     client: Client,
     feed: Feed,
     waiting: VecDeque<String>,
-    is_away: bool,
 }
 
 impl Line {
-    fn heard_of(&mut self, id: String) -> anyhow::Result<()> {
+    fn heard_of(&mut self, id: String) {
         if self.feed.is_new(&id) {
             self.waiting.push_back(id);
-        }
-        Ok(())
-    }
-
-    fn look(&mut self) -> anyhow::Result<()> {
-        let fresh = self.feed.next(&self.client)?;
-        self.waiting.extend(fresh.iter().map(|event| text(&event["id"]).to_owned()));
-        Ok(())
-    }
-
-    fn settle(&mut self, done: anyhow::Result<()>) -> anyhow::Result<()> {
-        match done {
-            Ok(()) => {
-                if std::mem::take(&mut self.is_away) {
-                    eprintln!("the gateway is there again");
-                }
-                Ok(())
-            }
-            Err(error) if is_passing(&error) => {
-                self.wait_for_gateway(&error);
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What it cannot be asked for now waits; that it is away is said once.
-    fn wait_for_gateway(&mut self, error: &anyhow::Error) {
-        if !std::mem::replace(&mut self.is_away, true) {
-            eprintln!("{error}; trying again");
         }
     }
 }
@@ -125,16 +99,34 @@ impl ListenArgs {
         ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
     }
 
-    /// One leaves the line only when it was sent, so a gateway that goes away in between costs none.
+    fn look(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {
+        let Line { client, feed, waiting } = line;
+        self.pass_on_from(client, waiting, local)?;
+        feed.look(client, |fresh| {
+            waiting.extend(fresh.iter().map(|event| text(&event["id"]).to_owned()));
+            self.pass_on_from(client, waiting, local)
+        })
+    }
+
     fn pass_on(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {
-        while let Some(id) = line.waiting.front() {
+        self.pass_on_from(&line.client, &mut line.waiting, local)
+    }
+
+    /// One leaves the line only when it was sent, so a gateway that goes away in between costs none.
+    fn pass_on_from(
+        &self,
+        client: &Client,
+        waiting: &mut VecDeque<String>,
+        local: &Local,
+    ) -> anyhow::Result<()> {
+        while let Some(id) = waiting.front() {
             // Neither the stream nor a list has the whole body.
-            match line.client.read(&format!("/v1/events/{}", super::id(id)?), &[]) {
+            match client.read(&format!("/v1/events/{}", super::id(id)?), &[]) {
                 Ok(found) => self.show(&found["event"], &local.forward(&found["event"])?)?,
                 Err(error) if is_missing(&error) => eprintln!("{} is kept no more", clean(id)),
                 Err(error) => return Err(error),
             }
-            line.waiting.pop_front();
+            waiting.pop_front();
         }
         Ok(())
     }
@@ -154,9 +146,4 @@ impl ListenArgs {
         let said = Screen::of_stdout().tinted(clean(&said).trim_end(), tone);
         say(&format!("{received}  {}  {kind}  {said}  {ms} ms\n", clean(id)))
     }
-}
-
-/// What a program says to a refusal is why one listens; a page of it is not.
-fn beginning(answer: &str) -> String {
-    answer.chars().take(ANSWER_CHARACTERS_MAX).collect()
 }

@@ -8,20 +8,10 @@ pub(super) fn shown(verb: Command, kind: Kind) -> Command {
     let has_one = verb.get_after_help().is_some();
     match example(kind, verb.get_name()).filter(|_| !has_one) {
         Some(words) => {
-            let command = format!("Example:\n  postrider {} {} {words}", word(kind), verb.get_name());
+            let command = format!("Example:\n  postrider {} {} {words}", kind.word(), verb.get_name());
             verb.after_help(command.trim_end().to_owned())
         }
         None => verb,
-    }
-}
-
-const fn word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Destination => "destinations",
-        Kind::Source => "sources",
-        Kind::Route => "routes",
-        Kind::Account => "accounts",
-        Kind::Key => "keys",
     }
 }
 

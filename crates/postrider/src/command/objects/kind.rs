@@ -89,6 +89,17 @@ impl Kind {
         }
     }
 
+    /// Of the command.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Kind::Destination => "destinations",
+            Kind::Source => "sources",
+            Kind::Route => "routes",
+            Kind::Account => "accounts",
+            Kind::Key => "keys",
+        }
+    }
+
     pub(super) const fn prefix(self) -> &'static str {
         match self {
             Kind::Destination => "dst_",

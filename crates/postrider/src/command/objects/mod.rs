@@ -11,6 +11,7 @@ use self::verb::Verb;
 use super::{Reading, Run, id, text};
 use crate::client::Client;
 use crate::terminal::{clean, say, say_json};
+use anyhow::ensure;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
@@ -128,10 +129,13 @@ impl DestinationArgs {
         let of = Kind::Destination.find(&client, destination)?;
         let attempt = client.post(&format!("/v1/destinations/{of}/test"), &json!({}))?.data()?;
         if self.reading.json {
-            return say_json(&attempt);
+            say_json(&attempt)?;
+        } else {
+            let screen = crate::terminal::Screen::of_stdout();
+            say(&super::readable::attempt(&attempt, super::readable::Detail::Headers, screen))?;
         }
-        let screen = crate::terminal::Screen::of_stdout();
-        say(&super::readable::attempt(&attempt, super::readable::Detail::Headers, screen))
+        ensure!(attempt["outcome"] == "success", "{} did not take it", clean(destination));
+        Ok(())
     }
 }
 

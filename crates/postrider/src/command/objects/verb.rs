@@ -54,6 +54,13 @@ impl Verb {
                 if reading.json {
                     return say_json(&listed);
                 }
+                if items(&listed).is_empty() {
+                    let (noun, word) = (kind.noun(), kind.word());
+                    eprintln!(
+                        "there is no {noun} yet; `postrider {word} create --help` shows how to make one"
+                    );
+                    return Ok(());
+                }
                 let listed = names_in(&client, listed);
                 say(&kind.table(items(&listed)).text(Screen::of_stdout()))
             }

@@ -7,10 +7,11 @@ use self::keys::{HELP, Key, Wish};
 pub(crate) use self::view::{Frame, draw};
 use super::{Reading, Run, id, items, text};
 use crate::client::Client;
-use crate::terminal::{say, say_json};
+use crate::terminal::{counted, say, say_json};
 use anyhow::Context as _;
 use clap::Args;
 use ratatui::crossterm::event::{self, Event};
+use ratatui::widgets::TableState;
 use serde_json::{Value, json};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -41,11 +42,13 @@ impl Order {
         }
     }
 
+    /// Those that are alike stand by their names, so that they keep their places from look to look.
     pub(crate) fn sort(self, destinations: &mut [Value]) {
+        destinations.sort_by(|one, other| text(&one["name"]).cmp(text(&other["name"])));
         match self {
             Order::Pending => destinations.sort_by_key(|one| std::cmp::Reverse(one["pending"].as_u64())),
             Order::InFlight => destinations.sort_by_key(|one| std::cmp::Reverse(one["in_flight"].as_u64())),
-            Order::Name => destinations.sort_by(|one, other| text(&one["name"]).cmp(text(&other["name"]))),
+            Order::Name => {}
         }
     }
 }
@@ -59,13 +62,8 @@ impl Run for TopArgs {
             return say_json(&first);
         }
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-            let frame = Frame {
-                destinations: items(&first),
-                head: Vec::new(),
-                order: Order::Pending,
-                selected: 0,
-                keys: HELP,
-            };
+            let frame =
+                Frame { destinations: items(&first), head: Vec::new(), order: Order::Pending, keys: HELP };
             return say(&frame.text());
         }
         let mut terminal = ratatui::try_init().context("take the terminal over")?;
@@ -83,14 +81,27 @@ struct Live<'a> {
     client: &'a Client,
     destinations: Vec<Value>,
     order: Order,
-    selected: usize,
+    /// The id of the one that keys are about: places in the list change from look to look.
+    chosen: Option<String>,
+    /// How far the list is scrolled, and the place of the one that is chosen.
+    table: TableState,
     /// What the last key did, or why it did not.
     note: String,
+    /// Why the last look failed.
+    away: Option<String>,
 }
 
 impl<'a> Live<'a> {
     fn new(client: &'a Client) -> Self {
-        Live { client, destinations: Vec::new(), order: Order::Pending, selected: 0, note: String::new() }
+        Live {
+            client,
+            destinations: Vec::new(),
+            order: Order::Pending,
+            chosen: None,
+            table: TableState::default(),
+            note: String::new(),
+            away: None,
+        }
     }
 
     fn run(&mut self, terminal: &mut ratatui::DefaultTerminal) -> anyhow::Result<()> {
@@ -100,57 +111,85 @@ impl<'a> Live<'a> {
                 self.look();
                 looked_at = Some(Instant::now());
             }
-            let head = vec![format!("{} destinations  {}", self.destinations.len(), self.note)];
-            let frame = Frame {
-                destinations: &self.destinations,
-                head,
-                order: self.order,
-                selected: self.selected,
-                keys: HELP,
-            };
-            terminal.draw(|screen| draw(screen, &frame)).context("draw")?;
+            self.show(terminal)?;
             if event::poll(LOOK / 4).context("wait for a key")?
                 && let Event::Key(key) = event::read().context("read a key")?
             {
                 match Key::of(key) {
                     Key::Quit => return Ok(()),
-                    Key::Up => self.selected = self.selected.saturating_sub(1),
-                    Key::Down => {
-                        self.selected = (self.selected + 1).min(self.destinations.len().saturating_sub(1));
+                    Key::Up => self.choose(|place| place.saturating_sub(1)),
+                    Key::Down => self.choose(|place| place + 1),
+                    Key::Sort => {
+                        self.order = self.order.next();
+                        self.put_in_order();
                     }
-                    Key::Sort => self.order = self.order.next(),
                     Key::Wish(wish) => {
                         self.tell(wish);
                         looked_at = None;
                     }
                     Key::Other => {}
                 }
-                self.order.sort(&mut self.destinations);
             }
         }
+    }
+
+    fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> anyhow::Result<()> {
+        let destinations = counted(self.destinations.len() as u64, "destination");
+        let head = vec![format!("{destinations}  {}", self.away.as_ref().unwrap_or(&self.note))];
+        let frame = Frame { destinations: &self.destinations, head, order: self.order, keys: HELP };
+        terminal.draw(|screen| draw(screen, &frame, &mut self.table)).context("draw")?;
+        Ok(())
     }
 
     /// A gateway that is away for a moment is no reason to end.
     fn look(&mut self) {
         match look(self.client) {
             Ok(listed) => {
+                let is_first = self.destinations.is_empty();
                 self.destinations = items(&listed).to_vec();
-                self.order.sort(&mut self.destinations);
-                self.selected = self.selected.min(self.destinations.len().saturating_sub(1));
+                self.away = None;
+                self.put_in_order();
+                if is_first {
+                    self.choose(|_| 0);
+                }
             }
-            Err(error) => self.note = format!("{error:#}"),
+            Err(error) => self.away = Some(format!("{error:#}")),
         }
     }
 
+    /// The one that is chosen stays so, wherever it stands now. When it is gone none is: a key that was meant for it must
+    /// not be about another.
+    fn put_in_order(&mut self) {
+        self.order.sort(&mut self.destinations);
+        let is_chosen = |one: &Value| self.chosen.as_deref() == Some(text(&one["id"]));
+        let place = self.destinations.iter().position(is_chosen);
+        self.table.select(place);
+        if place.is_none() {
+            self.chosen = None;
+        }
+    }
+
+    /// By its place, seen from the one that is chosen now.
+    fn choose(&mut self, place: impl FnOnce(usize) -> usize) {
+        let place = self.table.selected().map_or(self.table.offset(), place);
+        let place = place.min(self.destinations.len().saturating_sub(1));
+        let chosen = self.destinations.get(place);
+        self.chosen = chosen.map(|one| text(&one["id"]).to_owned());
+        self.table.select(chosen.map(|_| place));
+    }
+
     fn tell(&mut self, wish: Wish) {
-        let Some(one) = self.destinations.get(self.selected) else { return };
+        let Some(chosen) = &self.chosen else {
+            self.note = "none is chosen; ↑ or ↓ chooses one".to_owned();
+            return;
+        };
         let (call, body) = match wish {
             Wish::Pause => ("pause", json!({})),
             Wish::Resume => ("resume", json!({})),
             Wish::Open => ("circuit", json!({ "state": "open" })),
             Wish::Close => ("circuit", json!({ "state": "closed" })),
         };
-        let told = id(text(&one["id"]))
+        let told = id(chosen)
             .and_then(|id| self.client.post(&format!("/v1/destinations/{id}/{call}"), &body)?.data());
         self.note = match told {
             Ok(now) => format!(

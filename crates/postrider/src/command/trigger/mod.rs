@@ -3,10 +3,13 @@
 mod samples;
 
 use self::samples::{Filling, SAMPLES, Sample};
+use super::replay::headers_json;
 use super::source::Door;
-use super::{Reading, Run, moment, text};
-use crate::client::{Client, Connection};
-use crate::terminal::{Cell, Column, Screen, Table, clean, say, say_json};
+use super::{Reading, Run, beginning, moment, text};
+use crate::client::{Client, Connection, Message};
+use crate::terminal::{
+    Cell, Column, Screen, Table, clean, clean_lines, counted, say, say_json, say_json_line,
+};
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use clap::Args;
@@ -62,7 +65,7 @@ impl Run for TriggerArgs {
         let secret = self.secret.clone().or(variable);
         if self.dry_run {
             let url = self.to.clone().unwrap_or_default();
-            return say_request(&request(sample, &url, secret.as_deref())?);
+            return self.say_request(request(sample, &url, secret.as_deref())?);
         }
         match (&self.source, &self.to) {
             (Some(source), _) => {
@@ -108,7 +111,7 @@ impl TriggerArgs {
             }
             let taken = answer.data()?;
             if self.reading.json {
-                crate::terminal::say_json_line(&taken)?;
+                say_json_line(&taken)?;
             } else {
                 let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
                 say(&format!("{id} is {status}\n"))?;
@@ -120,6 +123,7 @@ impl TriggerArgs {
     fn send_to(&self, url: &str, sample: &Sample, secret: Option<&str>) -> anyhow::Result<()> {
         let connection = Connection::to(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut refused = 0;
         for _ in 0..self.count {
             let Request { headers, body } = request(sample, url, secret)?;
             let request = connection.request_itself(Method::POST, headers, body)?;
@@ -128,9 +132,37 @@ impl TriggerArgs {
             });
             let answer =
                 answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
-            say(&format!("{}\n", answer.status.as_u16()))?;
+            self.say_answer(&answer)?;
+            refused += u64::from(!answer.status.is_success());
         }
+        let (of, authority) = (counted(self.count.into(), "event"), clean(&connection.authority()));
+        ensure!(refused == 0, "{authority} did not answer 2xx to {refused} of {of}");
         Ok(())
+    }
+
+    /// What a program says to a refusal is why one tries it.
+    fn say_answer(&self, answer: &Message) -> anyhow::Result<()> {
+        let (status, text) = (answer.status.as_u16(), String::from_utf8_lossy(&answer.body));
+        if self.reading.json {
+            return say_json_line(&json!({ "status": status, "body": text }));
+        }
+        let text = if answer.status.is_success() { String::new() } else { beginning(&text) };
+        say(&format!("{}\n", clean(format!("{status} {text}").trim_end())))
+    }
+
+    /// The signature is shown too: it is of this request alone. A token is not.
+    fn say_request(&self, mut request: Request) -> anyhow::Result<()> {
+        if let Some(token) = request.headers.get_mut("x-gitlab-token") {
+            *token = HeaderValue::from_static("[redacted]");
+        }
+        let body = String::from_utf8_lossy(&request.body);
+        if self.reading.json {
+            return say_json(&json!({ "headers": headers_json(&request.headers), "body": body }));
+        }
+        for (name, value) in &request.headers {
+            say(&format!("{name}: {}\n", clean(&String::from_utf8_lossy(value.as_bytes()))))?;
+        }
+        say(&format!("\n{}\n", clean_lines(&body)))
     }
 }
 
@@ -153,14 +185,4 @@ fn request(sample: &Sample, url: &str, secret: Option<&str>) -> anyhow::Result<R
         headers.extend(signed);
     }
     Ok(Request { headers, body })
-}
-
-/// The signature is shown too: it is of this request alone. A token is not.
-fn say_request(request: &Request) -> anyhow::Result<()> {
-    for (name, value) in &request.headers {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let value = if name == "x-gitlab-token" { "[redacted]".to_owned() } else { value };
-        say(&format!("{name}: {}\n", clean(&value)))?;
-    }
-    say(&format!("\n{}\n", crate::terminal::clean_lines(&String::from_utf8_lossy(&request.body))))
 }

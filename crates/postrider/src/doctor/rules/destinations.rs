@@ -2,6 +2,7 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, Snapshot};
+use crate::terminal::counted;
 
 /// A destination with more than this waiting is too deep, as of the alert rules.
 const DEPTH_WARNING: u64 = 200;
@@ -47,10 +48,10 @@ pub(in crate::doctor) fn circuits(seen: &Snapshot) -> Vec<Finding> {
         seen.destinations.iter().filter(|found| found.circuit == "open" || found.circuit == "half_open");
     let finding = |found: &DestinationSeen| {
         let sentence = format!(
-            "The circuit of {} is {}; {} deliveries wait for it{}.",
+            "The circuit of {} is {}, with {} waiting for it{}.",
             named(found),
             found.circuit.replace('_', "-"),
-            found.pending,
+            counted(found.pending, "delivery"),
             last(found),
         );
         Finding::new(Severity::Warning, "circuit_open", sentence)
@@ -66,8 +67,8 @@ pub(in crate::doctor) fn stopped(seen: &Snapshot) -> Vec<Finding> {
     let stopped = seen.destinations.iter().filter(|found| found.waiting_for == "paused" && found.pending > 0);
     let finding = |found: &DestinationSeen| {
         let severity = if found.pending > DEPTH_WARNING { Severity::Warning } else { Severity::Note };
-        let sentence =
-            format!("{} is paused or disabled, and {} deliveries wait for it.", named(found), found.pending);
+        let waiting = counted(found.pending, "delivery");
+        let sentence = format!("{} is paused or disabled, with {waiting} waiting for it.", named(found));
         Finding::new(severity, "paused", sentence)
             .next(command(found, "show", "", "why it is"))
             .next(command(found, "resume", "", "send to it again"))
@@ -81,10 +82,10 @@ pub(in crate::doctor) fn blocked(seen: &Snapshot) -> Vec<Finding> {
         seen.destinations.iter().filter(|found| found.blocked_keys > 0 || found.waiting_for == "dead_letter");
     let finding = |found: &DestinationSeen| {
         let sentence = format!(
-            "{} keeps an order, and {} of its lines wait for a dead letter; {} deliveries are owed.",
+            "{} keeps an order, and {} of its lines wait for a dead letter; {} owed.",
             named(found),
             found.blocked_keys.max(1),
-            found.pending
+            counted(found.pending, "delivery")
         );
         let list = format!(
             "postrider dlq list --destination {}{}   # what they wait for",

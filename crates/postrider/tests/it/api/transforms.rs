@@ -174,6 +174,9 @@ fn a_route_that_is_not_made_is_tried_alone() {
     for (body, field) in [
         (json!({ "route": { "destination_id": to, "filter": "x" } }), "route.filter"),
         (json!({ "route": { "destination_id": "dst_0000000000000" } }), "route.destination_id"),
+        (json!({ "payload": "no base64", "payload_encoding": "base64" }), "payload"),
+        (json!({ "payload": { "a": 1 }, "payload_encoding": "base64" }), "payload"),
+        (json!({ "payload": "text", "payload_encoding": "hex" }), "payload_encoding"),
         (json!({ "route": {} }), "route.destination_id"),
         (json!({ "route": { "name": "x" } }), "route.name"),
         (json!({ "route": 5 }), "route"),

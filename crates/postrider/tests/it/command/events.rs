@@ -6,6 +6,8 @@ use serde_json::json;
 #[test]
 fn events_are_listed_and_filtered() {
     let desk = Desk::new();
+    let none = desk.said(&["events"]);
+    assert_eq!((none.out(0), none.err.starts_with("no event has come in yet")), ("", true), "{none:?}");
     let (sink, api) = (Sink::start(), desk.gateway.api());
     api.destination(&sink.url("/hook"), &json!({}));
     let (source, path) = api.source();
@@ -26,6 +28,8 @@ fn events_are_listed_and_filtered() {
     assert!(one.out(0).contains(&other) && one.err.contains("1 of 2"), "{one:?}");
     let json = desk.said(&["events", "--text", "amount", "--json"]).json(0);
     assert_eq!(json["items"][0]["id"], made.as_str());
+    let none = desk.said(&["events", "--type", "refund.*"]);
+    assert_eq!((none.out(0), none.err.starts_with("no event is like that")), ("", true), "{none:?}");
     let wrong = desk.said(&["events", "--status", "lost"]);
     assert!(wrong.err().contains("status must be received, accepted"), "{wrong:?}");
 }
@@ -64,6 +68,20 @@ fn an_event_is_shown_with_its_payload_and_every_attempt() {
     assert_eq!(desk.said(&["inspect", &id, "--json"]).json(0)["attempts"].as_array().unwrap().len(), 2);
     let unknown = desk.said(&["inspect", "evt_0000000000000"]);
     assert!(unknown.err().contains("event"), "{unknown:?}");
+}
+
+#[test]
+fn a_body_of_one_long_line_is_cut_and_said_to_be() {
+    let desk = Desk::new();
+    let api = desk.gateway.api();
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], "é".repeat(500_000).as_bytes());
+    let seen = desk.said(&["inspect", &id]);
+    assert!(seen.out(0).contains("body (1000000 bytes)\n"), "{}", seen.out.len());
+    assert!(seen.out.contains("… 491808 more characters; --json shows all\n"), "{}", seen.out.len());
+    assert!(seen.out.len() < 20_000, "{}", seen.out.len());
+    let all = desk.said(&["inspect", &id, "--json"]).json(0);
+    assert_eq!(all["event"]["body"].as_str().map(str::len), Some(1_000_000), "nothing of it is missing");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn no_captured_byte_reaches_the_terminal_raw() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());
     sink.always("/hook", Reply::status(400).body(HOSTILE.as_bytes()));
+    sink.always("/local", Reply::status(200).body(HOSTILE.as_bytes()));
     let name = format!("shop {HOSTILE}").replace(['\r', '\x07', '\x1b', '\x7f', '\u{9b}'], "");
     let policy = json!({ "name": name, "retry_policy": { "delays_seconds": [1], "max_attempts": 1 }, "circuit": { "threshold": 10_000 } });
     api.destination(&sink.url("/hook"), &policy);
@@ -40,7 +41,7 @@ fn no_captured_byte_reaches_the_terminal_raw() {
         vec!["dlq", "list"],
         vec!["dlq", "show", delivery],
         vec!["dlq", "export", "--format", "full"],
-        vec!["replay", &plain, "--to", &sink.url("/hook")],
+        vec!["replay", &plain, "--to", &sink.url("/local")],
         vec!["replay", &inside, "--dry-run"],
     ] {
         let ran = desk.said(&args);

@@ -20,3 +20,4 @@ mod screens;
 mod send;
 mod tail;
 mod terminal;
+mod verify;

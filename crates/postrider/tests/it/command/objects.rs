@@ -1,6 +1,6 @@
 //! `destinations`, `sources`, `routes`, `accounts` and `keys`.
 
-use crate::rig::{Desk, Sink};
+use crate::rig::{Desk, Reply, Sink};
 
 #[test]
 fn objects_are_made_changed_and_deleted_by_name_or_id() {
@@ -65,6 +65,12 @@ fn a_destination_is_paused_resumed_tested_and_its_circuit_told() {
     check(&["circuit", "billing", "closed"], "its circuit closed\n");
     check(&["test", "billing"], "  200  ");
     assert_eq!(sink.arrivals_at("/hook").len(), 1);
+    sink.next("/hook", [Reply::status(503)]);
+    let refused = desk.said(&["destinations", "test", "billing"]);
+    assert!(
+        refused.err().contains("billing did not take it") && refused.out.contains("  503  "),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -84,4 +90,21 @@ fn secrets_are_read_from_files_and_new_ones_shown_once() {
     assert!(desk.said(&["accounts", "list"]).out(0).contains("acme"));
     let hidden = desk.said(&["sources", "create", "name=a", "verification_config:={\"secret\":\"planted"]);
     assert!(hidden.err().contains("is no JSON") && !hidden.err.contains("planted"), "{hidden:?}");
+}
+
+#[test]
+fn a_list_of_nothing_says_so_and_what_comes_next() {
+    let desk = Desk::new();
+    for (args, said) in [
+        (
+            ["destinations", "list"],
+            "there is no destination yet; `postrider destinations create --help` shows",
+        ),
+        (["routes", "list"], "there is no route yet; `postrider routes create --help` shows"),
+        (["dlq", "list"], "there are no such dead letters"),
+    ] {
+        let listed = desk.said(&args);
+        assert!(listed.out(0).is_empty() && listed.err.starts_with(said), "{listed:?}");
+        assert!(desk.said(&[&args[..], &["--json"]].concat()).json(0).to_string().contains("[]"));
+    }
 }

@@ -54,7 +54,7 @@ fn a_walk_through_the_store_shows_how_many_events_are_walked() {
         walked.is_some_and(|(_, rest)| rest.contains(" of 200, ") && !rest.starts_with("0 "))
     };
     assert!(all.split(['\r', '\n']).any(is_half_way), "{all:?}");
-    assert!(all.contains(&format!("{GONE}200 events in 1 segments")), "the line is gone in the end: {all:?}");
+    assert!(all.contains(&format!("{GONE}200 events in 1 segment:")), "the line is gone in the end: {all:?}");
     let piped = desk.said(&["verify", "--data-dir", data]);
     assert_eq!(piped.err, "", "a pipe has nobody to tell: {piped:?}");
 }

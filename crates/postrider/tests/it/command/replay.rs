@@ -42,6 +42,36 @@ fn an_event_is_replayed_tried_out_and_sent_elsewhere() {
 }
 
 #[test]
+fn a_receiver_that_refuses_is_seen_by_the_exit_code() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], b"{}");
+    sink.always("/local", Reply::status(422).body(b"no such order"));
+    let to = sink.url("/local");
+    let refused = desk.said(&["replay", &id, "--to", &to]);
+    assert!(refused.err().ends_with(" answered 422\n"), "{refused:?}");
+    assert!(refused.out.starts_with("422 after ") && refused.out.ends_with("no such order\n"), "{refused:?}");
+    let told = desk.said(&["replay", &id, "--to", &to, "--json"]).json(1);
+    assert_eq!((&told["status"], &told["body"]), (&json!(422), &json!("no such order")), "{told}");
+}
+
+#[test]
+fn a_body_that_is_no_text_is_tried_out_as_it_is() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.destination(&sink.url("/hook"), &json!({}));
+    let (_, path) = api.source();
+    let id = api.send(&path, &[], b"{\"a\":\"\xff\"}");
+    let tried = desk.said(&["replay", &id, "--dry-run"]);
+    assert!(tried.out(0).contains("  yes  "), "{tried:?}");
+    let told = desk.said(&["replay", &id, "--dry-run", "--json"]).json(0);
+    let request = &told["routes"][0]["request"];
+    let expected = (&json!("base64"), &json!("eyJhIjoi/yJ9"));
+    assert_eq!((&request["body_encoding"], &request["body"]), expected, "{told}");
+}
+
+#[test]
 fn a_dead_letter_is_tried_out_where_it_would_go_and_not_where_routes_lead() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());

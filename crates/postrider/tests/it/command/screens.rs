@@ -57,6 +57,84 @@ crm          active     closed      0          0           -
     top.end();
 }
 
+/// Destinations without a route; gives their ids.
+fn many(api: &Api, sink: &Sink, count: usize) -> Vec<String> {
+    let make = |number| {
+        api.make("/v1/destinations", &json!({ "name": format!("d{number:02}"), "url": sink.url("/d") }))
+    };
+    (0..count).map(make).collect()
+}
+
+#[test]
+fn keys_are_about_the_one_that_is_chosen_wherever_it_moves_and_it_is_seen() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let last = many(&api, &sink, 40).remove(39);
+    let mut top = PseudoTerminal::start(desk.command(&["top"]), COLUMNS);
+    let line_of = |top: &PseudoTerminal, name: &str| {
+        top.screen().lines().position(|line| line.split(' ').next() == Some(name))
+    };
+    wait_until("the list is shown", || line_of(&top, "d00").filter(|line| *line == 2));
+    // Another one gets more to do and goes to the top of the list.
+    api.post(&format!("/v1/destinations/{last}/pause"), &json!({})).data(200);
+    api.make("/v1/routes", &json!({ "destination_id": last }));
+    let (_, path) = api.source();
+    api.send(&path, &[], b"{}");
+    wait_until("the order has changed", || line_of(&top, "d39").filter(|line| *line == 2));
+    top.press("p");
+    wait_until("it is said", || top.screen().contains("d00 is paused").then_some(()));
+    // One that is below what fits on the screen.
+    assert_eq!(line_of(&top, "d30"), None, "{}", top.screen());
+    top.press(&"j".repeat(30));
+    wait_until("it is seen", || line_of(&top, "d30"));
+    top.press("o");
+    wait_until("it is said", || top.screen().contains("d30 is active, its circuit open").then_some(()));
+    top.press("q");
+    top.end();
+    let listed = api.get("/v1/destinations").data(200);
+    let changed = listed.as_array().unwrap().iter().filter(|one| one["name"] != "d39");
+    let changed = changed.filter(|one| one["status"] != "active" || one["circuit_state"] != "closed");
+    let names: Vec<&str> = changed.map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["d00", "d30"]);
+}
+
+#[test]
+fn when_the_chosen_one_is_deleted_keys_are_about_no_other() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    let first = api.make("/v1/destinations", &json!({ "name": "first", "url": sink.url("/a") }));
+    let second = api.make("/v1/destinations", &json!({ "name": "second", "url": sink.url("/b") }));
+    let mut top = PseudoTerminal::start(desk.command(&["top"]), COLUMNS);
+    wait_until("both are shown", || top.screen().starts_with("2 destinations").then_some(()));
+    api.delete(&format!("/v1/destinations/{first}")).nothing();
+    wait_until("one is left", || (top.screen().lines().next() == Some("1 destination")).then_some(()));
+    top.press("p");
+    wait_until("it is said", || top.screen().contains("none is chosen").then_some(()));
+    assert_eq!(api.get(&format!("/v1/destinations/{second}")).data(200)["status"], "active");
+    top.press("jp");
+    wait_until("it is said", || top.screen().contains("second is paused").then_some(()));
+    top.press("q");
+    top.end();
+}
+
+#[test]
+fn top_says_that_the_gateway_is_away_for_as_long_as_it_is() {
+    let mut desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.make("/v1/destinations", &json!({ "name": "billing", "url": sink.url("/a") }));
+    let mut top = PseudoTerminal::start(desk.command(&["top"]), COLUMNS);
+    let head = |top: &PseudoTerminal| top.screen().lines().next().unwrap_or_default().to_owned();
+    wait_until("it is shown", || (head(&top) == "1 destination").then_some(()));
+    let Desk { site, url, variables, gateway } = desk;
+    gateway.stop();
+    wait_until("it is said", || head(&top).contains("cannot be reached").then_some(()));
+    desk = Desk { gateway: site.start(), site, url, variables };
+    wait_until("it is there again", || (head(&top) == "1 destination").then_some(()));
+    top.press("q");
+    top.end();
+    drop(desk);
+}
+
 /// Digits as one `#`, circuits as `~`, since both depend on the moment; of the list, the columns up to the circuit.
 fn masked(line: &str) -> String {
     let mut text = String::new();

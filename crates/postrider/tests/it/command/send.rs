@@ -1,6 +1,6 @@
 //! `send` and `trigger`.
 
-use crate::rig::{Desk, Ran, Sink, wait_until};
+use crate::rig::{Desk, Ran, Reply, Sink, wait_until};
 use serde_json::{Value, json};
 
 fn count(desk: &Desk) -> Value {
@@ -48,7 +48,7 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     let mixed = format!("{}\n\nnonsense\n{{\"payload\":1}}\n", line(5000).trim());
     let refused = desk.run(&["send", "--ndjson", "-"], &mixed);
     assert!(refused.err().contains("line 3: ") && refused.err.contains("line 4: "), "{refused:?}");
-    assert!(refused.err.contains("2 lines were refused; the others are sent"), "{refused:?}");
+    assert!(refused.err.contains("2 lines refused; the others are sent"), "{refused:?}");
     assert_eq!(count(&desk), 1201);
 }
 
@@ -135,4 +135,22 @@ fn a_sample_goes_to_any_url_and_can_be_looked_at_first() {
     assert!(arrivals[0].headers.get("x-hub-signature-256").unwrap().starts_with("sha256="));
     let dry = desk.said(&["trigger", "gitlab", "--secret", "token-planted", "--dry-run"]);
     assert!(dry.out(0).contains("x-gitlab-event: Push Hook") && !dry.out.contains("planted"), "{dry:?}");
+    let dry = desk.said(&["trigger", "gitlab", "--secret", "token-planted", "--dry-run", "--json"]).json(0);
+    assert_eq!(dry["headers"]["x-gitlab-token"], "[redacted]", "{dry}");
+    assert!(dry["body"].as_str().unwrap().starts_with('{'), "{dry}");
+}
+
+#[test]
+fn a_sample_that_is_refused_elsewhere_says_so_by_its_exit_code_too() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    sink.next("/hook", [Reply::status(200), Reply::status(500).body(b"no \x1b[31mway")]);
+    let to = sink.url("/hook");
+    let refused = desk.said(&["trigger", "github", "--to", &to, "--count", "2"]);
+    assert!(refused.err().contains("did not answer 2xx to 1 of 2 events"), "{refused:?}");
+    assert_eq!(refused.out, "200\n500 no \\u{1b}[31mway\n");
+    sink.next("/hook", [Reply::status(200).body(b"ok"), Reply::status(503)]);
+    let taken = desk.said(&["trigger", "github", "--to", &to, "--json"]).json(0);
+    assert_eq!(taken, json!({ "status": 200, "body": "ok" }));
+    assert_eq!(desk.said(&["trigger", "github", "--to", &to, "--json"]).json(1)["status"], 503);
 }

@@ -1,7 +1,7 @@
 //! On a terminal: tables fit, and words have colours. In a pipe: neither.
 
 use super::pseudo_terminal::PseudoTerminal;
-use crate::rig::{Desk, Sink, wait_until};
+use crate::rig::{Desk, Reply, Sink, wait_until};
 use serde_json::json;
 use std::process::Command;
 
@@ -53,4 +53,30 @@ fn top_shows_destinations_and_its_keys_act_on_them() {
         all.ends_with("\x1b[?1049l") || all.contains("\x1b[?1049l"),
         "the terminal is given back: {all:?}"
     );
+}
+
+#[test]
+fn a_body_that_is_to_be_typed_is_asked_for() {
+    let desk = Desk::new();
+    let mut send = PseudoTerminal::start(desk.command(&["send", "--type", "a.b"]), 80);
+    wait_until("it is asked for", || send.text().contains("Ctrl-D ends it").then_some(()));
+    send.press("{}\n\x04");
+    let all = send.end();
+    assert!(all.contains(" is accepted"), "{all:?}");
+    assert_eq!(desk.run(&["send", "--type", "a.b"], "{}").err, "", "a pipe has nobody to ask");
+}
+
+#[test]
+fn what_is_left_of_a_column_can_be_read() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    sink.always("/hook", Reply::status(400));
+    let policy = json!({ "name": "billing-of-the-shop", "retry_policy": { "max_attempts": 1 } });
+    api.destination(&sink.url("/hook"), &policy);
+    let (_, path) = api.source();
+    let id = api.send(&path, &[("x-event-type", "subscription.renewed")], b"{}");
+    api.event_once(&id, "dead_letter");
+    let list = on_terminal(desk.command(&["dlq", "list"]), 80);
+    assert!(list.contains("  subscription.…  billing-of-th…  attempts"), "{list}");
+    assert!(!list.contains("LAST"), "what has no room is left out: {list}");
 }

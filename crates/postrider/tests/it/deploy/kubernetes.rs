@@ -87,6 +87,9 @@ fn a_node_has_time_to_stop_and_secrets_that_are_made() {
     assert!(pause >= seconds(&container["readinessProbe"]["periodSeconds"]), "{pause} s");
     let grace: u64 = variable("POSTRIDER_GRACE_SECONDS").parse().unwrap();
     assert!(stop > pause + grace, "it is killed before its attempts may end");
+    // Nobody starts it without having said by which name it is reached.
+    let named = container["env"].as_array().unwrap().iter().find(|one| one["name"] == "POSTRIDER_PUBLIC_URL");
+    assert_eq!(named.unwrap()["valueFrom"]["secretKeyRef"]["key"], "public-url");
     let mut names = std::collections::BTreeSet::new();
     for one in container["env"].as_array().unwrap() {
         assert!(names.insert(one["name"].as_str().unwrap()), "{} is set twice", one["name"]);

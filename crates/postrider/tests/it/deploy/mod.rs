@@ -70,6 +70,17 @@ fn the_files_of_containers_hold_together() {
     assert!(image.contains("distroless/cc-debian12:nonroot") && image.contains("STOPSIGNAL SIGTERM"));
 }
 
+/// A node whose port is of this machine says so in its ingest URLs.
+#[test]
+fn every_node_of_the_compose_file_knows_where_it_is_reached() {
+    let [compose] = yaml::documents(&read("compose.yaml")).try_into().unwrap();
+    for node in ["node-1", "node-2", "node-3"] {
+        let node = &compose["services"][node];
+        let published = node["ports"][0].as_str().unwrap().strip_suffix(":8080").unwrap();
+        assert_eq!(node["environment"]["POSTRIDER_PUBLIC_URL"], format!("http://{published}"), "{node}");
+    }
+}
+
 #[test]
 fn an_image_is_built_of_the_source_alone() {
     assert!(read("Dockerfile").contains("COPY . ."), "all that is not left out is taken");

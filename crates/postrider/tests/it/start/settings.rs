@@ -48,6 +48,16 @@ fn the_file_can_be_named_by_the_environment() {
 }
 
 #[test]
+fn a_gateway_that_listens_everywhere_and_has_no_name_says_so() {
+    let site = |args: &[&str]| Site::closed().with(args).variable("POSTRIDER_ADMIN_KEY", "k".repeat(32));
+    let warned = |site: Site| site.start().stop().err.contains("there is no public_url");
+    assert!(warned(site(&["--listen", "0.0.0.0:0"])));
+    assert!(warned(site(&["--listen", "[::]:0"])));
+    assert!(!warned(site(&["--listen", "0.0.0.0:0", "--public-url", "https://hooks.test"])));
+    assert!(!warned(site(&[])));
+}
+
+#[test]
 fn the_environment_alone_is_enough() {
     let site = Site::closed();
     let address = site.address().to_string();

@@ -12,13 +12,14 @@ use std::process::{Child, Command, Stdio};
 const NAMED: [&str; 7] =
     ["plan", "apply", "destinations", "listen", "migrate-store", "send", "trigger PROVIDER [EVENT]"];
 /// Those that begin so are run elsewhere, and why. Their flags are looked at all the same (`documented.rs`).
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     ("serve", "is the gateway that the others speak to"),
     ("chaos", "shell blocks start it"),
     ("demo", "takes its time, and has a test of its own"),
     ("bench", "measures for minutes, and has tests of its own"),
     ("doctor", "shell blocks run it; it fails where it finds something, as it does among these samples"),
     ("dlq discard --all", "asks a person first"),
+    ("verify --database-url", "needs a database, and has a test of its own"),
 ];
 /// They end when somebody ends them, and show events as these come.
 const RUN_ON: [&str; 2] = ["listen --forward-to", "events --tail"];
