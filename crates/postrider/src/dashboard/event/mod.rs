@@ -17,6 +17,7 @@ use super::guard::{Change, Visitor};
 use super::inside::{Inside, segment};
 use super::session::Session;
 use super::show;
+use crate::json_text;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -25,7 +26,7 @@ use base64::engine::general_purpose::STANDARD;
 use elsewhere::{ANSWER_BYTES, Elsewhere};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use serde_json::{Value, json};
+use serde_json::json;
 use timeline::Delivery;
 
 /// Of a body on the page, with its lines apart and as it came; all of it is a click away.
@@ -95,8 +96,7 @@ fn formatted(body: &str, encoding: &str) -> Option<String> {
     if encoding != "utf8" || body.len() > PARSED_BYTES {
         return None;
     }
-    let value: Value = serde_json::from_str(body).ok()?;
-    serde_json::to_string_pretty(&value).ok()
+    json_text::laid_out(body)
 }
 
 impl EventPage {
