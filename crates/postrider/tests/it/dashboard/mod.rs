@@ -2,6 +2,7 @@
 
 mod audit;
 pub(crate) mod browser;
+mod event;
 mod guard;
 mod in_chromium;
 mod live;
