@@ -50,8 +50,6 @@ struct Destination {
     waiting_until: Option<String>,
     blocked_keys: Option<u64>,
     disabled_reason: Option<String>,
-    /// There when another node sends to it, and so counts how that goes.
-    activity_age_ms: Option<u64>,
     rate_limit: Option<Rate>,
     circuit: Circuit,
     on_dead_letter: String,
