@@ -6,8 +6,9 @@
 const late = new Map();
 let followed;
 
-// Nobody is disturbed: a part stays while something in it is open or in focus, and all do while something is selected.
-const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
+// Nobody is disturbed: a part stays while something in it is open, ticked or in focus or the pointer is at a button, and
+// all do while text is selected.
+const busy = (part) => part.querySelector("details[open], input:checked, form:hover") || part.contains(document.activeElement);
 
 function place() {
   if (String(getSelection())) return;
@@ -56,6 +57,6 @@ document.addEventListener("click", async (event) => {
     event.target.textContent = "Selected";
   }
 });
-for (const kind of ["focusout", "selectionchange", "toggle"]) document.addEventListener(kind, placeLate, true);
+for (const kind of ["change", "focusout", "mouseout", "selectionchange", "toggle"]) document.addEventListener(kind, placeLate, true);
 document.addEventListener("visibilitychange", follow);
 addEventListener("pageshow", follow);
