@@ -1,6 +1,7 @@
 //! Pages change by themselves, over one stream, and only while somebody sees them.
 
 use super::{signed_in, was_quiet};
+use crate::dashboard::browser::Browser;
 use crate::rig::chromium::Tab;
 use crate::rig::{Api, Reply, Sink, Site};
 use serde_json::json;
@@ -121,5 +122,22 @@ fn dead_letters_come_by_themselves_and_take_no_selection_away() {
     tab.go("/audit");
     let source = api.make("/v1/sources", &json!({ "name": "made meanwhile" }));
     tab.read(&source);
+    was_quiet(&mut tab, &api, &[]);
+}
+
+#[test]
+fn a_page_that_finds_no_room_to_be_followed_says_so() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let mut streams: Vec<_> = (0..64).map(|_| browser.follow("/replays")).collect();
+    streams.iter_mut().for_each(|stream| drop(stream.next()));
+    let mut tab = signed_in(&api);
+    tab.go("/replays");
+    tab.read("Too many pages are followed at once");
+    // As when there is room at a later try.
+    tab.value("void followed.dispatchEvent(new MessageEvent('changed', { data: '{}' }))");
+    assert_eq!(tab.value("document.getElementById('stale') === null"), true);
     was_quiet(&mut tab, &api, &[]);
 }
