@@ -10,5 +10,6 @@ mod operator;
 mod overview;
 mod pages;
 mod portal;
+mod replays;
 mod sizes;
 mod sources;
