@@ -2,6 +2,8 @@
 
 use super::{Cluster, api, owned_by, wait_for_routes};
 use crate::dashboard::browser::Browser;
+use crate::dashboard::in_chromium::every_page::look_at;
+use crate::dashboard::in_chromium::signed_in;
 use crate::rig::{Gateway, Reply, Sink, wait_until};
 use serde_json::json;
 
@@ -33,6 +35,9 @@ fn the_page_of_the_cluster_shows_every_node_and_its_shards() {
         assert!(!page.contains("embedded store") && !page.contains("tag bad"), "{page}");
         assert!(browser.page("/settings").contains("PostgreSQL"));
     }
+    let mut tab = signed_in(&api(&nodes[0]));
+    let found = look_at(&mut tab, "cluster-of-two", "/cluster");
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod audit;
 pub(crate) mod browser;
 mod event;
 mod guard;
-mod in_chromium;
+pub(crate) mod in_chromium;
 mod live;
 mod operator;
 mod overview;
