@@ -116,7 +116,7 @@ impl Bar {
         let mut blocks = Vec::new();
         for ((class, _), height) in value.parts.iter().zip(heights).filter(|(_, height)| *height > 0) {
             y -= height;
-            blocks.push(Block { class: *class, y, height });
+            blocks.push(Block { class, y, height });
         }
         Bar { x, blocks, title: value.title.clone() }
     }
