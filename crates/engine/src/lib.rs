@@ -55,8 +55,8 @@ pub use live::{
     HappeningKind, LiveFilter, Told, Watch,
 };
 pub use meters::{
-    CIRCUITS, Counter, DestinationHealth, DestinationLatency, Health, HealthMinute, Histogram, HistogramView,
-    Meters, Shed, ShedCause, circuit_index,
+    CIRCUITS, Counter, DestinationHealth, DestinationLatency, Histogram, HistogramView, Meters, Shed,
+    ShedCause, circuit_index,
 };
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};

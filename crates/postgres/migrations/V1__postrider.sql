@@ -82,6 +82,21 @@ CREATE UNLOGGED TABLE destination_activity (
     PRIMARY KEY (shard, destination_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 
+-- How attempts went at destinations: what each node counts since it started, as it told last. Of one that has stopped it
+-- stays for an hour, and may be lost like the rest.
+CREATE UNLOGGED TABLE destination_health (
+    destination_id bigint  NOT NULL,
+    node           integer NOT NULL, -- who told it, as it was named when it started
+    incarnation    bigint  NOT NULL,
+    account_id     bigint  NOT NULL,
+    attempts       bigint  NOT NULL, -- within the hour
+    told_at        timestamptz NOT NULL,
+    health         text    NOT NULL,
+    PRIMARY KEY (destination_id, node, incarnation)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+CREATE INDEX destination_health_busiest ON destination_health (account_id, attempts);
+CREATE INDEX destination_health_by_age ON destination_health (told_at);
+
 -- Accounts, keys, sources, destinations, routes and the like: a document each, secrets in it are sealed.
 CREATE TABLE configuration (
     kind     text   NOT NULL,

@@ -27,8 +27,10 @@ mod members;
 mod news;
 mod notice;
 mod open;
+mod options;
 mod partitions;
 mod passing;
+mod pause;
 mod queue;
 mod replays;
 mod series;
@@ -40,9 +42,11 @@ mod tls;
 mod transfer;
 mod url;
 mod values;
+mod writable;
 
 pub use audit::audit;
 pub use error::OpenError;
+pub use options::PostgresOptions;
 pub use transfer::PostgresTransfer;
 
 use async_trait::async_trait;
@@ -57,34 +61,13 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
     DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,
-    EventDetail, EventPage, EventQuery, LineDepth, Mail, Moment, News, NodeActivity, Others, OwedAgain, Page,
-    Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError, TellOf, Vault,
+    EventDetail, EventPage, EventQuery, Health, LineDepth, Mail, Moment, News, NodeActivity, Others,
+    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError,
+    TellOf, ToldHealth, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
-
-/// How a node keeps house.
-#[derive(Clone, Debug)]
-pub struct PostgresOptions {
-    /// What people know this node by.
-    pub node_name: String,
-    /// A node that has not been heard of for so long is taken for dead.
-    pub lease: Duration,
-    /// History older than this is dropped, unless something of it is still owed.
-    pub retention: Duration,
-}
-
-impl Default for PostgresOptions {
-    fn default() -> Self {
-        PostgresOptions {
-            node_name: "node".into(),
-            lease: Duration::from_secs(10),
-            retention: Duration::from_secs(7 * 24 * 3600),
-        }
-    }
-}
 
 /// A node's view of the shared store. Dropping it without `close` is an unclean stop, as a crash would be.
 pub struct PostgresStore {
@@ -285,11 +268,7 @@ impl Store for PostgresStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        let ask = |database: Shared| async move {
-            database.client().await?.execute("SELECT 1", &[]).await?;
-            Ok(())
-        };
-        self.run(ask).await
+        self.run(|database| async move { writable::look(&database).await }).await
     }
 
     async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {
@@ -369,6 +348,21 @@ impl Store for PostgresStore {
 
     async fn others(&self, of: TellOf) -> Result<Others, StoreError> {
         self.run(|database| async move { activity::others(&database, of).await }).await
+    }
+
+    async fn tell_health(&self, told: Vec<ToldHealth>) -> Result<(), StoreError> {
+        self.run(|database| async move { activity::tell_health(&database, told).await }).await
+    }
+
+    async fn health_elsewhere(
+        &self,
+        of: Vec<DestinationId>,
+    ) -> Result<Vec<(DestinationId, Health)>, StoreError> {
+        self.run(|database| async move { activity::health_elsewhere(&database, of).await }).await
+    }
+
+    async fn busiest_elsewhere(&self, of: AccountId, most: usize) -> Result<Vec<DestinationId>, StoreError> {
+        self.run(|database| async move { activity::busiest_elsewhere(&database, of, most).await }).await
     }
 
     async fn elsewhere(&self) -> Result<Elsewhere, StoreError> {

@@ -18,7 +18,10 @@ pub(crate) struct Identity {
     pub(crate) incarnation: i64,
 }
 
-pub(crate) struct Membership(Mutex<Life>);
+pub(crate) struct Membership {
+    first: Identity,
+    life: Mutex<Life>,
+}
 
 struct Life {
     identity: Identity,
@@ -28,7 +31,12 @@ struct Life {
 
 impl Membership {
     pub(crate) fn new(identity: Identity) -> Self {
-        Membership(Mutex::new(Life { identity, batch: 0 }))
+        Membership { first: identity, life: Mutex::new(Life { identity, batch: 0 }) }
+    }
+
+    /// Who it was when it started: nobody else was, and it stays so in later lives, as what it has in memory does.
+    pub(crate) fn first(&self) -> Identity {
+        self.first
     }
 
     pub(crate) fn identity(&self) -> Identity {
@@ -49,7 +57,7 @@ impl Membership {
     }
 
     fn life(&self) -> MutexGuard<'_, Life> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

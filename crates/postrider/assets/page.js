@@ -6,8 +6,9 @@
 const late = new Map();
 let followed;
 
-// Nobody is disturbed: a part stays while something in it is open or in focus, and all do while something is selected.
-const busy = (part) => part.querySelector("details[open]") || part.contains(document.activeElement);
+// Nobody is disturbed: a part stays while something in it is open, ticked or in focus or the pointer is at a button, and
+// all do while text is selected.
+const busy = (part) => part.querySelector("details[open], input:checked, form:hover") || part.contains(document.activeElement);
 
 function place() {
   if (String(getSelection())) return;
@@ -24,13 +25,24 @@ function place() {
 // Whoever was busy may be so no longer; not before what they go to has the focus.
 const placeLate = () => { if (late.size > 0) requestAnimationFrame(place); };
 
+// Says that what is shown may be old; with no sentence, that it is not.
+function stale(sentence) {
+  document.getElementById("stale")?.remove();
+  if (!sentence) return;
+  const notice = Object.assign(document.createElement("p"), { id: "stale", className: "notice", textContent: sentence });
+  notice.setAttribute("role", "status");
+  document.getElementById("main").prepend(notice);
+}
+
 // The page's own address, asked for as a stream. A page that nobody sees costs nothing.
 function follow() {
   const isLive = !document.hidden && document.querySelector("[data-live]");
   if (isLive && followed && followed.readyState !== EventSource.CLOSED) return;
   followed?.close();
   followed = isLive ? new EventSource(location.href) : undefined;
+  followed?.addEventListener("full", (message) => stale(message.data));
   followed?.addEventListener("changed", (message) => {
+    stale("");
     for (const [id, html] of Object.entries(JSON.parse(message.data))) late.set(id, html);
     place();
   });
@@ -56,6 +68,6 @@ document.addEventListener("click", async (event) => {
     event.target.textContent = "Selected";
   }
 });
-for (const kind of ["focusout", "selectionchange", "toggle"]) document.addEventListener(kind, placeLate, true);
+for (const kind of ["change", "focusout", "mouseout", "selectionchange", "toggle"]) document.addEventListener(kind, placeLate, true);
 document.addEventListener("visibilitychange", follow);
 addEventListener("pageshow", follow);

@@ -11,6 +11,7 @@ mod configuration;
 mod dashboard;
 mod demo;
 mod doctor;
+mod json_text;
 mod migrate_store;
 mod serve;
 mod terminal;

@@ -19,6 +19,7 @@ mod event;
 mod event_filter;
 mod field_place;
 mod headers;
+mod health;
 mod list_scan;
 mod memory;
 mod origin;
@@ -54,6 +55,7 @@ pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
 pub use field_place::FieldPlace;
 pub use headers::Headers;
+pub use health::{HEALTH_MINUTES, Health, HealthMinute, ToldHealth};
 pub use list_scan::ListScan;
 pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
@@ -255,6 +257,29 @@ pub trait Store: Send + Sync + 'static {
     /// What the other nodes told last.
     async fn others(&self, _of: TellOf) -> Result<Others, StoreError> {
         Ok(Others::default())
+    }
+
+    /// Tells the other nodes how attempts of this one went. It may be lost too.
+    async fn tell_health(&self, _told: Vec<ToldHealth>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// How attempts of other nodes went at these destinations within the last hour, those of nodes that have stopped
+    /// among them. One that several have sent to may be told more than once.
+    async fn health_elsewhere(
+        &self,
+        _of: Vec<DestinationId>,
+    ) -> Result<Vec<(DestinationId, Health)>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// The destinations of an account that other nodes made most attempts at within the last hour, at most so many.
+    async fn busiest_elsewhere(
+        &self,
+        _of: AccountId,
+        _most: usize,
+    ) -> Result<Vec<DestinationId>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Who else there is, and how much is owed by them as they told last.

@@ -95,7 +95,7 @@ pub struct SeriesPoint {
 
 /// How many took at most so long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LatencyCounts(pub [u64; LATENCY_BOUNDS_MS.len() + 1]);
+pub struct LatencyCounts(pub [u64; LatencyCounts::PLACES]);
 
 /// The bounds of what latencies are counted by. Above the last is one count more.
 pub const LATENCY_BOUNDS_MS: [u64; 18] = [
@@ -104,9 +104,17 @@ pub const LATENCY_BOUNDS_MS: [u64; 18] = [
 ];
 
 impl LatencyCounts {
+    /// How many counts there are.
+    pub const PLACES: usize = LATENCY_BOUNDS_MS.len() + 1;
+
     /// Counts one.
     pub fn note(&mut self, ms: u64) {
-        self.0[LATENCY_BOUNDS_MS.partition_point(|bound| *bound < ms)] += 1;
+        self.0[Self::place(ms)] += 1;
+    }
+
+    /// Which of the counts is for what took so long.
+    pub fn place(ms: u64) -> usize {
+        LATENCY_BOUNDS_MS.partition_point(|bound| *bound < ms)
     }
 
     /// How many there are.

@@ -136,6 +136,7 @@ pub(super) async fn tell_others(engine: Weak<Engine>) {
         if let Err(error) = engine.store.tell_activity(told(&queue)).await {
             tracing::debug!(%error, "the other nodes could not be told what goes on here");
         }
+        engine.tell_health().await;
         engine.hear_elsewhere().await;
     }
 }

@@ -8,6 +8,7 @@ mod consent;
 mod deliveries;
 mod elsewhere;
 mod fault;
+mod health;
 mod intake;
 mod news;
 mod old_keys;

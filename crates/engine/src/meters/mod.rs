@@ -7,7 +7,7 @@ mod histogram;
 mod shed;
 
 pub use by_destination::DestinationLatency;
-pub use destination_health::{DestinationHealth, Health, HealthMinute};
+pub use destination_health::DestinationHealth;
 pub use histogram::{Histogram, HistogramView};
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::{Lane, Priority, Ticket};

@@ -2,11 +2,14 @@
 //! something going on, with what it is owed. Only what has changed is written.
 
 mod elsewhere;
+mod health;
+mod health_text;
 mod line;
 mod others;
 mod view;
 
 pub(crate) use elsewhere::elsewhere;
+pub(crate) use health::{busiest_elsewhere, health_elsewhere, tell_health};
 pub(crate) use others::others;
 
 use crate::database::Database;

@@ -10,10 +10,8 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::DestinationId;
-use postrider_core::map::IdMap;
-use postrider_engine::Health;
-use postrider_store::Destination;
-use std::sync::Arc;
+use postrider_store::Health;
+use std::cmp::Reverse;
 
 /// Destinations in an answer.
 const DESTINATIONS_MAX: usize = 100;
@@ -21,8 +19,8 @@ const DESTINATIONS_MAX: usize = 100;
 /// See how attempts went by destination
 ///
 /// The last hour by the minute, and what attempts ran into since the gateway started. Without `destination_id` of the
-/// hundred destinations of the account with most attempts. Counted by the node that sends to them, and gone when it
-/// stops: on a shared database another node answers nothing for them.
+/// hundred destinations of the account with most attempts. Counted in memory by the node that sends to them, which on a
+/// shared database tells the others: of all nodes together, whichever is asked.
 #[utoipa::path(
     get, path = "/v1/stats/destinations", operation_id = "get_destination_stats", tag = "stats",
     params(("destination_id" = Option<String>, Query, description = "Of this destination alone, or of several with commas between, at most 100.")),
@@ -34,23 +32,22 @@ pub(crate) async fn get(
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
     only_parameters(&parameters, &["destination_id"])?;
-    let asked = asked(&app, caller, parameters.get("destination_id").map(String::as_str))?;
-    let now = app.engine.clock().now();
-    let health = app.engine.meters().destination_health.of(asked.iter().map(|found| found.id));
-    let known: IdMap<DestinationId, &Arc<Destination>> =
-        asked.iter().map(|found| (found.id, found)).collect();
-    let of_one = |(id, health): &(DestinationId, Health)| {
-        Some(view::DestinationHealth::of(known.get(id)?, health, now))
+    let ids = match parameters.get("destination_id") {
+        Some(ids) => asked(&app, caller, ids)?,
+        None => app.engine.busiest_destinations(caller.account, DESTINATIONS_MAX).await?,
     };
-    let mut shown: Vec<_> = health.iter().filter_map(of_one).collect();
-    shown.sort_by_key(|found| std::cmp::Reverse(found.attempts()));
-    shown.truncate(DESTINATIONS_MAX);
+    let mut health = app.engine.health_of(ids).await?;
+    health.sort_by_key(|(id, health)| (Reverse(health.attempts()), *id));
+    let catalog = app.engine.catalog();
+    let of_one = |(id, health): &(DestinationId, Health)| {
+        Some(view::DestinationHealth::of(catalog.destination(caller.account, *id)?, health))
+    };
+    let shown: Vec<_> = health.iter().filter_map(of_one).take(DESTINATIONS_MAX).collect();
     Ok(view::data(StatusCode::OK, &shown))
 }
 
-fn asked(app: &App, caller: Caller, ids: Option<&str>) -> Result<Vec<Arc<Destination>>, ApiError> {
+fn asked(app: &App, caller: Caller, ids: &str) -> Result<Vec<DestinationId>, ApiError> {
     let catalog = app.engine.catalog();
-    let Some(ids) = ids else { return Ok(catalog.destinations(caller.account)) };
     if ids.split(',').count() > DESTINATIONS_MAX {
         let allowed = format!("must be at most {DESTINATIONS_MAX} ids, with commas between");
         return Err(ApiError::field("destination_id", allowed));
@@ -58,7 +55,7 @@ fn asked(app: &App, caller: Caller, ids: Option<&str>) -> Result<Vec<Arc<Destina
     let not_found = || ApiError::not_found("destination");
     let one = |id: &str| {
         let id = DestinationId::parse(id).map_err(|_| not_found())?;
-        catalog.destination(caller.account, id).cloned().ok_or_else(not_found)
+        catalog.destination(caller.account, id).map(|found| found.id).ok_or_else(not_found)
     };
     ids.split(',').map(one).collect()
 }

@@ -1,6 +1,7 @@
 //! An event with its attempts, as a person reads it. All of it came from outside, and is shown as text only.
 
 use super::{items, shown, text, time};
+use crate::json_text;
 use crate::terminal::{Screen, Tone, clean, clean_lines, counted};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -90,7 +91,7 @@ pub(super) fn attempt(attempt: &Value, detail: Detail, screen: Screen) -> String
         shown(&attempt["attempt_number"]),
         clean(&time(&attempt["started_at"])),
         screen.tinted(&outcome, tone),
-        shown(&attempt["latency_ms"]),
+        shown(&attempt["timing"]["total_ms"]),
         steps(&attempt["timing"])
     );
     if let Some(why) = attempt["error_message"].as_str() {
@@ -139,10 +140,7 @@ fn body_bytes(event: &Value) -> u64 {
 
 /// JSON is laid out; anything else is as it is.
 fn pretty(body: &str) -> String {
-    match serde_json::from_str::<Value>(body) {
-        Ok(value @ (Value::Object(_) | Value::Array(_))) => clean_lines(&format!("{value:#}")),
-        _ => clean_lines(body),
-    }
+    clean_lines(&json_text::laid_out(body).unwrap_or_else(|| body.to_owned()))
 }
 
 fn indented(text: &str, indent: &str, most: &Most) -> String {

@@ -5,14 +5,14 @@ use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
-use super::inside::{Inside, Listed};
+use super::inside::{Inside, Listed, part};
 use super::session::Session;
 use super::show;
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use serde::Deserialize;
-use serde_json::Value;
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
 
 #[derive(Deserialize)]
 struct Account {
@@ -36,17 +36,19 @@ struct Accounts {
 }
 
 /// An account that was just made, with its first key this once.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct Made {
     account: Named,
     api_key: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct Named {
     id: String,
     name: String,
 }
+
+const HERE: &str = "/accounts";
 
 const FIELDS: [&str; 2] = ["name", "email"];
 
@@ -54,8 +56,11 @@ pub(super) async fn page(
     State(desk): Shared,
     Visitor(session): Visitor,
     Query(asked): Query<Asked>,
+    headers: HeaderMap,
 ) -> Response {
-    shown(&session, look(&desk.api, &session, asked).await)
+    let made = desk.once.told(&session, HERE, &headers);
+    let page = look(&desk.api, &session, asked).await.map(|page| Accounts { made, ..page });
+    desk.once.taken(HERE, &headers, shown(&session, page))
 }
 
 async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Accounts, Refused> {
@@ -65,15 +70,13 @@ async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Accounts,
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
-    let made: Result<Value, Refused> =
-        desk.api.post(&session, "/v1/accounts", &form.wanted(&FIELDS, &[])).await;
-    let page = look(&desk.api, &session, Asked::default()).await;
-    let page = page.map(|page| match made {
-        Ok(made) => Accounts { made: Made::deserialize(made).ok(), ..page },
+    let made = desk.api.post(&session, "/v1/accounts", &form.wanted(&FIELDS, &[])).await;
+    match made.and_then(|made| part::<Made>(&made)) {
+        Ok(made) => desk.once.leave(&session, HERE, &made),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);
-            Accounts { frame: page.frame.refusing(refused), filled, ..page }
+            let page = look(&desk.api, &session, Asked::default()).await;
+            shown(&session, page.map(|page| Accounts { frame: page.frame.refusing(refused), filled, ..page }))
         }
-    });
-    shown(&session, page)
+    }
 }

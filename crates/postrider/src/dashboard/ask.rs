@@ -7,6 +7,8 @@ use askama::Template;
 
 pub(super) const DESTINATION: &str =
     "What it is still owed is given up on, and the routes to it are gone. This cannot be undone.";
+pub(super) const SECRET: &str = "It is shown once. The old one signs beside it for a day; whoever checks by that alone refuses what comes later. This cannot be undone.";
+pub(super) const UNSIGNED: &str = "Whoever knows its URL can send events by it, and the secret that senders signed by is gone. This cannot be undone.";
 pub(super) const SOURCE: &str = "Its URL takes no more events, and the routes from it are gone. Events that came in stay. This cannot be undone.";
 pub(super) const ROUTE: &str = "Events that come in from now on do not go there by it. What it has led to already is still delivered. This cannot be undone.";
 pub(super) const KEY: &str = "Whoever uses it is refused from then on. This cannot be undone.";

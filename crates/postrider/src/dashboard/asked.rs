@@ -18,6 +18,11 @@ impl Asked {
         self.text(name) == value
     }
 
+    /// Whether the list begins with the newest: only there does something come by itself.
+    pub(super) fn is_newest(&self) -> bool {
+        self.text("cursor").is_empty()
+    }
+
     /// A path with these filters and the place, as far as they were filled in.
     pub(super) fn path(&self, base: &str, filters: &[&str]) -> String {
         self.at(base, filters, self.text("cursor"))

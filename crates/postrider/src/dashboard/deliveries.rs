@@ -1,6 +1,5 @@
 //! Deliveries one by one: of an event that goes to several destinations each has its own, with a status of its own.
 
-use super::Shared;
 use super::answer::{Frame, Refused, shown};
 use super::asked::Asked;
 use super::choices::{self, Named};
@@ -8,7 +7,7 @@ use super::destinations::recent::Delivery;
 use super::guard::Visitor;
 use super::inside::{Inside, Listed};
 use super::session::Session;
-use super::show;
+use super::{Shared, events, show};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
@@ -54,6 +53,10 @@ async fn look(api: &Inside, session: &Session, asked: Asked) -> Result<Deliverie
 }
 
 impl Deliveries {
+    fn is_live(&self) -> bool {
+        events::is_live(&self.asked, Some(self.page.scanned))
+    }
+
     fn destination<'a>(&'a self, delivery: &'a Delivery) -> &'a str {
         let id = &delivery.destination_id;
         self.destinations.items.iter().find(|known| known.id == *id).map_or(id, |known| &known.name)

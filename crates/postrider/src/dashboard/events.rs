@@ -123,7 +123,7 @@ pub(super) fn place(asked: &Asked) -> String {
 /// The newest stay so by themselves, unless they had to be searched for.
 pub(super) fn is_live(asked: &Asked, scanned: Option<u64>) -> bool {
     let searched = scanned.unwrap_or(0) > SCANNED_MAX || !asked.text("text").is_empty();
-    asked.text("cursor").is_empty() && !searched
+    asked.is_newest() && !searched
 }
 
 impl Events {

@@ -21,13 +21,18 @@ const FORM_BYTES_MAX: usize = 64 * 1024;
 /// The names under which browsers may know us. A page of somebody else can have its own name lead here, and would then
 /// read our pages as its own; by an address it cannot.
 pub(super) struct Hosts {
+    /// The host of `public_url`, and where pages of it come from: behind a proxy requests may name another host.
     public: Option<String>,
+    origin: Option<String>,
 }
 
 impl Hosts {
     pub(super) fn new(public_url: &str) -> Self {
         let url = url::Url::parse(public_url).ok();
-        Hosts { public: url.and_then(|url| url.host_str().map(str::to_owned)) }
+        // One that is of nobody is written as those of strangers are.
+        let origin = url.as_ref().map(url::Url::origin).filter(url::Origin::is_tuple);
+        let origin = origin.map(|origin| origin.ascii_serialization());
+        Hosts { public: url.and_then(|url| url.host_str().map(str::to_owned)), origin }
     }
 
     fn are_ours(&self, headers: &HeaderMap) -> bool {
@@ -42,7 +47,8 @@ impl Hosts {
     fn sent(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
-        origin.is_none_or(|origin| origin.split_once("://").is_some_and(|(_, from)| from == host))
+        let is_here = |origin: &str| origin.split_once("://").is_some_and(|(_, from)| from == host);
+        origin.is_none_or(|origin| is_here(origin) || self.origin.as_deref() == Some(origin))
     }
 
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
@@ -213,6 +219,22 @@ mod tests {
             (Some("null"), false),
         ] {
             assert_eq!(hosts.sent(&headers("127.0.0.1:8080", origin)), sent, "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn behind_a_proxy_that_names_another_host_a_form_comes_from_the_public_url() {
+        for (public_url, origin, sent) in [
+            ("https://hooks.example.com/base", "https://hooks.example.com", true),
+            ("https://hooks.example.com:8443/", "https://hooks.example.com:8443", true),
+            ("https://hooks.example.com", "http://hooks.example.com", false),
+            ("https://hooks.example.com", "https://hooks.example.com:8443", false),
+            ("https://hooks.example.com", "https://hooks.example.com.evil.test", false),
+            ("https://hooks.example.com", "null", false),
+            ("nothing:", "null", false),
+        ] {
+            let hosts = Hosts::new(public_url);
+            assert_eq!(hosts.sent(&headers("127.0.0.1:8080", Some(origin))), sent, "{public_url} {origin}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How attempts went at a destination or at all of an account, as the pages draw it.
 
-use super::chart::{Chart, Spark, Value};
+use super::chart::{Chart, Part, Spark, Value};
 use super::inside::{Inside, path};
 use super::session::Session;
 use super::show;
@@ -26,6 +26,9 @@ pub(super) struct Minute {
     pub(super) succeeded: u64,
     pub(super) failed: u64,
     pub(super) slowest_ms: u64,
+    /// Of one destination; what is of several cannot be told from theirs.
+    pub(super) p50_ms: Option<f64>,
+    pub(super) p95_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -59,7 +62,8 @@ impl Health {
     /// Minute by minute. What attempts ran into stays with their destinations.
     fn together(all: Vec<Health>) -> Self {
         let mut minutes: HashMap<String, Minute> = HashMap::new();
-        for Minute { at, succeeded, failed, slowest_ms } in all.into_iter().flat_map(|health| health.minutes)
+        for Minute { at, succeeded, failed, slowest_ms, .. } in
+            all.into_iter().flat_map(|health| health.minutes)
         {
             let sum = minutes.entry(at.clone()).or_insert(Minute { at, ..Minute::default() });
             sum.succeeded += succeeded;
@@ -103,35 +107,31 @@ impl Health {
         Spark::new(title, &values)
     }
 
+    /// Whether it is known what half of the attempts and 95 of a hundred took.
+    pub(super) fn has_percentiles(&self) -> bool {
+        self.minutes.iter().any(|minute| minute.p50_ms.is_some())
+    }
+
     pub(super) fn charts(&self) -> Vec<Chart> {
         let hour = self.hour();
-        let draw = |value: fn(&Minute) -> (u64, u64, String)| -> Vec<Value> {
+        let draw = |part: fn(&Minute) -> (Vec<Part>, String)| -> Vec<Value> {
             let of = |minute: &Minute| {
-                let (good, bad, words) = value(minute);
-                Value {
-                    at: minute.clock().to_owned(),
-                    good,
-                    bad,
-                    title: format!("{}: {words}", minute.clock()),
-                }
+                let (parts, words) = part(minute);
+                let title = format!("{}: {words}", minute.clock());
+                Value { at: minute.clock().to_owned(), parts, title }
             };
             hour.iter().map(of).collect()
         };
-        let attempts = draw(|minute| {
-            let words = format!(
-                "{} delivered, {} failed",
-                show::count(&minute.succeeded),
-                show::count(&minute.failed)
-            );
-            (minute.succeeded, minute.failed, words)
-        });
-        let slowest =
-            draw(|minute| (minute.slowest_ms, 0, show::latency(&(minute.slowest_ms as f64 / 1000.0))));
+        let times = if self.has_percentiles() {
+            "How long attempts took: half, 95 of 100, the slowest"
+        } else {
+            "The slowest attempt"
+        };
         vec![
-            Chart::new("Attempts: delivered, and failed on top", &attempts, |most| {
+            Chart::new("Attempts: delivered, and failed on top", &draw(Minute::outcomes), |most| {
                 format!("at most {} a minute", show::count(&most))
             }),
-            Chart::new("The slowest attempt", &slowest, |most| {
+            Chart::new(times, &draw(Minute::times), |most| {
                 format!("at most {}", show::latency(&(most as f64 / 1000.0)))
             }),
         ]
@@ -142,6 +142,44 @@ impl Minute {
     /// The time of day.
     pub(super) fn clock(&self) -> &str {
         self.at.get(11..16).unwrap_or(&self.at)
+    }
+
+    fn outcomes(&self) -> (Vec<Part>, String) {
+        let (succeeded, failed) = (show::count(&self.succeeded), show::count(&self.failed));
+        let words = format!("{succeeded} delivered, {failed} failed");
+        (vec![("", self.succeeded), ("bad", self.failed)], words)
+    }
+
+    /// Each part is what it takes more than the one below it.
+    fn times(&self) -> (Vec<Part>, String) {
+        let slowest = self.slowest();
+        let (Some(half), Some(most)) = (self.p50_ms, self.p95_ms) else {
+            return (vec![("", self.slowest_ms)], slowest);
+        };
+        let (p50, p95) = (half.round() as u64, most.round() as u64);
+        let parts = vec![
+            ("", p50),
+            ("p95", p95.saturating_sub(p50)),
+            ("slowest", self.slowest_ms.saturating_sub(p95.max(p50))),
+        ];
+        let words =
+            format!("half within {}, 95 of 100 within {}, the slowest {slowest}", self.p50(), self.p95());
+        (parts, words)
+    }
+
+    pub(super) fn p50(&self) -> String {
+        show::latency_or_none(self.p50_ms.map(|ms| ms / 1000.0).as_ref())
+    }
+
+    pub(super) fn p95(&self) -> String {
+        show::latency_or_none(self.p95_ms.map(|ms| ms / 1000.0).as_ref())
+    }
+
+    pub(super) fn slowest(&self) -> String {
+        match self.slowest_ms {
+            0 => "–".to_owned(),
+            ms => show::latency(&(ms as f64 / 1000.0)),
+        }
     }
 }
 
@@ -166,6 +204,7 @@ mod tests {
                 succeeded: *succeeded,
                 failed: *failed,
                 slowest_ms: *slowest_ms,
+                ..Minute::default()
             };
             Health { minutes: minutes.iter().map(minute).collect(), ..Health::default() }
         };
@@ -174,5 +213,16 @@ mod tests {
         let hour = both.hour_before(1_000_000_000_000);
         let figures = |minute: &Minute| (minute.succeeded, minute.failed, minute.slowest_ms);
         assert_eq!((figures(&hour[58]), figures(&hour[59])), ((5, 2, 30), (1, 0, 9)));
+    }
+
+    #[test]
+    fn parts_of_a_minute_add_up_to_its_slowest_attempt() {
+        let minute = |p50_ms, p95_ms, slowest_ms| Minute { p50_ms, p95_ms, slowest_ms, ..Minute::default() };
+        let known = minute(Some(2.4), Some(40.0), 900).times();
+        assert_eq!(known.0, [("", 2), ("p95", 38), ("slowest", 860)]);
+        assert_eq!(known.1, "half within 2.4 ms, 95 of 100 within 40 ms, the slowest 900 ms");
+        let fast = minute(Some(0.5), Some(1.0), 0).times();
+        assert_eq!(fast.0, [("", 1), ("p95", 0), ("slowest", 0)]);
+        assert_eq!(minute(None, None, 7).times(), (vec![("", 7)], "7.0 ms".to_owned()));
     }
 }

@@ -11,7 +11,7 @@ use super::{Shared, show};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use http::Method;
+use http::{HeaderMap, Method};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -46,6 +46,8 @@ struct KeyPage {
     filled: Filled,
 }
 
+const HERE: &str = "/keys";
+
 const SCOPES: [&str; 3] = ["account", "read", "ingest"];
 
 const FIELDS: [&str; 3] = ["name", "scope", "expires_at"];
@@ -54,8 +56,11 @@ pub(super) async fn list(
     State(desk): Shared,
     Visitor(session): Visitor,
     Query(asked): Query<Asked>,
+    headers: HeaderMap,
 ) -> Response {
-    shown(&session, look_at_all(&desk.api, &session, asked).await)
+    let new = desk.once.told(&session, HERE, &headers);
+    let page = look_at_all(&desk.api, &session, asked).await.map(|page| Keys { new, ..page });
+    desk.once.taken(HERE, &headers, shown(&session, page))
 }
 
 async fn look_at_all(api: &Inside, session: &Session, asked: Asked) -> Result<Keys, Refused> {
@@ -65,16 +70,14 @@ async fn look_at_all(api: &Inside, session: &Session, asked: Asked) -> Result<Ke
 }
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
-    let made = desk.api.post(&session, "/v1/api-keys", &form.wanted(&FIELDS, &[])).await;
-    let page = look_at_all(&desk.api, &session, Asked::default()).await;
-    let page = page.map(|page| match made {
-        Ok(made) => Keys { new: made["key"].as_str().map(str::to_owned), ..page },
+    match desk.api.post(&session, "/v1/api-keys", &form.wanted(&FIELDS, &[])).await {
+        Ok(made) => desk.once.leave(&session, HERE, &made["key"]),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);
-            Keys { frame: page.frame.refusing(refused), filled, ..page }
+            let page = look_at_all(&desk.api, &session, Asked::default()).await;
+            shown(&session, page.map(|page| Keys { frame: page.frame.refusing(refused), filled, ..page }))
         }
-    });
-    shown(&session, page)
+    }
 }
 
 pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {

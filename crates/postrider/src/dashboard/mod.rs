@@ -26,6 +26,7 @@ mod inside;
 mod keys;
 mod live;
 mod looking;
+mod once;
 mod overview;
 mod portal;
 mod provider_hint;
@@ -46,6 +47,7 @@ use axum::routing::{get, post};
 use guard::Hosts;
 use inside::Inside;
 use live::Seats;
+use once::Once;
 use session::{Door, Sessions};
 use std::sync::Arc;
 
@@ -55,6 +57,7 @@ struct Desk {
     sessions: Sessions,
     portal: Sessions,
     hosts: Hosts,
+    once: Once,
     seats: Seats,
 }
 
@@ -67,6 +70,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         sessions: Sessions::new(Door::Dashboard, admin_hash, public_url),
         portal: Sessions::new(Door::Portal, admin_hash, public_url),
         hosts: Hosts::new(public_url),
+        once: Once::new(admin_hash, public_url),
         seats: Seats::new(),
     };
     let desk = Arc::new(desk);
@@ -94,6 +98,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/sources", get(sources::page).post(sources::create))
         .route("/sources/{id}", get(source::page).post(source::change))
         .route("/sources/{id}/delete", post(source::delete))
+        .route("/sources/{id}/unsigned", post(source::leave_unsigned))
         .route("/routes", get(routes::list).post(routes::create))
         .route("/routes/test", get(route_test::page).post(route_test::submit))
         .route("/routes/{id}", get(routes::page).post(routes::change))

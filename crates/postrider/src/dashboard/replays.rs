@@ -25,6 +25,17 @@ struct Replay {
     created_at: String,
 }
 
+impl Replay {
+    /// The states that it can be brought into now, and the words on their buttons.
+    fn ways_on(&self) -> &'static [(&'static str, &'static str)] {
+        match self.state.as_str() {
+            "running" => &[("paused", "Pause"), ("cancelled", "Cancel")],
+            "paused" => &[("running", "Go on"), ("cancelled", "Cancel")],
+            _ => &[],
+        }
+    }
+}
+
 #[derive(Template)]
 #[template(path = "replays.html")]
 struct Replays {

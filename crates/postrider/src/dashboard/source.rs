@@ -67,9 +67,6 @@ pub(super) async fn change(
     if let Some(status) = form.text("status") {
         wanted.insert("status".to_owned(), json!(status));
     }
-    if form.text("unsigned").is_some() {
-        wanted.insert("auth_mode".to_owned(), json!("none"));
-    }
     let at = format!("/v1/sources/{}", segment(&id));
     match desk.api.change(&session, Method::PATCH, &at, &Value::Object(wanted)).await {
         Ok(_) => see_other(&format!("/sources/{}", segment(&id))),
@@ -99,14 +96,41 @@ pub(super) async fn delete(
     done(&session, made, "/sources")
 }
 
+/// Its senders need not sign any more.
+pub(super) async fn leave_unsigned(
+    State(desk): Shared,
+    Path(id): Path<String>,
+    Change(session, form): Change,
+) -> Response {
+    let at = format!("/v1/sources/{}", segment(&id));
+    if !ask::is_agreed(&form) {
+        let found = desk.api.get::<Source>(&session, &at).await;
+        return shown(&session, found.map(|found| unsigned_question(&session, &found)));
+    }
+    let made = desk.api.change(&session, Method::PATCH, &at, &json!({ "auth_mode": "none" })).await;
+    done(&session, made, &format!("/sources/{}", segment(&id)))
+}
+
 fn question(session: &Session, found: &Source) -> AskPage {
-    let page = format!("/sources/{}", found.id);
+    let back = format!("/sources/{}", found.id);
     let question = Question {
         title: format!("Delete {}?", found.name),
         happens: ask::SOURCE,
         word: "Delete it",
-        page: format!("{page}/delete"),
-        back: page,
+        page: format!("{back}/delete"),
+        back,
+    };
+    AskPage { frame: Frame::of(Some(session), "sources"), question }
+}
+
+fn unsigned_question(session: &Session, found: &Source) -> AskPage {
+    let back = format!("/sources/{}", found.id);
+    let question = Question {
+        title: format!("Check no signatures of {} any more?", found.name),
+        happens: ask::UNSIGNED,
+        word: "Do not check them",
+        page: format!("{back}/unsigned"),
+        back,
     };
     AskPage { frame: Frame::of(Some(session), "sources"), question }
 }

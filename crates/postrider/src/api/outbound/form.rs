@@ -3,6 +3,7 @@
 use crate::api::error::ApiError;
 use crate::api::fields::{Fields, required};
 use crate::api::{cloud_event, send_window};
+use crate::json_text::compact;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use postrider_core::delivery::Priority;
@@ -82,23 +83,6 @@ fn body_of(payload: Value, whole: &[u8]) -> Result<Bytes, ApiError> {
     let raw: Payload<'_> = serde_json::from_slice(whole)
         .map_err(|error| ApiError::malformed(format!("The body is not JSON: {error}.")))?;
     Ok(compact(raw.payload.get()).into())
-}
-
-/// JSON without the space between its parts.
-fn compact(json: &str) -> String {
-    let mut compact = String::with_capacity(json.len());
-    let (mut in_text, mut escaped) = (false, false);
-    for letter in json.chars() {
-        if in_text || !letter.is_ascii_whitespace() {
-            compact.push(letter);
-        }
-        in_text = match letter {
-            '"' if !escaped => !in_text,
-            _ => in_text,
-        };
-        escaped = in_text && letter == '\\' && !escaped;
-    }
-    compact
 }
 
 /// The headers to send it with. Of its own accord it says what it is.
@@ -221,13 +205,6 @@ mod tests {
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let _ = of_json(&bytes, None, NOW);
-        }
-
-        #[test]
-        fn compact_json_means_the_same(text in "[ -~]{0,20}", number in any::<f64>().prop_filter("finite", |n| n.is_finite())) {
-            let value = json!({ "a": [text, { " b ": number }], text: [null, true, []] });
-            let spread = serde_json::to_string_pretty(&value).unwrap();
-            prop_assert_eq!(compact(&spread), value.to_string());
         }
     }
 }

@@ -1,9 +1,7 @@
 //! How attempts went at a destination.
 
 use super::word::ErrorKind as ErrorWord;
-use postrider_core::time::Timestamp;
-use postrider_engine::{Health, HealthMinute};
-use postrider_store::Destination;
+use postrider_store::{Destination, Health, HealthMinute};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,7 +12,7 @@ pub(crate) struct DestinationHealth {
     name: String,
     /// Minutes of the last hour in which attempts ended, oldest first.
     minutes: Vec<Minute>,
-    /// What attempts ran into since the gateway started, the most frequent first.
+    /// What attempts ran into since the node that made them started, the most frequent first.
     errors: Vec<ErrorCount>,
 }
 
@@ -30,6 +28,10 @@ struct Minute {
     failed: u32,
     /// How long the slowest took.
     slowest_ms: u32,
+    /// What half of them stayed at or below, estimated.
+    p50_ms: f64,
+    /// What 95 of a hundred stayed at or below.
+    p95_ms: f64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -40,28 +42,29 @@ struct ErrorCount {
 }
 
 impl DestinationHealth {
-    pub(crate) fn of(destination: &Destination, health: &Health, now: Timestamp) -> Self {
-        let problems = health.problems();
+    pub(crate) fn of(destination: &Destination, health: &Health) -> Self {
+        let problems = health.frequent_problems();
         DestinationHealth {
             destination_id: destination.id.to_string(),
             name: destination.name.clone(),
-            minutes: health.minutes(now).iter().map(Minute::of).collect(),
+            minutes: health.minutes.iter().map(Minute::of).collect(),
             errors: problems
                 .iter()
                 .map(|(kind, count)| ErrorCount { error_kind: kind.as_str(), count: *count })
                 .collect(),
         }
     }
-
-    /// In the last hour.
-    pub(crate) fn attempts(&self) -> u64 {
-        self.minutes.iter().map(|minute| u64::from(minute.succeeded) + u64::from(minute.failed)).sum()
-    }
 }
 
 impl Minute {
     fn of(minute: &HealthMinute) -> Self {
         let HealthMinute { succeeded, failed, slowest_ms, .. } = *minute;
-        Minute { at: minute.begins_at().to_string(), succeeded, failed, slowest_ms }
+        let [p50_ms, p95_ms] = [0.5, 0.95].map(|share| tenths(minute.quantile_ms(share).unwrap_or(0.0)));
+        Minute { at: minute.begins_at().to_string(), succeeded, failed, slowest_ms, p50_ms, p95_ms }
     }
+}
+
+/// An estimate is no more exact than this.
+fn tenths(ms: f64) -> f64 {
+    (ms * 10.0).round() / 10.0
 }

@@ -85,6 +85,10 @@ struct Delivery {
     #[schema(example = "dlv_01hz3k8q2v4xw")]
     id: String,
     destination_id: String,
+    /// By which route, which may be gone; absent when none led there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    route_id: Option<String>,
     #[schema(minimum = 1, maximum = 4)]
     priority: u64,
     #[schema(value_type = DeliveryWord)]
@@ -191,6 +195,7 @@ impl Delivery {
         Delivery {
             id: delivery.id.to_string(),
             destination_id: delivery.destination.to_string(),
+            route_id: (delivery.route.as_u64() > 0).then(|| delivery.route.to_string()),
             priority: delivery.priority.number().into(),
             status: delivery.status.as_str(),
             attempts_count: delivery.attempts,

@@ -1,17 +1,17 @@
 //! Destinations: how they are, what they are owed, and what can be done about it.
 
-mod deletion;
 pub(super) mod making;
+mod question;
 pub(super) mod recent;
 mod settings_form;
 mod shown_once;
 mod words;
 
-pub(super) use deletion::deletion;
+pub(super) use question::Final;
 pub(super) use shown_once::ShownOnce;
 
 use super::Shared;
-use super::answer::{Frame, Refused, html, see_other, shown};
+use super::answer::{Frame, Refused, see_other, shown};
 use super::ask::{self, AskPage};
 use super::asked::Asked;
 use super::filled::Filled;
@@ -23,7 +23,7 @@ use super::show;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use recent::Delivery;
 use serde::Deserialize;
 use serde_json::json;
@@ -50,8 +50,6 @@ struct Destination {
     waiting_until: Option<String>,
     blocked_keys: Option<u64>,
     disabled_reason: Option<String>,
-    /// There when another node sends to it, and so counts how that goes.
-    activity_age_ms: Option<u64>,
     rate_limit: Option<Rate>,
     circuit: Circuit,
     on_dead_letter: String,
@@ -118,8 +116,16 @@ pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -
     }
 }
 
-pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
-    shown(&session, look(&desk.api, &session, &id).await)
+pub(super) async fn page(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let here = format!("/destinations/{}", segment(&id));
+    let once = desk.once.told(&session, &here, &headers).unwrap_or_default();
+    let page = look(&desk.api, &session, &id).await;
+    desk.once.taken(&here, &headers, shown(&session, page.map(|page| DestinationPage { once, ..page })))
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
@@ -157,13 +163,13 @@ pub(super) async fn act(
     Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/destinations/{}", segment(&id));
-    if action == "delete" && !ask::is_agreed(&form) {
+    let here = format!("/destinations/{}", segment(&id));
+    if let Some(action) = Final::of(&action).filter(|_| !ask::is_agreed(&form)) {
         let found = desk.api.get::<Destination>(&session, &at).await;
         let frame = Frame::of(Some(&session), "destinations");
-        return shown(
-            &session,
-            found.map(|found| AskPage { frame, question: deletion("", &found.id, &found.name) }),
-        );
+        let ask =
+            |found: Destination| AskPage { frame, question: action.question("", &found.id, &found.name) };
+        return shown(&session, found.map(ask));
     }
     let (method, at, body) = match action.as_str() {
         "pause" | "resume" | "test" | "rotate-secret" => (Method::POST, format!("{at}/{action}"), json!({})),
@@ -180,11 +186,7 @@ pub(super) async fn act(
     };
     match action.as_str() {
         "delete" => see_other("/destinations"),
-        // Both are shown this once and cannot be asked for again, so there is no page to go on to.
-        "test" | "rotate-secret" => match look(&desk.api, &session, &id).await {
-            Ok(page) => html(&DestinationPage { once: ShownOnce::of(&made), ..page }),
-            Err(refused) => refused.page(Some(&session)),
-        },
-        _ => see_other(&format!("/destinations/{}", segment(&id))),
+        "test" | "rotate-secret" => desk.once.leave(&session, &here, &ShownOnce::of(&made)),
+        _ => see_other(&here),
     }
 }

@@ -1,31 +1,88 @@
-//! An attempt as a command that makes the same request, for whoever looks for the fault at the receiver.
+//! An attempt as a command that makes the same request, for whoever looks for the fault at the receiver. What of it cannot
+//! be the same stands in comments above it.
 
 use serde_json::{Map, Value};
+use url::Url;
 
 /// What curl makes itself, or what would not be true of another request.
 const LEFT_OUT: [&str; 3] = ["host", "content-length", "accept-encoding"];
+/// In the place of what is kept from everybody.
+const REDACTED: &str = "[redacted]";
 
-/// `body` is what is sent, or `None` when it is too long for a command and comes from a file of this name.
-pub(super) fn command(url: &str, headers: &Map<String, Value>, body: Option<&str>, file: &str) -> String {
-    let mut text = format!("curl -i -X POST {}", quoted(url));
-    for (name, value) in headers.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())) {
-        let values: Vec<&str> = match value {
-            Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
-            one => one.as_str().into_iter().collect(),
-        };
-        for value in values {
-            text.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {value}"))));
+/// The request to be made.
+pub(super) struct Request<'a> {
+    /// Where its destination is now.
+    pub(super) url: &'a str,
+    /// As they were sent.
+    pub(super) headers: &'a Map<String, Value>,
+    pub(super) body: Body<'a>,
+    /// Of the body, however it is given.
+    pub(super) body_bytes: u64,
+}
+
+pub(super) enum Body<'a> {
+    Text(&'a str),
+    /// Downloaded before, since it is too long for a command or no text.
+    File(&'a str),
+}
+
+impl Request<'_> {
+    pub(super) fn command(&self) -> String {
+        let mut text: String = self.remarks().iter().map(|remark| format!("# {remark}\n")).collect();
+        text.push_str(&format!("curl -i -X POST {}", quoted(self.url)));
+        for (name, value) in self.headers.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())) {
+            for value in values(value).filter(|value| *value != REDACTED) {
+                text.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {value}"))));
+            }
         }
+        // Else curl says of the body that it comes from a form.
+        if !self.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
+            text.push_str(" \\\n  -H 'content-type:'");
+        }
+        let (option, body) = match self.body {
+            Body::Text(body) => ("--data-raw", quoted(body)),
+            Body::File(name) => ("--data-binary", quoted(&format!("@{name}"))),
+        };
+        text.push_str(&format!(" \\\n  {option} {body}"));
+        text
     }
-    // Else curl says of the body that it comes from a form.
-    if !headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
-        text.push_str(" \\\n  -H 'content-type:'");
+
+    /// What is not as it was sent.
+    fn remarks(&self) -> Vec<String> {
+        let redacted = self.headers.iter().filter(|(_, value)| values(value).any(|value| value == REDACTED));
+        let redacted: Vec<&str> = redacted.map(|(name, _)| name.as_str()).collect();
+        let mut remarks = Vec::new();
+        if !redacted.is_empty() {
+            remarks.push(format!("Add what is kept secret: {}", redacted.join(", ")));
+        }
+        if let Some(host) = self.header("host").filter(|host| !self.is_for(host)) {
+            remarks.push(format!("It was sent to {host}; this is where the destination is now."));
+        }
+        if let Some(sent) = self.header("content-length").filter(|sent| *sent != self.body_bytes.to_string())
+        {
+            let bytes = self.body_bytes;
+            remarks.push(format!(
+                "What was sent had {sent} bytes, this body has {bytes}: the signature does not fit it."
+            ));
+        }
+        remarks
     }
-    match body {
-        Some(body) => text.push_str(&format!(" \\\n  --data-raw {}", quoted(body))),
-        None => text.push_str(&format!(" \\\n  --data-binary {}", quoted(&format!("@{file}")))),
+
+    /// One that is redacted says nothing.
+    fn header(&self, name: &str) -> Option<&str> {
+        values(self.headers.get(name)?).next().filter(|value| *value != REDACTED)
     }
-    text
+
+    fn is_for(&self, host: &str) -> bool {
+        let Ok(url) = Url::parse(self.url) else { return false };
+        let sent = Url::parse(&format!("{}://{host}/", url.scheme()));
+        sent.is_ok_and(|sent| sent.origin() == url.origin())
+    }
+}
+
+fn values(value: &Value) -> impl Iterator<Item = &str> {
+    let many = value.as_array().into_iter().flatten();
+    many.chain(value.is_string().then_some(value)).filter_map(Value::as_str)
 }
 
 /// For a shell: nothing in it has a meaning.
@@ -38,20 +95,44 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn command(url: &str, headers: &Value, body: Body<'_>, body_bytes: u64) -> String {
+        Request { url, headers: headers.as_object().unwrap(), body, body_bytes }.command()
+    }
+
     #[test]
     fn nothing_from_outside_has_a_meaning_to_the_shell() {
         let headers = json!({ "host": "a", "x-a": "it's $(rm) `x`", "x-b": ["1", "2"] });
-        let text =
-            command("http://a/?b=';id;'", headers.as_object().unwrap(), Some("{\"n\": \"'\"}"), "evt.txt");
+        let text = command("http://a/?b=';id;'", &headers, Body::Text("{\"n\": \"'\"}"), 10);
         assert_eq!(
             text,
             "curl -i -X POST 'http://a/?b='\\'';id;'\\''' \\\n  -H 'x-a: it'\\''s $(rm) `x`' \\\n  -H 'x-b: 1' \\\n  -H 'x-b: 2' \\\n  -H 'content-type:' \\\n  --data-raw '{\"n\": \"'\\''\"}'"
         );
         let typed = json!({ "Content-Type": "text/plain" });
-        let long = command("http://a/", typed.as_object().unwrap(), None, "evt.txt");
+        let long = command("http://a/", &typed, Body::File("evt.txt"), 10);
         assert_eq!(
             long,
             "curl -i -X POST 'http://a/' \\\n  -H 'Content-Type: text/plain' \\\n  --data-binary '@evt.txt'"
         );
+    }
+
+    #[test]
+    fn what_cannot_be_as_it_was_sent_is_said_above_it() {
+        let headers = json!({
+            "host": "old.example.com", "content-length": "7", "authorization": "[redacted]", "x-own": ["[redacted]"],
+            "content-type": "text/plain",
+        });
+        assert_eq!(
+            command("https://new.example.com/in", &headers, Body::Text("12345"), 5),
+            "# Add what is kept secret: authorization, x-own\n\
+             # It was sent to old.example.com; this is where the destination is now.\n\
+             # What was sent had 7 bytes, this body has 5: the signature does not fit it.\n\
+             curl -i -X POST 'https://new.example.com/in' \\\n  -H 'content-type: text/plain' \\\n  --data-raw '12345'"
+        );
+        for (url, host) in
+            [("https://a.b/x", "a.b"), ("https://a.b/", "a.b:443"), ("http://[::1]:80/", "[::1]")]
+        {
+            let said = command(url, &json!({ "host": host, "content-length": "0" }), Body::Text(""), 0);
+            assert!(said.starts_with("curl"), "{said}");
+        }
     }
 }

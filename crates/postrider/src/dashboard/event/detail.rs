@@ -5,8 +5,11 @@ use super::timeline::Delivery;
 use crate::dashboard::answer::Refused;
 use crate::dashboard::inside::{Inside, segment};
 use crate::dashboard::session::Session;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 #[derive(Deserialize)]
 pub(in crate::dashboard) struct Detail {
@@ -44,5 +47,13 @@ impl Event {
     /// Nothing more happens to one that has ended.
     pub(in crate::dashboard) fn is_live(&self) -> bool {
         self.final_state.is_none()
+    }
+
+    /// The body as it came.
+    pub(super) fn bytes(&self) -> Cow<'_, [u8]> {
+        match self.body_encoding.as_str() {
+            "base64" => STANDARD.decode(&self.body).unwrap_or_default().into(),
+            _ => self.body.as_bytes().into(),
+        }
     }
 }

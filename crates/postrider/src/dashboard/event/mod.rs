@@ -4,6 +4,7 @@ mod attempt;
 mod curl;
 mod detail;
 mod elsewhere;
+mod rewritten;
 mod timeline;
 
 pub(super) use detail::{Detail, Event};
@@ -17,15 +18,16 @@ use super::guard::{Change, Visitor};
 use super::inside::{Inside, segment};
 use super::session::Session;
 use super::show;
+use crate::json_text;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use curl::{Body, Request};
 use elsewhere::{ANSWER_BYTES, Elsewhere};
 use http::HeaderValue;
 use http::header::CONTENT_DISPOSITION;
-use serde_json::{Value, json};
+use serde_json::json;
+use std::collections::HashMap;
 use timeline::Delivery;
 
 /// Of a body on the page, with its lines apart and as it came; all of it is a click away.
@@ -48,6 +50,9 @@ struct EventPage {
     /// JSON with its lines apart.
     formatted: Option<(String, Rest)>,
     raw: (String, Rest),
+    body_bytes: u64,
+    /// What routes make of the body, by delivery.
+    rewritten: HashMap<String, String>,
     headers: String,
 }
 
@@ -75,12 +80,14 @@ async fn look(
         (text.to_owned(), rest)
     };
     let formatted = formatted(&event.body, &event.body_encoding).map(|text| cut(&text, FORMATTED_BYTES));
+    let rewritten = rewritten::bodies(api, session, &event, &timeline).await;
     let raw = cut(&event.body, RAW_BYTES);
+    let body_bytes = event.bytes().len() as u64;
     event.body.truncate(raw.0.len());
     let frame = Frame::of(Some(session), "events").refusing(refused);
     let headers = short(&show::lines(&event.headers), HEADERS_BYTES);
     let elsewhere = Elsewhere::default();
-    Ok(EventPage { frame, event, timeline, elsewhere, formatted, raw, headers })
+    Ok(EventPage { frame, event, timeline, elsewhere, formatted, raw, body_bytes, rewritten, headers })
 }
 
 /// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.
@@ -95,21 +102,30 @@ fn formatted(body: &str, encoding: &str) -> Option<String> {
     if encoding != "utf8" || body.len() > PARSED_BYTES {
         return None;
     }
-    let value: Value = serde_json::from_str(body).ok()?;
-    serde_json::to_string_pretty(&value).ok()
+    json_text::laid_out(body)
 }
 
 impl EventPage {
-    /// The body stands in the command if there is room for it, else it comes from a file.
+    /// The body stands in the command if there is room for it, else it comes from a file: as it came, since nobody can
+    /// download what a route makes of it.
     fn command(&self, delivery: &Delivery) -> Option<Command> {
         let url = self.timeline.url(delivery)?;
         let headers = &self.timeline.of_delivery(delivery).last()?.request_headers;
         let file = format!("{}.txt", self.event.id);
-        let whole = self.event.body_encoding == "utf8" && self.raw.1 == Rest::None;
+        let forms = match self.rewritten.get(&delivery.id) {
+            Some(body) => [Some((Body::Text(body), body.len() as u64)), None],
+            None => {
+                let whole = self.event.body_encoding == "utf8" && self.raw.1 == Rest::None;
+                let text = whole.then_some((Body::Text(&self.raw.0), self.body_bytes));
+                [text, Some((Body::File(&file), self.body_bytes))]
+            }
+        };
         let room = COMMANDS_BYTES / self.timeline.deliveries.len().max(1);
-        let forms = [Some(self.raw.0.as_str()).filter(|_| whole), None];
-        let mut commands = forms.map(|body| curl::command(url, headers, body, &file)).into_iter();
-        let fits = commands.find(|command| clip(command, room).1 == Rest::None);
+        let commands = forms
+            .into_iter()
+            .flatten()
+            .map(|(body, body_bytes)| Request { url, headers, body, body_bytes }.command());
+        let fits = commands.into_iter().find(|command| clip(command, room).1 == Rest::None);
         Some(fits.map_or(Command::TooLong, Command::Whole))
     }
 }
@@ -120,10 +136,7 @@ pub(super) async fn body(State(desk): Shared, Visitor(session): Visitor, Path(id
         Ok(detail) => detail.event,
         Err(refused) => return refused.page(Some(&session)),
     };
-    let bytes = match event.body_encoding.as_str() {
-        "base64" => STANDARD.decode(&event.body).unwrap_or_default(),
-        _ => event.body.into_bytes(),
-    };
+    let bytes = event.bytes().into_owned();
     let mut response = file("text/plain; charset=utf-8", String::new());
     *response.body_mut() = bytes.into();
     let name = format!("attachment; filename=\"{}.txt\"", event.id);

@@ -30,6 +30,8 @@ pub(in crate::dashboard) struct Timeline {
 pub(in crate::dashboard) struct Delivery {
     pub(in crate::dashboard) id: String,
     pub(in crate::dashboard) destination_id: String,
+    /// Of no route is what the gateway itself has to tell.
+    pub(super) route_id: Option<String>,
     pub(super) priority: u64,
     pub(in crate::dashboard) status: String,
     pub(in crate::dashboard) attempts_count: u32,

@@ -9,7 +9,6 @@ mod parts;
 mod tests;
 
 use super::Shared;
-use super::answer::Refused;
 use super::session::Session;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -37,6 +36,10 @@ const REST: u32 = 9;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Pages that are followed at once by operators, and as many by everybody else, so that no tenant takes the operators'.
 const FOLLOWED_MAX: usize = 64;
+
+/// Somebody who found no room asks again after so long.
+const FULL_RETRY: Duration = Duration::from_secs(30);
+const FULL: &str = "Too many pages are followed at once: what you see here stays as it is until it is loaded again, or until another page is closed.";
 
 /// Room for those who follow pages.
 pub(super) struct Seats {
@@ -83,11 +86,7 @@ async fn begin(seats: &Seats, session: Option<&Session>, request: Request, next:
     if !parts::are_live(&page) {
         return StatusCode::NO_CONTENT.into_response();
     }
-    let Some(seat) = seats.take(session) else {
-        let sentence =
-            "Too many pages are followed at once; this one stays as it is until it is loaded again.";
-        return Refused::new(StatusCode::SERVICE_UNAVAILABLE, sentence).page(session);
-    };
+    let Some(seat) = seats.take(session) else { return streamed(Body::from(full())) };
     let mut shown = Shown::default();
     let first = format!("retry: {}\n{}", EVERY.as_millis(), frame(shown.changes(&page).unwrap_or_default()));
     let followed = Followed { asked, next, shown, first: Some(first), rest: EVERY, _seat: seat };
@@ -95,13 +94,22 @@ async fn begin(seats: &Seats, session: Option<&Session>, request: Request, next:
         let text = followed.next_frame().await?;
         Some((Ok::<_, Infallible>(Bytes::from(text)), followed))
     });
-    let mut response = Response::new(Body::from_stream(frames));
+    streamed(Body::from_stream(frames))
+}
+
+fn streamed(body: Body) -> Response {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // A proxy that gathers answers would hold back what is only good at once.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+/// There is no room. A stream that ends is asked for again, so the browser is told to take its time.
+fn full() -> String {
+    format!("retry: {}\nevent: full\ndata: {FULL}\n\n", FULL_RETRY.as_millis())
 }
 
 /// JSON has no line end in it, so a frame has one line of data.

@@ -175,7 +175,7 @@ fn days(daily: &[Day]) -> Chart {
             let (good, bad) = (count(day.delivered), count(day.failed));
             let title =
                 format!("{}: {} delivered, {} given up", day.date, show::count(&good), show::count(&bad));
-            Bar { at: day.date.clone(), good, bad, title }
+            Bar { at: day.date.clone(), parts: vec![("", good), ("bad", bad)], title }
         })
         .collect();
     Chart::new("Delivered, and given up on top", &bars, |most| {

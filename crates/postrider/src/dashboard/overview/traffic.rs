@@ -112,12 +112,8 @@ fn charts(minutes: &[Point]) -> Vec<Chart> {
             .iter()
             .map(|point| {
                 let (good, bad, words) = value(point);
-                Value {
-                    at: point.clock().to_owned(),
-                    good,
-                    bad,
-                    title: format!("{}: {words}", point.clock()),
-                }
+                let title = format!("{}: {words}", point.clock());
+                Value { at: point.clock().to_owned(), parts: vec![("", good), ("bad", bad)], title }
             })
             .collect();
         Chart::new(label, &values, most)

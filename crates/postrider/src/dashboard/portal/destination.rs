@@ -7,7 +7,7 @@ use crate::dashboard::answer::{Refused, see_other};
 use crate::dashboard::ask::{self, Question};
 use crate::dashboard::destinations::making::{FIELDS, add_route};
 use crate::dashboard::destinations::recent::{self, Delivery};
-use crate::dashboard::destinations::{ShownOnce, deletion};
+use crate::dashboard::destinations::{Final, ShownOnce};
 use crate::dashboard::filled::Filled;
 use crate::dashboard::inside::{Inside, Listed, path, segment};
 use crate::dashboard::session::Session;
@@ -15,7 +15,7 @@ use crate::dashboard::{Shared, show};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -48,8 +48,16 @@ struct AskPage {
 /// Routes on the page.
 const ROUTES_MAX: &str = "50";
 
-pub(super) async fn page(State(desk): Shared, Guest(session): Guest, Path(id): Path<String>) -> Response {
-    shown(&desk, look(&desk.api, &session, &id).await)
+pub(super) async fn page(
+    State(desk): Shared,
+    Guest(session): Guest,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let here = format!("/portal/destinations/{}", segment(&id));
+    let once = desk.once.told(&session, &here, &headers).unwrap_or_default();
+    let page = look(&desk.api, &session, &id).await;
+    desk.once.taken(&here, &headers, shown(&desk, page.map(|page| DestinationPage { once, ..page })))
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
@@ -94,12 +102,14 @@ pub(super) async fn act(
 ) -> Response {
     let (here, at) =
         (format!("/portal/destinations/{}", segment(&id)), format!("/v1/destinations/{}", segment(&id)));
+    if let Some(action) = Final::of(&action).filter(|_| !ask::is_agreed(&form)) {
+        return shown(&desk, asking(&desk.api, &session, &at, action).await);
+    }
     match action.as_str() {
         "pause" | "resume" => {
             let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
             done(&desk, made, &here)
         }
-        "delete" if !ask::is_agreed(&form) => shown(&desk, question(&desk.api, &session, &at).await),
         "delete" => {
             let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
             done(&desk, made, "/portal/destinations")
@@ -111,36 +121,55 @@ pub(super) async fn act(
                 shown(&desk, page.map(|page| page.refusing(refused)))
             }
         },
-        // Both are shown this once and cannot be asked for again, so there is no page to go on to.
         "test" | "rotate-secret" => {
-            let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
-            let page = match made {
-                Ok(made) => {
-                    let page = look(&desk.api, &session, &id).await;
-                    page.map(|page| DestinationPage { once: ShownOnce::of(&made), ..page })
-                }
-                Err(refused) => Err(refused),
-            };
-            shown(&desk, page)
+            match desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await {
+                Ok(made) => desk.once.leave(&session, &here, &ShownOnce::of(&made)),
+                refused => done(&desk, refused, &here),
+            }
         }
         _ => refused(&Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
     }
 }
 
-async fn question(api: &Inside, session: &Session, at: &str) -> Result<AskPage, Refused> {
+async fn asking(api: &Inside, session: &Session, at: &str, action: Final) -> Result<AskPage, Refused> {
     let found: Destination = api.get(session, at).await?;
     let frame = Frame::of(api, session, "destinations").await?;
-    Ok(AskPage { frame, question: deletion("/portal", &found.id, &found.name) })
+    Ok(AskPage { frame, question: action.question("/portal", &found.id, &found.name) })
 }
 
 pub(super) async fn remove_route(
     State(desk): Shared,
     Path((id, route)): Path<(String, String)>,
-    GuestChange(session, _): GuestChange,
+    GuestChange(session, form): GuestChange,
 ) -> Response {
-    let at = format!("/v1/routes/{}", segment(&route));
+    let (here, at) =
+        (format!("/portal/destinations/{}", segment(&id)), format!("/v1/routes/{}", segment(&route)));
+    if !ask::is_agreed(&form) {
+        return shown(&desk, ask_of_route(&desk.api, &session, &at, here).await);
+    }
     let made = desk.api.change(&session, Method::DELETE, &at, &json!({})).await;
-    done(&desk, made, &format!("/portal/destinations/{}", segment(&id)))
+    done(&desk, made, &here)
+}
+
+async fn ask_of_route(api: &Inside, session: &Session, at: &str, back: String) -> Result<AskPage, Refused> {
+    let found: Route = api.get(session, at).await?;
+    let question = Question {
+        title: format!("Send it no more {}?", found.in_words()),
+        happens: ask::ROUTE,
+        word: "Remove it",
+        page: format!("{back}/routes/{}", found.id),
+        back,
+    };
+    Ok(AskPage { frame: Frame::of(api, session, "destinations").await?, question })
+}
+
+impl Route {
+    fn in_words(&self) -> String {
+        match self.event_type_pattern.as_str() {
+            "**" => "events of every type".to_owned(),
+            pattern => format!("events of type {pattern}"),
+        }
+    }
 }
 
 impl DestinationPage {

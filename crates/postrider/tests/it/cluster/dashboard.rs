@@ -1,8 +1,10 @@
-//! The dashboard of nodes that share a database: what each shows of all of them, and says that it does not know.
+//! The dashboard of nodes that share a database: what each shows of all of them.
 
-use super::{Cluster, api, wait_for_routes};
+use super::{Cluster, api, owned_by, wait_for_routes};
 use crate::dashboard::browser::Browser;
-use crate::rig::{Sink, wait_until};
+use crate::dashboard::in_chromium::every_page::look_at;
+use crate::dashboard::in_chromium::signed_in;
+use crate::rig::{Gateway, Reply, Sink, wait_until};
 use serde_json::json;
 
 #[test]
@@ -33,27 +35,52 @@ fn the_page_of_the_cluster_shows_every_node_and_its_shards() {
         assert!(!page.contains("embedded store") && !page.contains("tag bad"), "{page}");
         assert!(browser.page("/settings").contains("PostgreSQL"));
     }
+    let mut tab = signed_in(&api(&nodes[0]));
+    let found = look_at(&mut tab, "cluster-of-two", "/cluster");
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
-fn a_node_says_that_another_counts_how_attempts_went() {
+fn every_node_shows_how_attempts_went_and_goes_on_when_the_one_that_made_them_stops() {
     let (cluster, sink) = (Cluster::new(2), Sink::start());
-    let nodes = cluster.start();
+    let mut nodes = cluster.start();
     let (_, path) = api(&nodes[0]).source();
-    let id = api(&nodes[0]).destination(&sink.url("/in"), &json!({ "name": "shared" }));
+    sink.always("/in", Reply::status(500));
+    let policy = json!({
+        "name": "shared", "circuit": { "threshold": 100 },
+        "retry_policy": { "delays_seconds": [0.01], "max_attempts": 3 },
+    });
+    let id = api(&nodes[0]).destination(&sink.url("/in"), &policy);
     wait_for_routes(&nodes, 1);
     let event = api(&nodes[0]).send(&path, &[], b"{}");
-    api(&nodes[0]).event_once(&event, "delivered");
-    let browsers: Vec<Browser> = nodes.iter().map(|node| Browser::signed_in(&api(node))).collect();
-    let shown = wait_until("one has counted, and the other says so", || {
-        let pages: Vec<String> =
-            browsers.iter().map(|browser| browser.page(&format!("/destinations/{id}"))).collect();
-        let counted = pages.iter().position(|page| page.contains("1 delivered, 0 failed"))?;
-        pages[1 - counted].contains("Another node sends to it").then_some((counted, pages))
-    });
-    let (counted, pages) = shown;
-    assert!(!pages[counted].contains("Another node sends to it"), "{}", pages[counted]);
-    assert!(browsers[counted].page("/destinations").contains("Last hour: 1 delivered, 0 failed"));
-    let list = browsers[1 - counted].page("/destinations");
-    assert!(list.contains("counted by another node") && !list.contains("nothing sent"), "{list}");
+    api(&nodes[0]).event_once(&event, "dead_letter");
+    let told = |node: &Gateway, attempts: u64| {
+        wait_until("the node shows every attempt", || {
+            let told = api(node).get("/v1/stats/destinations").data(200);
+            let failed = told[0]["minutes"].as_array()?.iter().filter_map(|minute| minute["failed"].as_u64());
+            (failed.sum::<u64>() == attempts).then(|| told[0].clone())
+        })
+    };
+    let (one, other) = (told(&nodes[0], 3), told(&nodes[1], 3));
+    assert_eq!(one, other);
+    assert_eq!(one["errors"], json!([{ "error_kind": "status", "count": 3 }]));
+    let minute = &one["minutes"][0];
+    let times = ["p50_ms", "p95_ms", "slowest_ms"].map(|field| minute[field].as_f64().unwrap());
+    assert!(times[0] > 0.0 && times[0] <= times[1] && times[1] <= times[2].max(1.0), "{minute}");
+    for node in &nodes {
+        let browser = Browser::signed_in(&api(node));
+        let page = browser.page(&format!("/destinations/{id}"));
+        for part in ["0 delivered, 3 failed", "95 of 100 within", "What attempts ran into"] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+        assert!(browser.page("/destinations").contains("Last hour: 0 delivered, 3 failed"));
+    }
+
+    let owner = (0..2).find(|number| !owned_by(&cluster, &nodes[0], *number).is_empty()).unwrap();
+    let gone = nodes.remove(owner);
+    gone.stop();
+    cluster.wait_for_parts(1);
+    let again = api(&nodes[0]).send(&path, &[], b"{}");
+    api(&nodes[0]).event_once(&again, "dead_letter");
+    assert_eq!(told(&nodes[0], 6)["errors"][0]["count"], 6, "what each has counted, once");
 }

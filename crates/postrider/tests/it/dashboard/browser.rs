@@ -57,6 +57,18 @@ impl Browser {
         Stream::begin(self.address, path, &[("accept", "text/event-stream"), ("cookie", &self.cookie)])
     }
 
+    /// The page that a change leads on to, with what it shows this once.
+    pub(crate) fn shown_once(&self, changed: &Answer) -> String {
+        let cookie =
+            changed.headers.get("set-cookie").unwrap_or_else(|| panic!("nothing is shown: {changed}"));
+        assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+        let cookie = cookie.split(';').next().unwrap_or_default();
+        let page = self.send("GET", &next(changed), &[("cookie", cookie)], "");
+        let taken = page.headers.get("set-cookie").unwrap_or_default();
+        assert!(taken.starts_with("postrider_once=; Max-Age=0; "), "it is taken away: {taken}");
+        String::from_utf8(page.body).expect("a page is text")
+    }
+
     /// Sends a form with these fields and nothing else.
     pub(crate) fn submit(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let body = Serializer::new(String::new()).extend_pairs(fields).finish();

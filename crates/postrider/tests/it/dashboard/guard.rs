@@ -105,6 +105,22 @@ fn no_other_site_can_make_a_change_or_read_a_page() {
 }
 
 #[test]
+fn behind_a_proxy_a_form_comes_from_the_public_url_whatever_host_it_names() {
+    let site = Site::new().with(&["--public-url", "https://hooks.example.com"]);
+    let gateway = site.start();
+    let browser = Browser::signed_in(&gateway.api());
+    let token = browser.token();
+    // The proxy asks by the gateway's own address.
+    let make = |origin: &str| {
+        let fields = [("name", "made"), ("form_token", token.as_str())];
+        browser.submit("/sources", &fields, &[("origin", origin)]).status
+    };
+    assert_eq!(make("https://hooks.example.com"), 303);
+    assert_eq!(make("http://hooks.example.com"), 403);
+    assert_eq!(make("https://evil.test"), 403);
+}
+
+#[test]
 fn pages_allow_nothing_but_what_this_gateway_serves() {
     let site = Site::new();
     let gateway = site.start();

@@ -2,12 +2,14 @@
 
 mod audit;
 pub(crate) mod browser;
+mod event;
 mod guard;
-mod in_chromium;
+pub(crate) mod in_chromium;
 mod live;
 mod operator;
 mod overview;
 mod pages;
 mod portal;
+mod replays;
 mod sizes;
 mod sources;

@@ -162,11 +162,24 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
     }
     next(&browser.change(&page, &[("rate_limit.per_second", ""), ("rate_limit.burst", "")]));
     assert_eq!(state("rate_limit"), json!(null));
-    let tried = browser.change(&format!("{page}/test"), &[]);
-    assert!(String::from_utf8_lossy(&tried.body).contains("answered 200"), "{tried}");
-    let rotated = browser.change(&format!("{page}/rotate-secret"), &[]);
-    assert!(String::from_utf8_lossy(&rotated.body).contains("whsec_"), "{rotated}");
+    let tried = browser.shown_once(&browser.change(&format!("{page}/test"), &[]));
+    assert!(tried.contains("The test event: answered 200"), "{tried}");
+    let asked = browser.change(&format!("{page}/rotate-secret"), &[]);
+    let text = String::from_utf8_lossy(&asked.body).into_owned();
+    assert!(
+        text.contains("A new signing secret for b?") && text.contains("signs beside it for a day"),
+        "{text}"
+    );
+    let rotations = || {
+        let log = api.get(&format!("/v1/audit?object_id={id}")).data(200)["items"].to_string();
+        log.matches("/rotate-secret\"").count()
+    };
+    assert_eq!((asked.status, rotations()), (200, 0), "it only asked");
+    let rotated = browser.change(&format!("{page}/rotate-secret"), &[("confirmed", "yes")]);
+    assert_eq!(next(&rotated), page, "what is loaded again makes no other");
+    assert!(browser.shown_once(&rotated).contains("The new signing secret, this once: <code>whsec_"));
     assert!(!browser.page(&page).contains("whsec_"), "it is shown once");
+    assert_eq!(rotations(), 1);
     let asked = browser.change(&format!("{page}/delete"), &[]);
     let text = String::from_utf8_lossy(&asked.body).into_owned();
     assert!(text.contains("Delete b?") && text.contains("given up on"), "{text}");
@@ -302,8 +315,7 @@ fn a_key_is_shown_once() {
     let gateway = site.start();
     let api = gateway.api();
     let browser = Browser::signed_in(&api);
-    let made = browser.change("/keys", &[("name", "ci"), ("scope", "read")]);
-    let text = String::from_utf8(made.body).unwrap();
+    let text = browser.shown_once(&browser.change("/keys", &[("name", "ci"), ("scope", "read")]));
     let (_, rest) = text.split_once("this once: <code>").expect("the key");
     let key = rest.split('<').next().unwrap();
     api.with_key(key).get("/v1/destinations").data(200);

@@ -137,7 +137,8 @@ fn a_guest_looks_after_destinations_and_sends_again() {
         api.delete(&format!("/v1/routes/{route}")).nothing();
     }
     api.delete(&format!("/v1/destinations/{other}")).nothing();
-    next(&guest.change(&format!("{place}/routes/{}", text(&routes[1]["id"])), &[]));
+    let route = format!("{place}/routes/{}", text(&routes[1]["id"]));
+    assert_eq!(next(&guest.change(&route, &[("confirmed", "yes")])), place);
     assert_eq!(api.get("/v1/routes").data(200).as_array().unwrap().len(), 1);
 
     let state = |field: &str| api.get(&format!("/v1/destinations/{id}")).data(200)[field].clone();
@@ -146,11 +147,8 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     next(&guest.change(&format!("{place}/resume"), &[]));
     next(&guest.change(&place, &[("name", "renamed"), fields[1]]));
     assert_eq!((state("name"), state("status")), (json!("renamed"), json!("active")));
-    let tried = guest.change(&format!("{place}/test"), &[]);
-    assert!(String::from_utf8_lossy(&tried.body).contains("answered 200"), "{tried}");
-    let rotated = guest.change(&format!("{place}/rotate-secret"), &[]);
-    assert!(String::from_utf8_lossy(&rotated.body).contains("whsec_"), "{rotated}");
-    assert!(!guest.page(&place).contains("whsec_"), "it is shown once");
+    let tried = guest.0.shown_once(&guest.change(&format!("{place}/test"), &[]));
+    assert!(tried.contains("The test event: answered 200"), "{tried}");
 
     let (_, path) = api.source();
     api.patch(&format!("/v1/destinations/{id}"), &json!({ "retry_policy": { "max_attempts": 1 } })).data(200);
@@ -171,6 +169,38 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     guest.page(&place);
     next(&guest.change(&format!("{place}/delete"), &[("confirmed", "yes")]));
     assert_eq!(guest.0.send("GET", &place, &[], "").status, 404);
+}
+
+#[test]
+fn what_a_guest_cannot_undo_is_asked_first() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = tenant(&gateway, "ours");
+    let guest = Guest::by_link(&api, &json!({}));
+    let id = api.destination(&sink.url("/in"), &json!({ "name": "mine" }));
+    let pattern = json!({ "destination_id": id, "event_type_pattern": "refund.*" });
+    let route = api.make("/v1/routes", &pattern);
+    let place = format!("/portal/destinations/{id}");
+    let left = || api.get("/v1/routes").data(200).as_array().unwrap().len();
+    let asks = |page: &str, question: &str| {
+        let asked = guest.change(page, &[]);
+        assert_eq!(asked.status, 200, "{asked}");
+        assert!(String::from_utf8_lossy(&asked.body).contains(question), "{question} is not in {asked}");
+    };
+    let route = format!("{place}/routes/{route}");
+    asks(&route, "Send it no more events of type refund.*?");
+    assert_eq!(left(), 2, "it only asked");
+    assert_eq!(next(&guest.change(&route, &[("confirmed", "yes")])), place);
+    assert_eq!(left(), 1);
+    assert_eq!(guest.change(&route, &[]).status, 404);
+
+    let secret = format!("{place}/rotate-secret");
+    asks(&secret, "A new signing secret for mine?");
+    let rotated = guest.change(&secret, &[("confirmed", "yes")]);
+    assert!(guest.0.shown_once(&rotated).contains("whsec_"), "{rotated}");
+    assert!(!guest.page(&place).contains("whsec_"), "it is shown once");
+    let log = api.get(&format!("/v1/audit?object_id={id}")).data(200)["items"].to_string();
+    assert_eq!(log.matches("/rotate-secret\"").count(), 1, "made when it was agreed to: {log}");
 }
 
 #[test]

@@ -44,8 +44,13 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
         (&json!("Renamed"), &json!("inactive"), &json!("shared_secret")),
         "a secret that is not given stays"
     );
-    next(&browser.change(&place, &[("name", "Renamed"), ("unsigned", "yes")]));
-    assert_eq!(api.get(&format!("/v1{place}")).data(200)["auth_mode"], "none");
+    let mode = || text(&api.get(&format!("/v1{place}")).data(200)["auth_mode"]);
+    let asked = body(&browser.change(&format!("{place}/unsigned"), &[]));
+    assert!(asked.contains("Check no signatures of Renamed any more?") && asked.contains("can send events"));
+    assert_eq!(mode(), "shared_secret", "it only asked");
+    assert_eq!(next(&browser.change(&format!("{place}/unsigned"), &[("confirmed", "yes")])), place);
+    assert_eq!(mode(), "none");
+    assert!(!browser.page(&place).contains("Do not check signatures"), "there is nothing left to leave");
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
     let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
     assert_eq!(stranger.send("GET", &place, &[], "").status, 404);

@@ -1,8 +1,9 @@
 //! Pages change by themselves, over one stream, and only while somebody sees them.
 
 use super::{signed_in, was_quiet};
+use crate::dashboard::browser::Browser;
 use crate::rig::chromium::Tab;
-use crate::rig::{Api, Site};
+use crate::rig::{Api, Reply, Sink, Site};
 use serde_json::json;
 
 /// A destination that is sent nothing, so that what it is owed only grows, and where to send events for it.
@@ -85,5 +86,58 @@ fn a_page_that_nobody_sees_is_not_followed() {
     hide(&mut tab, false);
     shows_waiting(&mut tab, 1);
     assert_eq!(asked(&mut tab, page), 3, "{:?}", tab.watched().requests);
+    was_quiet(&mut tab, &api, &[]);
+}
+
+#[test]
+fn dead_letters_come_by_themselves_and_take_no_selection_away() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    sink.always("/in", Reply::status(500));
+    api.destination(&sink.url("/in"), &json!({ "name": "ledger", "retry_policy": { "max_attempts": 1 } }));
+    let (_, path) = api.source();
+    let died = || {
+        let event = api.send(&path, &[], b"{}");
+        api.event_once(&event, "dead_letter");
+        event
+    };
+    let mut tab = signed_in(&api);
+    tab.go("/dead-letters");
+    tab.read("There is none.");
+    let first = died();
+    tab.read(&first);
+    tab.read("By destination and cause");
+    let tick = |tab: &mut Tab| drop(tab.value("document.querySelector('[name=delivery_ids]').click()"));
+    tick(&mut tab);
+    let second = died();
+    // It has come, and waits; how many there are is told all the same.
+    tab.wait(
+        "late.has('live-letters') && document.querySelector('#live-groups .number a').innerText === '2'",
+    );
+    assert_eq!(tab.value("document.querySelectorAll('[name=delivery_ids]:checked').length"), 1);
+    assert_eq!(tab.value(&format!("document.body.innerText.includes({})", json!(second))), false);
+    tick(&mut tab);
+    tab.read(&second);
+    tab.go("/audit");
+    let source = api.make("/v1/sources", &json!({ "name": "made meanwhile" }));
+    tab.read(&source);
+    was_quiet(&mut tab, &api, &[]);
+}
+
+#[test]
+fn a_page_that_finds_no_room_to_be_followed_says_so() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let mut streams: Vec<_> = (0..64).map(|_| browser.follow("/replays")).collect();
+    streams.iter_mut().for_each(|stream| drop(stream.next()));
+    let mut tab = signed_in(&api);
+    tab.go("/replays");
+    tab.read("Too many pages are followed at once");
+    // As when there is room at a later try.
+    tab.value("void followed.dispatchEvent(new MessageEvent('changed', { data: '{}' }))");
+    assert_eq!(tab.value("document.getElementById('stale') === null"), true);
     was_quiet(&mut tab, &api, &[]);
 }

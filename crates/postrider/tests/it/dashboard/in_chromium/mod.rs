@@ -1,7 +1,8 @@
 //! The dashboard in a real browser, as people use it.
 
+mod answers_to_forms;
 mod asking;
-mod every_page;
+pub(crate) mod every_page;
 mod journeys;
 mod live;
 mod portal;
@@ -11,7 +12,7 @@ use crate::rig::Api;
 use crate::rig::chromium::Tab;
 
 /// Signs in as somebody who types the key.
-fn signed_in(api: &Api) -> Tab {
+pub(crate) fn signed_in(api: &Api) -> Tab {
     let mut tab = Tab::open(&format!("http://{}", api.address));
     tab.go("/");
     tab.arrive("/sign-in");
