@@ -28,6 +28,7 @@ mod notice;
 mod open;
 mod partitions;
 mod passing;
+mod pause;
 mod queue;
 mod replays;
 mod series;
