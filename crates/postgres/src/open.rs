@@ -189,7 +189,7 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
     client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await?;
     let migrations = schema::migrations::runner().set_grouped(true).set_abort_missing(true);
     let done = migrations.run_async(&mut ***client).await;
-    let made = if done.is_ok() { partitions::make_ahead(client, wall_clock()).await } else { Ok(()) };
+    let made = if done.is_ok() { partitions::try_to_make_ahead(client, wall_clock()).await } else { Ok(()) };
     client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await?;
     let Err(error) = done else { return Ok(made?) };
     Err(match error.kind() {
