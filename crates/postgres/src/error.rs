@@ -85,6 +85,9 @@ pub(crate) enum QueryError {
     /// Something that another node put into an ordered line has a greater id; nothing was written.
     #[error("another node was faster, up to id {0}")]
     Overtaken(u64),
+    /// The server is a standby, or is set to only read.
+    #[error("the server only reads")]
+    OnlyReads,
     /// The server did not answer.
     #[error("the server did not answer within {} ms", .0.as_millis())]
     Late(Duration),
@@ -116,7 +119,7 @@ impl QueryError {
     pub(crate) fn spoils_connections(&self) -> bool {
         match self {
             QueryError::Database(cause) => cause.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION),
-            QueryError::Late(_) => true,
+            QueryError::Late(_) | QueryError::OnlyReads => true,
             _ => false,
         }
     }

@@ -40,6 +40,7 @@ mod tls;
 mod transfer;
 mod url;
 mod values;
+mod writable;
 
 pub use error::OpenError;
 pub use transfer::PostgresTransfer;
@@ -286,11 +287,7 @@ impl Store for PostgresStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        let ask = |database: Shared| async move {
-            database.client().await?.execute("SELECT 1", &[]).await?;
-            Ok(())
-        };
-        self.run(ask).await
+        self.run(|database| async move { writable::look(&database).await }).await
     }
 
     async fn keep_series(&self, points: Vec<SeriesPoint>) -> Result<(), StoreError> {

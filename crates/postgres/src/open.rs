@@ -30,10 +30,10 @@ mod schema {
 
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
-/// Connections of a node for pages and for people's queries; a ninth hears notifications.
+/// Connections of a node for pages and for people's queries; a tenth hears notifications.
 pub(crate) const CONNECTIONS_MAX: usize = 6;
-/// One that commits, one for the lease.
-const CONNECTIONS_URGENT: usize = 2;
+/// One that commits, one for the lease, one that looks whether the server can be written.
+const CONNECTIONS_URGENT: usize = 3;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE_MAX: Duration = Duration::from_secs(12);
 const VERSION_LEAST: i32 = 140_000;

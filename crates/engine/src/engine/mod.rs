@@ -215,6 +215,8 @@ impl Engine {
             Err(IngestError::Unavailable)
         } else if self.store_health.is_full() {
             Err(IngestError::DiskFull)
+        } else if self.store_health.is_away(self.clock.now()) {
+            Err(IngestError::Unavailable)
         } else {
             Ok(())
         }
