@@ -78,6 +78,7 @@ pub(crate) fn address(url: &str) -> Result<(Config, MakeRustlsConnect), OpenErro
 /// Checks the server and brings the schema up to date.
 pub(crate) async fn prepared(client: &mut Object) -> Result<(), OpenError> {
     check_server(client).await?;
+    check_owner(client).await?;
     migrate(client).await
 }
 
@@ -183,6 +184,15 @@ fn refusal(number: i32, version: String, standby: bool) -> Option<OpenError> {
         (_, true) => Some(OpenError::Standby),
         (false, false) => None,
     }
+}
+
+/// A role that only has rights on the tables works until the next of a day is due, which it cannot make.
+async fn check_owner(client: &Object) -> Result<(), OpenError> {
+    let asked = "SELECT current_user::text, pg_get_userbyid(relowner)::text, pg_has_role(relowner, 'USAGE')
+         FROM pg_class WHERE oid = to_regclass('events')";
+    let Some(row) = client.query_opt(asked, &[]).await? else { return Ok(()) };
+    let (role, owner) = (column(&row, 0)?, column(&row, 1)?);
+    if column(&row, 2)? { Ok(()) } else { Err(OpenError::NotOwner { role, owner }) }
 }
 
 async fn migrate(client: &mut Object) -> Result<(), OpenError> {
