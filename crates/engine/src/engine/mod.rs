@@ -232,6 +232,11 @@ impl Engine {
         Ok(self.admission.admit(account, self.clock.now())?)
     }
 
+    /// Nodes that share the store, this one included, as it heard last.
+    pub fn nodes(&self) -> u32 {
+        self.admission.nodes()
+    }
+
     /// What the engine counts of itself.
     pub fn meters(&self) -> &Meters {
         &self.meters
