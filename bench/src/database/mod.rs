@@ -5,8 +5,10 @@
 
 mod args;
 mod filling;
+mod footprint;
 mod order;
 mod passing_on;
+mod report;
 mod schema;
 mod server_cpu;
 mod textbook;
@@ -16,10 +18,10 @@ pub use order::{LifeOrder, Lives};
 
 use crate::args::BenchArgs;
 use crate::progress::progress;
-use crate::scenario::comparison::{Comparison, Figure};
-use crate::units::{float, number, per_second};
-use crate::verdict::{Goal, ratio};
+use crate::scenario::comparison::Comparison;
+use crate::units::{float, per_second};
 use filling::Kind;
+use footprint::Footprint;
 use schema::Schema;
 use server_cpu::ServerCpu;
 use std::time::{Duration, Instant};
@@ -31,6 +33,8 @@ struct Measured {
     lives_per_s: f64,
     /// Not a number when the server is on another machine.
     cpu_us: f64,
+    /// Of a life.
+    left: Footprint,
 }
 
 struct Bench<'a> {
@@ -40,10 +44,11 @@ struct Bench<'a> {
 }
 
 pub(crate) async fn measure(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Vec<Comparison>> {
-    Ok(vec![whole_lives(args, url, lives).await?, passing_on::measure(args, url).await?])
+    let [speed, bytes] = whole_lives(args, url, lives).await?;
+    Ok(vec![speed, bytes, passing_on::measure(args, url).await?])
 }
 
-async fn whole_lives(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<Comparison> {
+async fn whole_lives(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<[Comparison; 2]> {
     let bench = Bench { args, url, lives };
     let claims = bench.textbook(Design::Claims).await?;
     let counter = bench.textbook(Design::Counter).await?;
@@ -61,7 +66,7 @@ async fn whole_lives(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Resul
         (0, 0) => None,
         _ => Some(bench.laden().await?),
     };
-    Ok(report(args, [claims, counter], one, &nodes, hot, laden))
+    Ok(report::of(args, [claims, counter], one, &nodes, hot, laden))
 }
 
 impl Bench<'_> {
@@ -150,70 +155,18 @@ impl Bench<'_> {
         work: impl Future<Output = anyhow::Result<Duration>>,
     ) -> anyhow::Result<Measured> {
         let server = ServerCpu::find(&schema.url).await?;
+        let footprint = Footprint::now(schema).await?;
         let before = server.as_ref().and_then(ServerCpu::spent);
         let took = work.await?;
         let after = server.as_ref().and_then(ServerCpu::spent);
+        let left = Footprint::now(schema).await?.a_life_since(footprint, float(events.max(1)));
         let spent = before.zip(after).map(|(before, after)| after.saturating_sub(before));
         let cpu_us = spent.map_or(f64::NAN, |spent| spent.as_secs_f64() * 1e6 / float(events.max(1)));
         let lives_per_s = per_second(events, took);
-        progress!("  {lives_per_s:.0} lives/s, {cpu_us:.0} µs of the server's CPU each");
-        Ok(Measured { lives_per_s, cpu_us })
-    }
-}
-
-fn report(
-    args: &BenchArgs,
-    [claims, counter]: [Measured; 2],
-    one: Measured,
-    nodes: &[(u8, Measured)],
-    hot: Measured,
-    laden: Option<Measured>,
-) -> Comparison {
-    let row = |name, of: Measured| Figure { name, without: Some(of.lives_per_s), with: finite(of.cpu_us) };
-    let mut figures = vec![row(Design::Claims.name(), claims), row(Design::Counter.name(), counter)];
-    figures.extend(nodes.iter().map(|(count, measured)| row(node_name(*count), *measured)));
-    figures.push(row("1 node, one destination", hot));
-    figures.extend(laden.map(|laden| row("1 node, with pending and finished", laden)));
-    let best = claims.lives_per_s.max(counter.lives_per_s);
-    let mut goals = vec![Goal::at_least("1 node by the better textbook", ratio(one.lives_per_s, best), 10.0)];
-    for (count, measured) in nodes.iter().filter(|(count, _)| *count > 1) {
-        goals.push(Goal::at_least(node_goal(*count), ratio(measured.lives_per_s, one.lives_per_s), 0.7));
-    }
-    goals.push(Goal::at_most("CPU: one destination by many", hot.cpu_us / one.cpu_us, 1.0));
-    goals.extend(
-        laden.map(|laden| Goal::at_least("laden by empty", ratio(laden.lives_per_s, one.lives_per_s), 0.75)),
-    );
-    let title = format!(
-        "Database: {} events of {} bytes, {} destinations, batches of {}; {} pending and {} finished where laden",
-        number(args.events),
-        number(args.size.into()),
-        number(args.database.cold),
-        args.database.batch,
-        number(args.pending),
-        number(args.database.finished),
-    );
-    Comparison::new("database", title, ["lives/s", "server CPU µs"], figures, goals)
-}
-
-fn finite(value: f64) -> Option<f64> {
-    Some(value).filter(|value| value.is_finite())
-}
-
-fn node_name(count: u8) -> &'static str {
-    match count {
-        1 => "1 node",
-        2 => "2 nodes",
-        4 => "4 nodes",
-        8 => "8 nodes",
-        _ => "several nodes",
-    }
-}
-
-fn node_goal(count: u8) -> &'static str {
-    match count {
-        2 => "2 nodes by 1",
-        4 => "4 nodes by 1",
-        8 => "8 nodes by 1",
-        _ => "several nodes by 1",
+        let Footprint { log_bytes, stored_bytes } = left;
+        progress!(
+            "  {lives_per_s:.0} lives/s, each {cpu_us:.0} µs of the server's CPU, {log_bytes:.0} bytes of its log and {stored_bytes:.0} of its tables"
+        );
+        Ok(Measured { lives_per_s, cpu_us, left })
     }
 }

@@ -7,7 +7,7 @@ use tokio_postgres::{Client, NoTls};
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 pub(super) struct Schema {
-    name: String,
+    pub(super) name: String,
     /// Leads into the schema.
     pub(super) url: String,
     base: String,

@@ -108,6 +108,13 @@ impl RateLimit {
     pub const fn burst(self) -> u32 {
         self.burst
     }
+
+    /// One node's part of it, when so many count by themselves. Each lets one pass after a rest, however many there are.
+    #[must_use]
+    pub fn among(self, nodes: u32) -> Self {
+        let nodes = nodes.max(1);
+        RateLimit { per_second: self.per_second / f64::from(nodes), burst: (self.burst / nodes).max(1) }
+    }
 }
 
 /// In which order a destination gets its events.
@@ -243,6 +250,15 @@ mod tests {
         assert_eq!(CircuitPolicy::new(None, None, Some(u64::MAX)).unwrap_err().field, "cooldown_max_seconds");
         let long = CircuitPolicy::new(None, Some(3600), None).unwrap();
         assert_eq!(long.cooldown_max(), Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn nodes_have_no_more_of_a_rate_together_than_there_is() {
+        let whole = RateLimit::new(9.0, Some(10)).unwrap();
+        assert_eq!(whole.among(1), whole);
+        assert_eq!(whole.among(3), RateLimit::new(3.0, Some(3)).unwrap());
+        assert_eq!(whole.among(100).burst(), 1);
+        assert_eq!(whole.among(0), whole);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod limits;
 pub mod map;
 pub mod outcome;
 pub mod pattern;
+pub mod pauses;
 pub mod priority_rule;
 pub mod rate_gate;
 pub mod retry;

@@ -16,7 +16,7 @@ impl Chance {
     }
 
     /// A duration between zero and `most`, both included, at the resolution of a millisecond.
-    fn up_to(self, most: Duration) -> Duration {
+    pub(crate) fn up_to(self, most: Duration) -> Duration {
         let most_ms = u128::from(u64::try_from(most.as_millis()).unwrap_or(u64::MAX));
         let scaled = (u128::from(self.0) * (most_ms + 1)) >> 64;
         Duration::from_millis(u64::try_from(scaled).unwrap_or(u64::MAX))

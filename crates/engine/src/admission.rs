@@ -151,6 +151,11 @@ impl Admission {
         self.own_rows.load(Relaxed)
     }
 
+    /// Nodes that there are, this one included.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.elsewhere().nodes + 1
+    }
+
     /// Whether this node is the one to tell of limits that all of them see.
     pub(crate) fn speaks(&self) -> bool {
         self.elsewhere().before == 0

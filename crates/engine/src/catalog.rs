@@ -13,7 +13,9 @@ use postrider_core::id::{AccountId, ApiKeyId, DestinationId, RouteId, SourceId};
 use postrider_core::map::IdMap;
 use postrider_core::retry::RetryPolicy;
 use postrider_core::time::Timestamp;
-use postrider_store::{Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Source};
+use postrider_store::{
+    Account, ApiKey, Change, Configuration, Destination, EventContent, Route, Shards, Source,
+};
 use routes::Routes;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -260,9 +262,12 @@ impl Catalog {
         self.destinations.get(&id).map(|known| &known.destination)
     }
 
-    /// How many destinations there are.
-    pub fn destination_count(&self) -> usize {
-        self.destinations.len()
+    /// How many destinations there are in these shards.
+    pub fn destination_count(&self, shards: Shards) -> usize {
+        match shards {
+            Shards::ALL => self.destinations.len(),
+            part => self.destination_ids().filter(|id| part.own(*id)).count(),
+        }
     }
 
     /// Of all accounts. Nothing but the ids is looked at, so that very many cost little.

@@ -24,6 +24,7 @@ mod live;
 mod maintenance;
 mod meters;
 mod operational;
+mod pause;
 mod replay;
 mod rewrite;
 mod routing;

@@ -1,31 +1,45 @@
 //! Housekeeping beside the main flow: is there room on the disk, what is past its retention, what was deleted.
 
 use crate::clock::Clock;
+use crate::dispatch::Control;
 use crate::engine::FaultSender;
 use crate::meters::Meters;
+use crate::pause;
 use crate::store_health::{Found, StoreHealth};
 use postrider_core::id::DestinationId;
 use postrider_core::outcome::DeathReason;
+use postrider_core::pauses::Pauses;
 use postrider_store::Store;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// How often the store is looked at: at 100 MB/s a tenth of the default reserve passes meanwhile.
 const STORE_LOOK: Duration = Duration::from_millis(100);
+/// The same of one that does not answer, each time later up to this.
+const AWAY_LOOK_MAX: Duration = Duration::from_secs(1);
 /// How often history is looked through.
 const RETENTION_LOOK: Duration = Duration::from_secs(5);
+/// The same after it failed, each time later up to this: whoever reads all of history, as a dump does, takes its time.
+const RETENTION_LOOK_MAX: Duration = Duration::from_secs(30);
 /// Deliveries buried in one commit, so that other commits are not held up.
 const BURY_AT_ONCE: usize = 2000;
 /// Commits that were under way when a destination was deleted have ended after this.
 const BURY_AGAIN: Duration = Duration::from_secs(5);
 
 /// Watches the store: what it finds is what ingest and readiness look at.
-pub(crate) async fn watch_store(store: Arc<dyn Store>, health: Arc<StoreHealth>, clock: Clock) {
-    let mut look = tokio::time::interval(STORE_LOOK);
+pub(crate) async fn watch_store(
+    store: Arc<dyn Store>,
+    health: Arc<StoreHealth>,
+    clock: Clock,
+    control: mpsc::WeakSender<Control>,
+) {
+    let mut pauses = Pauses::new(STORE_LOOK, AWAY_LOOK_MAX);
     loop {
-        look.tick().await;
         let looked = store.writable().await;
-        match health.note(&looked, clock.now()) {
+        let found = health.note(&looked, clock.now());
+        match found {
             (Found::Full, Found::Full) => {}
             (_, Found::Full) => {
                 tracing::error!(
@@ -36,6 +50,14 @@ pub(crate) async fn watch_store(store: Arc<dyn Store>, health: Arc<StoreHealth>,
             (Found::Writable, Found::Away) => tracing::warn!("the store does not answer"),
             (Found::Away, Found::Writable) => tracing::info!("the store answers again"),
             _ => {}
+        }
+        if found.1 == Found::Away {
+            // With no room for it, the next look tells.
+            let _ = control.upgrade().map(|control| control.try_send(Control::StoreAway));
+            tokio::time::sleep(pause::next(&mut pauses)).await;
+        } else {
+            pauses.begin_anew();
+            tokio::time::sleep(STORE_LOOK).await;
         }
     }
 }
@@ -48,11 +70,19 @@ pub(crate) async fn keep_house(
     fault: FaultSender,
 ) {
     let mut look = tokio::time::interval(RETENTION_LOOK);
+    let mut pauses = Pauses::new(RETENTION_LOOK, RETENTION_LOOK_MAX);
+    let mut due = Instant::now();
     loop {
-        look.tick().await;
-        if let Err(error) = store.maintain(clock.now()).await {
-            fault.note(&error);
-            tracing::warn!(%error, "housekeeping failed; it is tried again");
+        let at = look.tick().await;
+        if at >= due {
+            match store.maintain(clock.now()).await {
+                Ok(()) => pauses.begin_anew(),
+                Err(error) => {
+                    fault.note(&error);
+                    tracing::warn!(%error, "housekeeping failed; it is tried again");
+                    due = at + pause::next(&mut pauses);
+                }
+            }
         }
         if let Ok(space) = store.space().await {
             health.note_space(space);

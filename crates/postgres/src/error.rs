@@ -33,6 +33,21 @@ pub enum OpenError {
         "the role {0:?} may not set up the database; GRANT CREATE, USAGE ON SCHEMA public TO it, or let its owner start Postrider once"
     )]
     MissingRights(String),
+    /// The tables are another role's.
+    #[error(
+        "the role {role:?} does not own the tables of Postrider, which it must to make and drop those of a day; connect as {owner:?}, or GRANT {owner:?} TO {role:?}"
+    )]
+    NotOwner {
+        /// Who connected.
+        role: String,
+        /// Whose they are.
+        owner: String,
+    },
+    /// Something in it is not open to the role.
+    #[error(
+        "the database refuses the role that Postrider connects as: {0}; connect as the role that owns the tables of Postrider"
+    )]
+    Denied(String),
     /// A move into it was cut off.
     #[error(
         "the move into this database has not been finished; run postrider migrate-store again, as it was run before"
@@ -55,10 +70,12 @@ impl OpenError {
 
 impl From<QueryError> for OpenError {
     fn from(error: QueryError) -> Self {
-        if error.may_pass() {
-            OpenError::Away(error.to_string())
-        } else {
-            OpenError::Database(error.to_string())
+        match &error {
+            _ if error.may_pass() => OpenError::Away(error.to_string()),
+            QueryError::Database(cause) if cause.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                OpenError::Denied(error.to_string())
+            }
+            _ => OpenError::Database(error.to_string()),
         }
     }
 }
@@ -85,6 +102,9 @@ pub(crate) enum QueryError {
     /// Something that another node put into an ordered line has a greater id; nothing was written.
     #[error("another node was faster, up to id {0}")]
     Overtaken(u64),
+    /// The server is a standby, or is set to only read.
+    #[error("the server only reads")]
+    OnlyReads,
     /// The server did not answer.
     #[error("the server did not answer within {} ms", .0.as_millis())]
     Late(Duration),
@@ -116,7 +136,7 @@ impl QueryError {
     pub(crate) fn spoils_connections(&self) -> bool {
         match self {
             QueryError::Database(cause) => cause.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION),
-            QueryError::Late(_) => true,
+            QueryError::Late(_) | QueryError::OnlyReads => true,
             _ => false,
         }
     }

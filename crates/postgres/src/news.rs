@@ -8,8 +8,10 @@ use crate::error::QueryError;
 use crate::mail::{Fate, Taken};
 use crate::members::Identity;
 use crate::notice::Heard;
+use crate::pause::{PAUSE_MAX, pause};
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
+use postrider_core::pauses::Pauses;
 use postrider_store::{Gained, Mail, News, Shards};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,8 +23,6 @@ use tokio_postgres::IsolationLevel;
 const POLL: Duration = Duration::from_secs(1);
 /// However short a lease is.
 const ROUND_LEAST: Duration = Duration::from_millis(100);
-/// After an error.
-const PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Tending {
     database: Shared,
@@ -58,6 +58,7 @@ impl Tending {
 
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
+        let mut pauses = Pauses::new(ROUND_LEAST, PAUSE_MAX.min(self.lease / 4).max(ROUND_LEAST));
         loop {
             // A server that does not answer must not keep it from asking again on another connection.
             let patience = (self.lease / 2).max(ROUND_LEAST);
@@ -68,13 +69,14 @@ impl Tending {
             }
             match done {
                 Ok(()) => {
+                    pauses.begin_anew();
                     let wait = POLL.min(self.lease / 3).max(ROUND_LEAST);
                     self.heard.wait(wait).await;
                 }
                 Err(error) => {
                     tracing::warn!(%error, "this node does not reach the others");
                     self.database.forget_connections(&error);
-                    tokio::time::sleep(PAUSE.min(self.lease / 4).max(ROUND_LEAST)).await;
+                    pause(&mut pauses).await;
                 }
             }
         }

@@ -3,8 +3,10 @@
 
 use crate::database::{Database, Shared};
 use crate::error::QueryError;
+use crate::pause::{PAUSE_MAX, pause};
 use deadpool_postgres::GenericClient;
 use futures_util::future::poll_fn;
+use postrider_core::pauses::Pauses;
 use postrider_store::Shards;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +16,7 @@ use tokio_postgres::AsyncMessage;
 
 /// How long notifications are gathered: with one in each commit, 16 writers made a quarter of the commits.
 const GATHER: Duration = Duration::from_millis(3);
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE_FIRST: Duration = Duration::from_millis(200);
 const CHANNEL: &str = "postrider";
 /// Heard by all: nodes came or went, or shards are free.
 const SHARDS: &str = "shards";
@@ -101,19 +103,25 @@ impl Heard {
 
 /// Listens on a connection of its own, and makes another when it breaks.
 pub(crate) async fn listen(database: Shared, heard: Arc<Heard>) {
+    let mut pauses = Pauses::new(PAUSE_FIRST, PAUSE_MAX);
     loop {
-        if let Err(error) = listen_once(&database, &heard).await {
+        if let Err(error) = listen_once(&database, &heard, &mut pauses).await {
             tracing::debug!(%error, "notifications are not heard; polling goes on");
         }
-        tokio::time::sleep(PAUSE).await;
+        pause(&mut pauses).await;
     }
 }
 
-async fn listen_once(database: &Database, heard: &Heard) -> Result<(), tokio_postgres::Error> {
+async fn listen_once(
+    database: &Database,
+    heard: &Heard,
+    pauses: &mut Pauses,
+) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = database.address.connect(database.tls.clone()).await?;
     let listen = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         heard.missed();
+        pauses.begin_anew();
         std::future::pending::<Result<(), tokio_postgres::Error>>().await
     };
     let messages = async {

@@ -30,10 +30,10 @@ mod schema {
 
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
-/// Connections of a node for pages and for people's queries; a ninth hears notifications.
+/// Connections of a node for pages and for people's queries; a tenth hears notifications.
 pub(crate) const CONNECTIONS_MAX: usize = 6;
-/// One that commits, one for the lease.
-const CONNECTIONS_URGENT: usize = 2;
+/// One that commits, one for the lease, one that looks whether the server can be written.
+const CONNECTIONS_URGENT: usize = 3;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE_MAX: Duration = Duration::from_secs(12);
 const VERSION_LEAST: i32 = 140_000;
@@ -78,6 +78,7 @@ pub(crate) fn address(url: &str) -> Result<(Config, MakeRustlsConnect), OpenErro
 /// Checks the server and brings the schema up to date.
 pub(crate) async fn prepared(client: &mut Object) -> Result<(), OpenError> {
     check_server(client).await?;
+    check_owner(client).await?;
     migrate(client).await
 }
 
@@ -185,11 +186,20 @@ fn refusal(number: i32, version: String, standby: bool) -> Option<OpenError> {
     }
 }
 
+/// A role that only has rights on the tables works until the next of a day is due, which it cannot make.
+async fn check_owner(client: &Object) -> Result<(), OpenError> {
+    let asked = "SELECT current_user::text, pg_get_userbyid(relowner)::text, pg_has_role(relowner, 'USAGE')
+         FROM pg_class WHERE oid = to_regclass('events')";
+    let Some(row) = client.query_opt(asked, &[]).await? else { return Ok(()) };
+    let (role, owner) = (column(&row, 0)?, column(&row, 1)?);
+    if column(&row, 2)? { Ok(()) } else { Err(OpenError::NotOwner { role, owner }) }
+}
+
 async fn migrate(client: &mut Object) -> Result<(), OpenError> {
     client.execute("SELECT pg_advisory_lock($1)", &[&SCHEMA_LOCK]).await?;
     let migrations = schema::migrations::runner().set_grouped(true).set_abort_missing(true);
     let done = migrations.run_async(&mut ***client).await;
-    let made = if done.is_ok() { partitions::make_ahead(client, wall_clock()).await } else { Ok(()) };
+    let made = if done.is_ok() { partitions::try_to_make_ahead(client, wall_clock()).await } else { Ok(()) };
     client.execute("SELECT pg_advisory_unlock($1)", &[&SCHEMA_LOCK]).await?;
     let Err(error) = done else { return Ok(made?) };
     Err(match error.kind() {

@@ -1,23 +1,34 @@
 //! Partitions of a day: made ahead, dropped whole when they are past their retention and nothing of them is owed.
+//!
+//! Whoever reads a table of history, for however long, must not have commits wait behind us: no lock is waited for
+//! longer than a commit may be held up, and what was waited for in vain is tried again later. What falls into no day that
+//! was made goes into the table of no day.
+
+mod history;
+mod past;
 
 use crate::audit_log;
 use crate::database::Database;
 use crate::error::QueryError;
-use crate::stats;
-use crate::values::{column, int};
+use crate::values::column;
 use deadpool_postgres::{GenericClient, Object};
-use postrider_core::id::least_at;
-use postrider_core::limits::STATS_DAYS_MAX;
+use history::{HISTORY, History};
 use postrider_core::time::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tokio_postgres::error::SqlState;
 
 /// Days that are there before they begin, so that a database that is busy at midnight stops nobody.
 const DAYS_AHEAD: u64 = 2;
-/// Tables partitioned by the id of the event.
-const BY_EVENT: [&str; 3] = ["events", "attempts", "dead_letters"];
 /// One node keeps house at a time.
 const HOUSE_LOCK: i64 = 0x706f_7374_7269_6465;
+/// One makes partitions at a time, be it at its start.
+const DAYS_LOCK: i64 = 0x706f_7374_6461_7973;
+/// Commits come to an end within it, and those that queue up behind us are held up no longer.
+const WAIT_LITTLE: &str = "SET LOCAL lock_timeout = '100ms'";
+/// As whoever owns the tables: a node that connects as another of its members could not drop what is our own.
+const AS_OWNER: &str = "SELECT set_config('role', pg_get_userbyid(relowner), true) FROM pg_class
+     WHERE oid = 'events'::regclass";
 
 pub(crate) async fn maintain(
     database: &Database,
@@ -29,82 +40,89 @@ pub(crate) async fn maintain(
     if !column::<bool>(&row, 0)? {
         return Ok(());
     }
-    // Whoever reads or writes for long must not have everybody else wait behind us.
-    client.batch_execute("SET lock_timeout = '2s'").await?;
     let kept = keep_house(&mut client, retention, now).await;
-    // Also after a failure: others go on with this connection.
-    client.batch_execute("RESET lock_timeout").await?;
     client.execute("SELECT pg_advisory_unlock($1)", &[&HOUSE_LOCK]).await?;
     kept
 }
 
+/// What cannot be done now keeps nothing else from being done.
 async fn keep_house(client: &mut Object, retention: Duration, now: Timestamp) -> Result<(), QueryError> {
-    make_ahead(client, now).await?;
-    let days = days(client).await?;
-    for day in days.into_iter().filter(|day| Timestamp::from_day(*day + 1).after(retention) < now) {
-        drop_day(client, day, now).await?;
-    }
+    let made = make_ahead(client, now).await;
+    let dropped = past::drop_past(client, retention, now).await;
     audit_log::drop_before(client, now.before(retention)).await?;
     client.execute("DELETE FROM departed WHERE left_at < now() - interval '1 day'", &[]).await?;
-    Ok(())
+    made.and(dropped)
 }
 
 /// Makes the days from today on that are not there.
-pub(crate) async fn make_ahead(client: &impl GenericClient, now: Timestamp) -> Result<(), QueryError> {
-    let known = days(client).await?;
-    for day in (now.day()..=now.day() + DAYS_AHEAD).filter(|day| !known.contains(day)) {
-        make_day(client, day).await?;
+pub(crate) async fn make_ahead(client: &mut Object, now: Timestamp) -> Result<(), QueryError> {
+    let mut made = Ok(());
+    for day in now.day()..=now.day() + DAYS_AHEAD {
+        made = made.and(make_day(client, day).await);
     }
-    Ok(())
+    made
+}
+
+/// As far as it can be done now: who starts must not wait for whoever reads all of history.
+pub(crate) async fn try_to_make_ahead(client: &mut Object, now: Timestamp) -> Result<(), QueryError> {
+    match make_ahead(client, now).await {
+        Err(QueryError::Database(error)) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+            tracing::info!(%error, "days are not made ahead yet; it is tried again");
+            Ok(())
+        }
+        made => made,
+    }
 }
 
 /// Makes the partitions of a day.
-pub(crate) async fn make_day(client: &impl GenericClient, day: u64) -> Result<(), QueryError> {
-    let (from, to) = (bound(day), bound(day + 1));
-    for table in BY_EVENT {
-        let make = format!(
-            "CREATE TABLE IF NOT EXISTS {table}_d{day} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({to})"
-        );
-        client.batch_execute(&make).await?;
+pub(crate) async fn make_day(client: &mut Object, day: u64) -> Result<(), QueryError> {
+    let known = names(client).await?;
+    let mut made = Ok(());
+    for history in HISTORY.iter().filter(|history| !known.contains(&history.partition(day))) {
+        made = made.and(make(client, history, day).await);
     }
-    let make = format!(
-        "CREATE TABLE IF NOT EXISTS idempotency_d{day} PARTITION OF idempotency FOR VALUES FROM ({day}) TO ({})",
-        day + 1
-    );
-    client.batch_execute(&make).await?;
-    Ok(())
+    made
 }
 
-/// The least id of a day.
-fn bound(day: u64) -> i64 {
-    int(least_at(Timestamp::from_day(day)))
+/// Makes a table apart and attaches it, which does not keep anybody from adding to the days that are there. Made as a
+/// partition at once, it would have to be the only one at its parent.
+async fn make(client: &mut Object, history: &History, day: u64) -> Result<(), QueryError> {
+    let change = client.transaction().await?;
+    change.execute("SELECT pg_advisory_xact_lock($1)", &[&DAYS_LOCK]).await?;
+    if is_there(&change, history, day).await? || history.has_strays(&change, day).await? {
+        return Ok(());
+    }
+    let (table, partition, from, to) =
+        (history.table, history.partition(day), history.bound(day), history.bound(day + 1));
+    let attach = format!(
+        "{WAIT_LITTLE}; {AS_OWNER};
+         CREATE TABLE {partition} (LIKE {table} INCLUDING ALL);
+         ALTER TABLE {table} ATTACH PARTITION {partition} FOR VALUES FROM ({from}) TO ({to})"
+    );
+    match change.batch_execute(&attach).await {
+        // Somebody has just put something of that day elsewhere, where all of it goes from now on.
+        Err(error) if error.code() == Some(&SqlState::CHECK_VIOLATION) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(change.commit().await?),
+    }
+}
+
+/// Another node may have made it in the meantime.
+async fn is_there(client: &impl GenericClient, history: &History, day: u64) -> Result<bool, QueryError> {
+    let asked = "SELECT to_regclass($1::text) IS NOT NULL";
+    column(&client.query_one(asked, &[&history.partition(day)]).await?, 0)
 }
 
 /// Days with a partition.
 pub(crate) async fn days(client: &impl GenericClient) -> Result<BTreeSet<u64>, QueryError> {
-    let names = "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-         WHERE i.inhparent = 'events'::regclass";
-    let rows = client.query(names, &[]).await?;
-    let mut days = BTreeSet::new();
-    for row in &rows {
-        let name: &str = column(row, 0)?;
-        days.extend(name.strip_prefix("events_d").and_then(|day| day.parse::<u64>().ok()));
-    }
-    Ok(days)
+    let day = |name: &String| name.rsplit_once("_d")?.1.parse().ok();
+    Ok(names(client).await?.iter().filter_map(day).collect())
 }
 
-async fn drop_day(client: &mut Object, day: u64, now: Timestamp) -> Result<(), QueryError> {
-    let change = client.transaction().await?;
-    let owed = "SELECT EXISTS (SELECT FROM queue WHERE event_id >= $1 AND event_id < $2)";
-    let row = change.query_one(owed, &[&bound(day), &bound(day + 1)]).await?;
-    if column(&row, 0)? {
-        return Ok(());
-    }
-    for table in BY_EVENT.iter().chain(&["idempotency"]) {
-        change.batch_execute(&format!("DROP TABLE IF EXISTS {table}_d{day}")).await?;
-    }
-    stats::keep(&change, day, now.day().saturating_sub(STATS_DAYS_MAX)).await?;
-    change.commit().await?;
-    tracing::info!(day, "history past its retention was dropped");
-    Ok(())
+/// The partitions that there are, those of no day too.
+async fn names(client: &impl GenericClient) -> Result<BTreeSet<String>, QueryError> {
+    let names = "SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = ANY ($1::text[]::regclass[])";
+    let tables: Vec<&str> = HISTORY.iter().map(|history| history.table).collect();
+    client.query(names, &[&tables]).await?.iter().map(|row| column(row, 0)).collect()
 }

@@ -4,6 +4,9 @@ use crate::error::OpenError;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
+/// What is not said stands for it.
+const PORT_DEFAULT: u16 = 5432;
+
 /// Where the server is and how it is spoken to.
 pub(crate) struct Address {
     pub(crate) config: Config,
@@ -32,14 +35,27 @@ pub(crate) fn parse(url: &str) -> Result<Address, OpenError> {
     Ok(Address { config, root_certificates: roots })
 }
 
-/// Host and database, as people may see them.
+/// Hosts, ports and database, as people may see them.
 pub(crate) fn shown(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => String::new(),
+    let host = |(number, host): (usize, &Host)| {
+        let name = match host {
+            Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
+            Host::Tcp(name) => name.clone(),
+            Host::Unix(path) => path.display().to_string(),
+        };
+        match port(config, number) {
+            PORT_DEFAULT => name,
+            port => format!("{name}:{port}"),
+        }
     };
-    format!("postgres://{host}/{}", config.get_dbname().unwrap_or_default())
+    let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
+    format!("postgres://{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+/// One port is that of all hosts.
+fn port(config: &Config, host: usize) -> u16 {
+    let ports = config.get_ports();
+    ports.get(host).or(ports.first()).copied().unwrap_or(PORT_DEFAULT)
 }
 
 fn ssl_mode(word: &str) -> Result<SslMode, OpenError> {
@@ -66,6 +82,20 @@ mod tests {
         check("postgres://u@h/d?sslmode=disable", SslMode::Disable, None);
         check("postgres://u@h/d?sslmode=verify-full&connect_timeout=3", SslMode::Require, None);
         check("postgresql://u@h/d?sslrootcert=/ca.pem", SslMode::Require, Some("/ca.pem"));
+    }
+
+    #[test]
+    fn where_a_server_is_tells_it_from_every_other() {
+        let check = |url: &str, expected: &str| {
+            let address = parse(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+            assert_eq!(shown(&address.config), expected, "{url}");
+        };
+        check("postgres://u:secret@h/d", "postgres://h/d");
+        check("postgres://u@h:5432/d", "postgres://h/d");
+        check("postgres://u@h:5433/d", "postgres://h:5433/d");
+        check("postgres://u@[::1]:5433/d", "postgres://[::1]:5433/d");
+        check("postgres://u@a,b:5433/d?target_session_attrs=read-write", "postgres://a,b:5433/d");
+        check("postgres://u@%2Frun%2Fpg/d", "postgres:///run/pg/d");
     }
 
     #[test]

@@ -79,6 +79,11 @@ impl Proxy {
         Proxy { address, shared }
     }
 
+    /// Where it begins.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A database's URL by this way.
     pub fn url(&self, direct: &str) -> String {
         let name = direct.split('?').next().and_then(|base| base.rsplit('/').next()).unwrap();

@@ -2,11 +2,13 @@
 
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
+use crate::pause::{self, PAUSE_MAX};
 use crate::routing::Owed;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::pauses::Pauses;
 use postrider_core::scheduler::{After, Depth, Input, Settings};
 use postrider_core::time::Timestamp;
 use postrider_store::{
@@ -16,10 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// After a commit that failed, nothing is tried for this long.
-const PAUSE: Duration = Duration::from_millis(250);
+/// After a commit that failed, nothing is tried for this long, and longer after each that fails behind it.
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
 
-#[derive(Default)]
 pub(super) struct Commits {
     drafts: Vec<Draft>,
     draft_bytes: usize,
@@ -29,8 +30,25 @@ pub(super) struct Commits {
     replies: Option<Vec<Reply>>,
     /// When it began.
     began: Option<Instant>,
-    /// The last commit failed: events are refused with this until the pause is over.
+    /// The last commit failed: events are refused with this until the pause is over. Or the running one hangs, and they are
+    /// until it ends.
     paused: Option<IngestError>,
+    pauses: Pauses,
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Commits {
+            drafts: Vec::new(),
+            draft_bytes: 0,
+            finished: Vec::new(),
+            given_up: Vec::new(),
+            replies: None,
+            began: None,
+            paused: None,
+            pauses: Pauses::new(PAUSE_FIRST, PAUSE_MAX),
+        }
+    }
 }
 
 impl Commits {
@@ -75,6 +93,15 @@ impl Commits {
 
     pub(super) fn resume(&mut self) {
         self.paused = None;
+    }
+
+    /// Nobody knows when the running commit ends: who is not in it is refused until it has.
+    pub(super) fn refuse_waiting(&mut self) {
+        if self.replies.is_some() {
+            self.paused = Some(IngestError::Unavailable);
+            self.draft_bytes = 0;
+            std::mem::take(&mut self.drafts).into_iter().for_each(|draft| self.take_draft(draft));
+        }
     }
 
     fn can_start(&self) -> bool {
@@ -133,9 +160,11 @@ impl Dispatcher {
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
         self.admission.commit_ended();
+        self.commits.resume();
         let took = self.commits.began.take().map(|began| began.elapsed()).unwrap_or_default();
         match result {
             Ok(receipt) => {
+                self.commits.pauses.begin_anew();
                 self.meters.committed(batch.events.len() + batch.finished.len() + batch.given_up.len(), took);
                 let mut lines = BTreeMap::new();
                 if let Some(last) = batch.events.last() {
@@ -289,8 +318,9 @@ impl Dispatcher {
         }
         tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
         self.keep_outcomes(batch);
-        self.work.push(Box::pin(async {
-            tokio::time::sleep(PAUSE).await;
+        let pause = pause::next(&mut self.commits.pauses);
+        self.work.push(Box::pin(async move {
+            tokio::time::sleep(pause).await;
             Done::Paused
         }));
     }

@@ -78,6 +78,8 @@ pub(crate) enum Control {
     Idle(Shards, oneshot::Sender<()>),
     /// There is one from now on, or again.
     Leased,
+    /// The store does not answer: who waits for a commit behind one that hangs is refused.
+    StoreAway,
     /// Who else there is, and what is owed by them.
     Elsewhere(Elsewhere),
     /// Send nothing more; answer once nothing is in flight and all is recorded.
@@ -335,6 +337,7 @@ impl Dispatcher {
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Leased => self.leased(),
+            Control::StoreAway => self.commits.refuse_waiting(),
             Control::Elsewhere(elsewhere) => self.hear_elsewhere(elsewhere),
             Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
             Control::Totals(reply) => {

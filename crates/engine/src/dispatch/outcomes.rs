@@ -1,6 +1,7 @@
 //! Turns the report of an attempt into its record and what follows.
 
 use super::Dispatcher;
+use crate::pause::random_bits;
 use crate::send::AttemptReport;
 use postrider_core::delivery::Ticket;
 use postrider_core::destination::{OnDeadLetter, Ordering};
@@ -107,9 +108,4 @@ fn told(problem: Problem, next: Next) -> Problem {
         return Problem { sentence, ..problem };
     }
     problem
-}
-
-/// The spread of retries needs no secrecy, but a herd of gateways must not share a sequence.
-fn random_bits() -> u64 {
-    getrandom::u64().unwrap_or(u64::MAX / 2)
 }

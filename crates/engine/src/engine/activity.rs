@@ -7,7 +7,9 @@ use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::map::{IdMap, IdSet};
 use postrider_core::scheduler::{Counters, Depth, DestinationView, Scheduler};
 use postrider_core::time::Timestamp;
-use postrider_store::{ClusterState, Durability, InFlight, NodeActivity, Others, Shard, StoreError, TellOf};
+use postrider_store::{
+    ClusterState, Durability, InFlight, NodeActivity, Others, Shard, Shards, StoreError, TellOf,
+};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
@@ -131,7 +133,7 @@ pub(super) async fn tell_others(engine: Weak<Engine>) {
     loop {
         tokio::time::sleep(pause).await;
         let Some(engine) = engine.upgrade() else { return };
-        pause = pause_after(engine.catalog().destination_count());
+        pause = pause_after(engine.catalog().destination_count(Shards::ALL));
         let queue = engine.queue().await;
         if let Err(error) = engine.store.tell_activity(told(&queue)).await {
             tracing::debug!(%error, "the other nodes could not be told what goes on here");

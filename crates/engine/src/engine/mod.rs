@@ -216,6 +216,8 @@ impl Engine {
             Err(IngestError::Unavailable)
         } else if self.store_health.is_full() {
             Err(IngestError::DiskFull)
+        } else if self.store_health.is_away(self.clock.now()) {
+            Err(IngestError::Unavailable)
         } else {
             Ok(())
         }
@@ -229,6 +231,11 @@ impl Engine {
     fn has_room(&self, account: AccountId) -> Result<(), IngestError> {
         self.ready()?;
         Ok(self.admission.admit(account, self.clock.now())?)
+    }
+
+    /// Nodes that share the store, this one included, as it heard last.
+    pub fn nodes(&self) -> u32 {
+        self.admission.nodes()
     }
 
     /// What the engine counts of itself.

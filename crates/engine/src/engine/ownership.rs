@@ -4,10 +4,12 @@ use super::changes::waits_for_dead_letters;
 use super::{Engine, told};
 use crate::catalog::Prepared;
 use crate::dispatch::{Control, Gain};
+use crate::pause::{self, PAUSE_MAX};
 use postrider_core::delivery::Lane;
 use postrider_core::destination::Ordering;
 use postrider_core::id::DestinationId;
 use postrider_core::map::IdSet;
+use postrider_core::pauses::Pauses;
 use postrider_core::scheduler::{Depth, Input};
 use postrider_core::time::Timestamp;
 use postrider_store::{Change, Destination, Gained, LineDepth, Mail, Shard, Shards, StoreError};
@@ -15,8 +17,8 @@ use std::sync::{Arc, PoisonError, atomic};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// A hand-over that failed is tried again after this.
-const HAND_OVER_RETRY: Duration = Duration::from_secs(1);
+/// A hand-over that failed is tried again after this, and later each time.
+const HAND_OVER_RETRY: Duration = Duration::from_millis(500);
 
 impl Engine {
     /// Makes shards this node's own, with what is owed in them.
@@ -98,8 +100,9 @@ pub(super) async fn hand_over(engine: Arc<Engine>, shards: Shards) {
     let (reply, idle) = oneshot::channel();
     engine.tell(Control::LetGo(shards, reply)).await;
     let _ = idle.await;
+    let mut pauses = Pauses::new(HAND_OVER_RETRY, PAUSE_MAX);
     while let Err(error) = engine.store.hand_over(shards).await {
         tracing::warn!(%error, "shards could not be handed over yet");
-        tokio::time::sleep(HAND_OVER_RETRY).await;
+        tokio::time::sleep(pause::next(&mut pauses)).await;
     }
 }

@@ -47,7 +47,7 @@ pub struct QueueTotals {
     /// Counts since the start.
     pub counters: Counters,
     /// Shards of which this node sends.
-    pub shards: u32,
+    pub shards: Shards,
 }
 
 impl QueueTotals {
@@ -59,7 +59,7 @@ impl QueueTotals {
             accounts: scheduler.backlogs(now),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
-            shards: own.len(),
+            shards: own,
         }
     }
 }

@@ -17,8 +17,8 @@ pub enum NotReady {
     /// No room on the disk.
     #[error("the disk is full up to its reserve")]
     DiskFull,
-    /// The store does not answer.
-    #[error("the store does not answer")]
+    /// The store does not answer, or only reads.
+    #[error("the store does not answer, or cannot be written")]
     StoreAway,
     /// The other nodes may take this one for dead.
     #[error("the node holds no lease")]

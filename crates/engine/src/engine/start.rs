@@ -71,7 +71,7 @@ impl Engine {
         dispatcher.dead_letter_file = options.dead_letter_file;
         dispatcher.operational = Operational::new(options.operational_destination);
         let store_health = Arc::new(StoreHealth::default());
-        let runtime = spawn_dispatcher(dispatcher, inboxes, &store, &store_health, clock, &fault);
+        let runtime = spawn_dispatcher(dispatcher, inboxes, &control, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
         let engine = Engine {
@@ -207,19 +207,23 @@ fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
 fn spawn_dispatcher(
     dispatcher: Dispatcher,
     inboxes: Inboxes,
+    control: &mpsc::Sender<Control>,
     store: &Arc<dyn Store>,
     store_health: &Arc<StoreHealth>,
     clock: Clock,
     fault: &FaultSender,
 ) -> tokio::runtime::Handle {
     let (store, store_health, fault) = (Arc::clone(store), Arc::clone(store_health), fault.clone());
+    // Weak: the dispatcher ends when the engine is gone, and with it whoever looks at the store.
+    let control = control.downgrade();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.expect("a runtime can be made at start-up");
     let handle = runtime.handle().clone();
     let thread = std::thread::Builder::new().name("dispatch".into()).spawn(move || {
         let fault_of_house = fault.clone();
         let run = async move {
-            tokio::spawn(maintenance::watch_store(Arc::clone(&store), Arc::clone(&store_health), clock));
+            let (watched, health) = (Arc::clone(&store), Arc::clone(&store_health));
+            tokio::spawn(maintenance::watch_store(watched, health, clock, control));
             tokio::spawn(maintenance::keep_house(store, store_health, clock, fault_of_house));
             dispatcher.run(inboxes).await;
         };

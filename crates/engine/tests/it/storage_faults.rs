@@ -4,7 +4,7 @@ use crate::gateway::{Gateway, Setup, arrival, change, every};
 use crate::receiver::{BROKEN, OK, Receiver};
 use crate::switched_store::{Switch, SwitchedStore};
 use crate::tls_receiver::trusting;
-use crate::wait::{wait_until, wait_within};
+use crate::wait::{PATIENCE, wait_until, wait_within};
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_engine::send::{AddressGuard, Connector};
@@ -216,4 +216,26 @@ async fn a_change_that_the_store_refuses_changes_nothing() {
     let made = gateway.engine.change(|_| Ok::<_, ()>((change, ()))).await;
     assert!(matches!(made, Err(ChangeError::Store(StoreError::Full))));
     assert!(gateway.engine.catalog().destination(account, id).is_none());
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_refuses_events_before_a_commit_fails_and_who_waits_behind_one() {
+    let store = SwitchedStore::new();
+    let gateway = start_on(&store).await;
+    store.commits.send_replace(Switch::Hangs);
+    let (first, second) = (arrival("in the commit"), arrival("behind it"));
+    let behind = async {
+        wait_until("a commit hangs", async || (store.commits.receiver_count() > 0).then_some(())).await;
+        let goes_away = async { store.space.send_replace(AWAY) };
+        let (refused, _) = tokio::join!(gateway.ingest(&second), goes_away);
+        assert_eq!(refused, Err(IngestError::Unavailable));
+        assert_eq!(gateway.engine.ready(), Err(IngestError::Unavailable));
+        store.space.send_replace(Switch::Works);
+        store.commits.send_replace(Switch::Works);
+    };
+    let both = async { tokio::join!(gateway.ingest(&first), behind) };
+    let (taken, ()) =
+        tokio::time::timeout(PATIENCE, both).await.expect("nobody waits for the hanging commit");
+    assert!(taken.is_ok(), "what became of it was waited for: {taken:?}");
+    wait_until("events are accepted again", async || gateway.ingest(&arrival("after")).await.ok()).await;
 }

@@ -5,12 +5,13 @@ use crate::database::Database;
 use crate::doubt::WAIT_BRIEFLY;
 use crate::error::QueryError;
 use crate::members::Identity;
+use crate::pause::{PAUSE_MAX, pause};
 use crate::values::column;
+use postrider_core::pauses::Pauses;
 use std::time::Duration;
 use tokio_postgres::error::Severity;
 
 const PAUSE_FIRST: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// The batch holds this row until its COMMIT has ended, so whoever locks it sees what came of it. A standby, which may
 /// not have heard of it yet, locks nothing and answers with an error.
@@ -30,7 +31,7 @@ pub(super) async fn settle(
         return Err(error.into());
     }
     tracing::warn!(%error, "the connection broke during a commit; asking what became of it");
-    let mut pause = PAUSE_FIRST;
+    let mut pauses = Pauses::new(PAUSE_FIRST, PAUSE_MAX);
     loop {
         match last_batch(database, member).await {
             Ok(Some(last)) if last >= number => return Ok(()),
@@ -38,10 +39,9 @@ pub(super) async fn settle(
             Err(unknown) => {
                 tracing::debug!(error = %unknown, "what became of a commit is not known yet");
                 database.forget_connections(&unknown);
-                tokio::time::sleep(pause).await;
+                pause(&mut pauses).await;
             }
         }
-        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 

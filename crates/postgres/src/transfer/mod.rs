@@ -106,7 +106,7 @@ impl PostgresTransfer {
         };
         for day in wanted {
             if self.days.insert(day) {
-                partitions::make_day(&self.client, day).await?;
+                partitions::make_day(&mut self.client, day).await?;
             }
         }
         Ok(())

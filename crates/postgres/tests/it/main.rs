@@ -6,6 +6,7 @@ mod bury;
 mod changes;
 mod conformance;
 mod ownership;
+mod partitions;
 mod unheard;
 
 use postrider_postgres::{PostgresOptions, PostgresStore};

@@ -168,7 +168,7 @@ fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
     let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
     known.note_use(now);
-    app.rates.pass(known.key.id.as_u64(), known.key.rate_limit, now)?;
+    app.pass_rate(known.key.id.as_u64(), known.key.rate_limit)?;
     Ok(Caller::new(known.key.account, known.key.scope, Some(known.key.id)))
 }
 

@@ -5,7 +5,7 @@ use super::{Shared, view};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use postrider_engine::NotReady;
+use postrider_engine::{Limit, NotReady};
 use postrider_store::Durability;
 
 /// Is the process alive
@@ -50,6 +50,8 @@ fn code(error: NotReady) -> &'static str {
         NotReady::DiskFull => "disk_full",
         NotReady::StoreAway => "store_unavailable",
         NotReady::NoLease => "no_lease",
+        // Events are refused as overloaded; whoever looks at the gateway must look at its store.
+        NotReady::Backlog(Limit::Commit) => "store_slow",
         NotReady::Backlog(_) => "overloaded",
     }
 }

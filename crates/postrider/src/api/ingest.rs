@@ -103,7 +103,7 @@ async fn take<B: Arriving>(
     let (head, incoming) = request.into_parts();
     // Refused before the body is read, so that a full gateway costs its senders nothing.
     app.engine.admit(source.account)?;
-    app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
+    app.pass_rate(source.id.as_u64(), source.rate_limit)?;
     let passed = hops::passed(&head.headers)?;
     let body = incoming.whole(&head.headers, BODY_BYTES_MAX).await?;
     let verifier = app.engine.catalog().verifier(source.id);

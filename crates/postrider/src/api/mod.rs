@@ -68,6 +68,7 @@ use crate::serve::bootstrap::FirstThings;
 use axum::Router;
 use axum::routing::get;
 use http::{HeaderValue, StatusCode};
+use postrider_core::destination::RateLimit;
 use postrider_engine::send::DestinationUrl;
 use postrider_engine::{Catalog, Engine};
 use postrider_store::Change;
@@ -132,6 +133,12 @@ impl App {
             // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
             open_bootstrap: address.ip().is_loopback() && config.public_url.is_none(),
         })
+    }
+
+    /// Lets a key or a source be used once more, or says when it may be again: of its limit this node has its part.
+    fn pass_rate(&self, id: u64, limit: Option<RateLimit>) -> Result<(), ApiError> {
+        let part = limit.map(|limit| limit.among(self.engine.nodes()));
+        self.rates.pass(id, part, self.engine.clock().now())
     }
 
     /// What this gateway is known by.

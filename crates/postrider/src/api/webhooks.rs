@@ -50,7 +50,7 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let source = app.engine.catalog().source(app.first.account, door.source).cloned().ok_or_else(closed)?;
     let (head, incoming) = request.into_parts();
     app.engine.admit(source.account)?;
-    app.rates.pass(source.id.as_u64(), source.rate_limit, app.engine.clock().now())?;
+    app.pass_rate(source.id.as_u64(), source.rate_limit)?;
     let passed = hops::passed(&head.headers)?;
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let signed = Incoming { method: "POST", url: "", headers: &head.headers, body: &body };

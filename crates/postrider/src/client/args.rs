@@ -40,6 +40,11 @@ impl Access {
         Client::new(&self.url, &self.key, Some(account))
     }
 
+    /// Whether an account was chosen.
+    pub(crate) const fn names_account(&self) -> bool {
+        self.account.is_some()
+    }
+
     pub(crate) fn client(&self) -> anyhow::Result<Client> {
         Client::new(&self.url, &self.key, self.account.as_deref())
     }

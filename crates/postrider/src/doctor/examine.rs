@@ -1,13 +1,15 @@
 //! Looks at a gateway by its API: a few calls, none of which changes anything.
 
-use super::snapshot::{LastAttempt, Snapshot};
+use super::snapshot::{AccountSeen, LastAttempt, Snapshot, list};
 use crate::client::{Access, Client, is_unavailable};
 use anyhow::Context;
 use postrider_core::time::Timestamp;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Destinations that are looked at one by one.
 const LOOKED_AT: usize = 10;
+/// Accounts that are, two calls each.
+const ACCOUNTS_LOOKED_AT: usize = 50;
 const HOUR_MS: u64 = 3600 * 1000;
 
 /// One look. Fails when the gateway cannot be reached or the key is not good: then there is nothing to be said.
@@ -20,22 +22,50 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
         clock_ahead_seconds: ahead(now),
         ..Snapshot::of_queue(&queue)
     };
-    // A key that may not list keys sees none.
-    if let Ok(listed) = client.get("/v1/api-keys")?.data() {
-        seen.see_keys(&listed, now);
+    // Only an operator may see how a gateway is set up.
+    if let Ok(settings) = client.get("/v1/settings")?.data() {
+        seen.see_disk(&settings);
     }
-    match client.read("/v1/dead-letters", &[("since", an_hour_before(now)), ("limit", "200".to_owned())]) {
-        Ok(found) => {
-            seen.see_deaths(&found);
-            see_last_attempts(access, &client, &mut seen)?;
-        }
+    let past = see_accounts(access, &client, &mut seen, now);
+    match past.and_then(|()| see_last_attempts(access, &client, &mut seen)) {
         // What is owed a gateway knows without its store; only the past is not to be seen.
         Err(error) if is_unavailable(&error) => {
             seen.not_ready.get_or_insert_with(|| ("store_unavailable".to_owned(), error.to_string()));
+            Ok(seen)
         }
-        Err(error) => return Err(error),
+        looked => looked.map(|()| seen),
     }
-    Ok(seen)
+}
+
+/// Keys and dead letters: of all accounts for an operator who chose none, else of the one account.
+fn see_accounts(access: &Access, client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow::Result<()> {
+    if seen.slots.is_none() || access.names_account() {
+        let (account, took) = look_at(client, String::new(), now)?;
+        (seen.accounts, seen.listing_ms) = (vec![account], took);
+        return Ok(());
+    }
+    let listed = client.read("/v1/accounts", &[])?;
+    let ids: Vec<&str> = list(&listed).iter().filter_map(|account| account["id"].as_str()).collect();
+    seen.accounts_unseen = ids.len().saturating_sub(ACCOUNTS_LOOKED_AT);
+    for id in ids.into_iter().take(ACCOUNTS_LOOKED_AT) {
+        let (account, took) = look_at(&access.client_of(id)?, format!(" --account {id}"), now)?;
+        seen.accounts.push(account);
+        seen.listing_ms = seen.listing_ms.max(took);
+    }
+    Ok(())
+}
+
+/// One account, and for how many milliseconds its dead letters were waited for.
+fn look_at(client: &Client, as_account: String, now: Timestamp) -> anyhow::Result<(AccountSeen, u64)> {
+    let mut account = AccountSeen { as_account, ..AccountSeen::default() };
+    // A key that may not list keys sees none.
+    if let Ok(listed) = client.get("/v1/api-keys")?.data() {
+        account.see_keys(&listed, now);
+    }
+    let asked = Instant::now();
+    let last_hour = [("since", an_hour_before(now)), ("limit", "200".to_owned())];
+    account.see_deaths(&client.read("/v1/dead-letters", &last_hour)?);
+    Ok((account, u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// How the oldest delivery of each of the first destinations went last.

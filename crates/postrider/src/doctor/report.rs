@@ -8,7 +8,8 @@ use std::fmt::Write;
 
 pub(super) struct Report {
     findings: Vec<Finding>,
-    pending: u64,
+    /// What is owed; `None` when the gateway could not be looked at.
+    pending: Option<u64>,
     /// What was owed at the look before.
     before: Option<u64>,
 }
@@ -17,9 +18,17 @@ impl Report {
     pub(super) fn of(seen: &Snapshot, before: Option<&Snapshot>) -> Self {
         Report {
             findings: diagnose(seen),
-            pending: seen.pending,
+            pending: Some(seen.pending),
             before: before.map(|before| before.pending),
         }
+    }
+
+    /// Of a look that failed.
+    pub(super) fn of_no_look(error: &anyhow::Error) -> Self {
+        let sentence = format!("The gateway could not be looked at: {error:#}.");
+        let finding = Finding::new(Severity::Critical, "no_look", sentence)
+            .next("systemctl status postrider   # whether it runs");
+        Report { findings: vec![finding], pending: None, before: None }
     }
 
     pub(super) fn severity(&self) -> Option<Severity> {
@@ -27,7 +36,7 @@ impl Report {
     }
 
     fn trend(&self) -> Option<&'static str> {
-        Some(match self.pending.cmp(&self.before?) {
+        Some(match self.pending?.cmp(&self.before?) {
             std::cmp::Ordering::Less => "shrinking",
             std::cmp::Ordering::Equal => "steady",
             std::cmp::Ordering::Greater => "growing",
@@ -35,7 +44,10 @@ impl Report {
     }
 
     pub(super) fn say(&self) -> anyhow::Result<()> {
-        let mut text = format!("{} owed", counted(self.pending, "delivery"));
+        let mut text = match self.pending {
+            Some(pending) => format!("{} owed", counted(pending, "delivery")),
+            None => "how much is owed is not known".to_owned(),
+        };
         if let (Some(before), Some(trend)) = (self.before, self.trend()) {
             let _ = write!(text, ", {before} at the last look: {trend}");
         }

@@ -1,10 +1,12 @@
 //! What is wrong with a gateway, from what was seen of it: one rule a function, pure.
 
+mod accounts;
 mod capacity;
 mod causes;
 mod certificates;
 mod destinations;
 mod gateway;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -13,11 +15,14 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 13] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 16] = [
         gateway::not_ready,
         gateway::clock,
-        gateway::keys,
-        gateway::deaths,
+        store::disk,
+        store::slow,
+        accounts::keys,
+        accounts::deaths,
+        accounts::unseen,
         destinations::responsible,
         destinations::circuits,
         destinations::stopped,

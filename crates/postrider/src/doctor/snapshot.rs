@@ -20,10 +20,25 @@ pub(crate) struct Snapshot {
     pub(crate) retries: Waiting,
     /// The worst first.
     pub(crate) destinations: Vec<DestinationSeen>,
-    /// Keys with an end, and the seconds until then.
-    pub(crate) keys: Vec<(String, i64)>,
+    /// Accounts whose keys and dead letters were looked at.
+    pub(crate) accounts: Vec<AccountSeen>,
+    /// Those that were not, since there are too many.
+    pub(crate) accounts_unseen: usize,
+    /// Free bytes of the disk, and those below which no event is taken.
+    pub(crate) disk: Option<(u64, u64)>,
+    /// How long the store took to list the dead letters of an account.
+    pub(crate) listing_ms: u64,
     /// Destinations whose certificates end soon, and the seconds until then; fewer than none when they have ended.
     pub(crate) certificates: Vec<(DestinationSeen, i64)>,
+}
+
+/// What was seen of one account.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct AccountSeen {
+    /// The flag that commands about it need, with a space before it; empty for a key of its own.
+    pub(crate) as_account: String,
+    /// Keys with an end, and the seconds until then.
+    pub(crate) keys: Vec<(String, i64)>,
     /// Deliveries that were given up on in the last hour, up to a page of them.
     pub(crate) deaths_last_hour: u64,
 }
@@ -95,6 +110,19 @@ impl Snapshot {
         }
     }
 
+    /// With the disk, as `/v1/settings` shows it.
+    pub(crate) fn see_disk(&mut self, settings: &Value) {
+        let (free, reserve) = (&settings["disk_free_bytes"], &settings["disk_reserve_bytes"]);
+        self.disk = free.as_u64().zip(reserve.as_u64());
+    }
+
+    /// The first of those that are owed something, to be looked at one by one.
+    pub(crate) fn first_owed(&mut self, count: usize) -> impl Iterator<Item = &mut DestinationSeen> {
+        self.destinations.iter_mut().filter(|found| found.pending > 0).take(count)
+    }
+}
+
+impl AccountSeen {
     /// With the keys that `/v1/api-keys` listed.
     pub(crate) fn see_keys(&mut self, listed: &Value, now: Timestamp) {
         let end =
@@ -105,11 +133,6 @@ impl Snapshot {
     /// With the dead letters of the last hour, as `/v1/dead-letters` listed them.
     pub(crate) fn see_deaths(&mut self, found: &Value) {
         self.deaths_last_hour = list(&found["items"]).len() as u64;
-    }
-
-    /// The first of those that are owed something, to be looked at one by one.
-    pub(crate) fn first_owed(&mut self, count: usize) -> impl Iterator<Item = &mut DestinationSeen> {
-        self.destinations.iter_mut().filter(|found| found.pending > 0).take(count)
     }
 }
 

@@ -6,7 +6,8 @@ use super::{HANDOVER_MAX, Signals, connections};
 use crate::api;
 use crate::config::Config;
 use anyhow::Context;
-use postrider_core::retry::{Chance, Jitter, RetryPolicy, Schedule};
+use postrider_core::pauses::Pauses;
+use postrider_core::retry::Chance;
 use postrider_postgres::OpenError;
 use postrider_store::StoreError;
 use std::net::TcpListener;
@@ -26,7 +27,7 @@ pub(super) struct Patience<'a> {
     signals: &'a mut Signals,
     most: Duration,
     until: Instant,
-    pauses: RetryPolicy,
+    pauses: Pauses,
     was_stopped: bool,
 }
 
@@ -34,8 +35,7 @@ impl<'a> Patience<'a> {
     /// None at all with a store of the gateway's own: nobody else will mend it.
     pub(super) fn new(config: &Config, listeners: Vec<&'a TcpListener>, signals: &'a mut Signals) -> Self {
         let most = config.database_url.as_ref().map_or(Duration::ZERO, |_| config.database_wait);
-        let schedule = Schedule::Exponential { base: PAUSE_FIRST, factor: 2.0, cap: PAUSE_LONGEST };
-        let pauses = RetryPolicy::new(schedule, None, None, Jitter::Full).expect("these pauses are legal");
+        let pauses = Pauses::new(PAUSE_FIRST, PAUSE_LONGEST);
         let (limits, until) = (config.connections, Instant::now() + most);
         Patience { listeners, limits, signals, most, until, pauses, was_stopped: false }
     }
@@ -58,7 +58,7 @@ impl<'a> Patience<'a> {
         let doors = Doors::open(&self.listeners, self.limits)?;
         let began = Instant::now();
         let done = tokio::select! {
-            done = try_again(error, &self.pauses, self.until, attempt) => done,
+            done = try_again(error, self.pauses, self.until, attempt) => done,
             () = self.signals.next() => {
                 self.was_stopped = true;
                 Err(anyhow::anyhow!("it was stopped while it waited for the database"))
@@ -76,17 +76,15 @@ impl<'a> Patience<'a> {
 
 async fn try_again<T, F>(
     mut error: anyhow::Error,
-    pauses: &RetryPolicy,
+    mut pauses: Pauses,
     until: Instant,
     mut attempt: impl FnMut() -> F,
 ) -> anyhow::Result<T>
 where
     F: Future<Output = anyhow::Result<T>>,
 {
-    let mut tries = 0;
     while Instant::now() < until {
-        tries += 1;
-        let pause = pauses.delay(tries, Chance::new(getrandom::u64().unwrap_or(u64::MAX / 2)));
+        let pause = pauses.next(Chance::new(getrandom::u64().unwrap_or(u64::MAX / 2)));
         sleep(pause.min(until - Instant::now())).await;
         error = match attempt().await {
             Err(error) if may_pass(&error) => error,

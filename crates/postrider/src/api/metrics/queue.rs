@@ -21,7 +21,7 @@ pub(super) fn write(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     text.gauge("postrider_slots", "Attempts that may be in flight at once.", totals.slots);
     text.gauge("postrider_slots_used", "Attempts in flight.", totals.in_flight.len());
     text.gauge("postrider_queue_bytes", "Body bytes owed.", totals.pending.bytes);
-    text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards);
+    text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards.len());
     lines(text, queue, now);
     accounts(text, queue, catalog, now);
     let named: Vec<Named<'_>> =
@@ -172,8 +172,9 @@ fn limits(text: &mut Exposition, named: &[Named<'_>]) {
 fn circuits(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     let mut counts = [0_usize; CIRCUITS.len()];
     queue.destinations.iter().for_each(|found| counts[circuit_index(found.seen.circuit)] += 1);
-    // Those with nothing to see of them are closed too.
-    counts[0] = catalog.destination_count().saturating_sub(counts[1] + counts[2]);
+    // Those with nothing to see of them are closed too. Others' are told by their nodes.
+    let own = catalog.destination_count(queue.totals.shards);
+    counts[0] = own.saturating_sub(counts[1] + counts[2]);
     let mut family =
         text.family("postrider_circuits", Kind::Gauge, "Destinations by where their circuit stands.");
     for (word, count) in CIRCUITS.iter().zip(counts) {

@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 pub(crate) struct Health {
     #[schema(example = "ok")]
     pub(crate) status: &'static str,
-    /// Why it is not ready, for a program: the code of what events are refused with, where they are.
+    /// Why it is not ready, for a program: the code of what events are refused with, where they are, but `store_slow` where
+    /// they are for commits that take too long.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "disk_full")]
     pub(crate) code: Option<&'static str>,

@@ -2,7 +2,7 @@
 
 use crate::dashboard::inside::{Inside, path};
 use crate::dashboard::session::Session;
-use crate::doctor::{Finding, LastAttempt, Snapshot, an_hour_before, diagnose};
+use crate::doctor::{AccountSeen, Finding, LastAttempt, Snapshot, an_hour_before, diagnose};
 use postrider_core::time::Timestamp;
 use serde_json::Value;
 
@@ -14,14 +14,16 @@ pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Tim
     let mut seen = Snapshot::of_queue(queue);
     let refused = api.refusal(session, "/readyz").await;
     seen.not_ready = refused.map(|refused| (refused.code, format!("{}.", refused.sentence)));
+    let mut account = AccountSeen::default();
     if let Ok(listed) = api.get::<Value>(session, "/v1/api-keys").await {
-        seen.see_keys(&listed, now);
+        account.see_keys(&listed, now);
     }
     let deaths = [("since", Some(an_hour_before(now))), ("limit", Some("200".to_owned()))];
     let deaths: Vec<_> = deaths.iter().map(|(name, value)| (*name, value.as_deref())).collect();
     if let Ok(found) = api.get::<Value>(session, &path("/v1/dead-letters", &deaths)).await {
-        seen.see_deaths(&found);
+        account.see_deaths(&found);
     }
+    seen.accounts.push(account);
     for found in seen.first_owed(LOOKED_AT) {
         let Some(delivery) = &found.oldest_delivery else { continue };
         // Of other accounts nothing is told here, nor of one that was delivered meanwhile.

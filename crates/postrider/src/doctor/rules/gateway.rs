@@ -1,15 +1,13 @@
-//! The gateway itself: whether it takes events, its clock, its keys.
+//! The gateway itself: whether it takes events, and its clock.
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::Snapshot;
 
 /// Further apart than this, signed timestamps are refused by receivers with the usual tolerance of five minutes soon.
 const CLOCK_SECONDS_MAX: u64 = 60;
-const DAY_SECONDS: i64 = 24 * 3600;
-/// Deliveries given up on in an hour that are more than bad luck.
-const DEATHS_MAX: u64 = 10;
 
 const LOG: &str = "journalctl -u postrider -n 50   # what the log says of it";
+pub(super) const BUSY: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c \"SELECT pid, now() - query_start AS runs_for, wait_event, left(query, 60) FROM pg_stat_activity WHERE state <> 'idle' ORDER BY 2 DESC LIMIT 10\"   # what the database is busy with";
 const DATABASE: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c 'SELECT 1'   # whether the database is reached";
 
 pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
@@ -26,6 +24,12 @@ pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
                 .next(DATABASE)
                 .next(LOG)
         }
+        "store_slow" => refused(
+            "store_slow",
+            "Events are refused: the store is slow, and a commit takes longer than commit_max_ms.".to_owned(),
+        )
+        .next(BUSY)
+        .next("iostat -x 5 2   # on the store's machine: whether its disk is busy all the time"),
         "overloaded" => refused("overloaded", format!("Events are refused: {sentence}"))
             .next("postrider queue   # what waits, and for what"),
         "no_lease" => refused("no_lease", format!("Events are refused: {sentence}"))
@@ -53,26 +57,4 @@ pub(in crate::doctor) fn clock(seen: &Snapshot) -> Vec<Finding> {
         apart.unsigned_abs()
     );
     vec![Finding::new(Severity::Warning, "clock", sentence).next("timedatectl   # on both machines")]
-}
-
-pub(in crate::doctor) fn keys(seen: &Snapshot) -> Vec<Finding> {
-    let soon = seen.keys.iter().filter(|(_, left)| (0..7 * DAY_SECONDS).contains(left));
-    let finding = |(name, left): &(String, i64)| {
-        let severity = if *left < DAY_SECONDS { Severity::Warning } else { Severity::Note };
-        let sentence = format!("The key {name:?} ends in {} h.", left / 3600);
-        Finding::new(severity, "key_expires", sentence)
-            .next("postrider keys create name=… expires_in_seconds:=…")
-    };
-    soon.map(finding).collect()
-}
-
-pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
-    if seen.deaths_last_hour < DEATHS_MAX {
-        return Vec::new();
-    }
-    let sentence = format!("{} or more deliveries were given up on in the last hour.", seen.deaths_last_hour);
-    let finding = Finding::new(Severity::Warning, "dead_letters", sentence)
-        .next("postrider dlq list --since 1h   # which, and why")
-        .next("postrider dlq replay --all      # send them again, once the cause is gone");
-    vec![finding]
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::doctor::finding::Severity;
-use crate::doctor::snapshot::{DestinationSeen, LastAttempt, Waiting};
+use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, Waiting};
 
 fn destination(pending: u64) -> DestinationSeen {
     DestinationSeen {
@@ -24,6 +24,14 @@ fn failing(kind: &str, status: Option<u64>) -> Option<LastAttempt> {
 fn of(destinations: Vec<DestinationSeen>) -> Snapshot {
     let pending = destinations.iter().map(|found| found.pending).sum();
     Snapshot { pending, destinations, slots: Some((0, 512)), ..Snapshot::default() }
+}
+
+fn acme() -> AccountSeen {
+    AccountSeen { as_account: " --account acc_1".into(), ..AccountSeen::default() }
+}
+
+fn of_account(account: AccountSeen) -> Snapshot {
+    Snapshot { accounts: vec![account], ..Snapshot::default() }
 }
 
 /// The codes that were found, with how bad each is.
@@ -48,6 +56,7 @@ fn what_is_refused_is_critical_and_told_by_its_code() {
         ("disk_full", "disk_full"),
         ("store_unavailable", "store_unavailable"),
         ("overloaded", "overloaded"),
+        ("store_slow", "store_slow"),
         ("no_lease", "no_lease"),
         ("broken", "broken"),
         ("stopping", "not_ready"),
@@ -63,11 +72,13 @@ fn a_clock_that_is_off_and_keys_that_end_are_told() {
     let seen = |clock_ahead_seconds| Snapshot { clock_ahead_seconds, ..Snapshot::default() };
     assert_eq!(codes(&seen(-61)), [("clock", Severity::Warning)]);
     assert_eq!(codes(&seen(60)), []);
-    let ends = |seconds| Snapshot { keys: vec![("ci".into(), seconds)], ..Snapshot::default() };
+    let ends = |seconds| of_account(AccountSeen { keys: vec![("ci".into(), seconds)], ..acme() });
     assert_eq!(codes(&ends(3600)), [("key_expires", Severity::Warning)]);
     assert_eq!(codes(&ends(5 * 24 * 3600)), [("key_expires", Severity::Note)]);
     assert_eq!(codes(&ends(8 * 24 * 3600)), []);
     assert_eq!(codes(&ends(-1)), [], "what has ended is found by whoever uses it");
+    assert_eq!(all(&ends(3600))[0].sentence, "The key \"ci\" of acc_1 ends in 1 h.");
+    assert!(next(&ends(3600), "key_expires").contains("keys create --account acc_1 "));
 }
 
 #[test]
@@ -92,9 +103,25 @@ fn certificates_that_end_soon_are_told_before_deliveries_fail() {
 
 #[test]
 fn many_dead_letters_are_told() {
-    let seen = |deaths_last_hour| Snapshot { deaths_last_hour, ..Snapshot::default() };
+    let seen = |deaths_last_hour| of_account(AccountSeen { deaths_last_hour, ..acme() });
     assert_eq!(codes(&seen(10)), [("dead_letters", Severity::Warning)]);
     assert_eq!(codes(&seen(9)), []);
+    assert!(next(&seen(10), "dead_letters").contains("dlq list --since 1h --account acc_1 "));
+    let own = of_account(AccountSeen { deaths_last_hour: 12, ..AccountSeen::default() });
+    assert_eq!(all(&own)[0].sentence, "12 or more deliveries were given up on in the last hour.");
+    let many = Snapshot { accounts_unseen: 7, ..seen(0) };
+    assert_eq!(codes(&many), [("accounts_unseen", Severity::Note)]);
+    assert!(all(&many)[0].sentence.contains("the first 1 of 8 accounts"));
+}
+
+#[test]
+fn a_disk_that_fills_and_a_store_that_is_slow_are_told_before_events_are_refused() {
+    let disk = |free, reserve| Snapshot { disk: Some((free, reserve)), ..Snapshot::default() };
+    assert_eq!(codes(&disk(199, 100)), [("disk_low", Severity::Warning)]);
+    assert_eq!((codes(&disk(200, 100)), codes(&disk(100, 100))), (vec![], vec![]));
+    let slow = |listing_ms| Snapshot { listing_ms, ..Snapshot::default() };
+    assert_eq!((codes(&slow(1000)), codes(&slow(1001))), (vec![], vec![("store_slow", Severity::Warning)]));
+    assert!(next(&slow(1001), "store_slow").contains("pg_stat_activity"));
 }
 
 #[test]

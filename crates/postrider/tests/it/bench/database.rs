@@ -26,7 +26,16 @@ fn the_database_is_measured_beside_the_textbook_and_left_as_it_was() {
         assert!(figure["with"].as_f64().is_some(), "the server is on this machine: {figure}");
     }
     assert_eq!(measured["goals"].as_array().map(Vec::len), Some(4), "{measured}");
-    let passed_on = &report["comparisons"][1];
+    let bytes = &report["comparisons"][1];
+    assert_eq!(
+        (&bytes["scenario"], bytes["figures"].as_array().map(Vec::len)),
+        (&"database-bytes".into(), Some(6))
+    );
+    for figure in bytes["figures"].as_array().expect("a list of figures") {
+        let [log, tables] = ["without", "with"].map(|column| figure[column].as_f64().unwrap_or_default());
+        assert!(log > 1024.0 && tables > 1024.0, "a body is in both: {figure}");
+    }
+    let passed_on = &report["comparisons"][2];
     assert_eq!(passed_on["scenario"], "passing-on", "{passed_on}");
     for figure in passed_on["figures"].as_array().expect("a list of figures") {
         let [owner, other] = ["without", "with"].map(|column| figure[column].as_f64().unwrap_or_default());

@@ -4,9 +4,11 @@ use super::database::CUT;
 use super::{Cluster, api, check_ledger, ledger_of, load_on, patient, set_up};
 use crate::rig::audit::fault_since;
 use crate::rig::load::{Entry, Fate};
+use crate::rig::proxy::Proxy;
 use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink, wait_until, wait_within};
 use postrider_postgres::testing::{Alone, Server};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What is promised.
@@ -52,6 +54,11 @@ fn check_away(goes: impl FnOnce(&Cluster, &Alone), comes_back: impl FnOnce(&Clus
     let back = Instant::now();
     probes.extend(post_until(&nodes[0], &path, 202, RESUMES_WITHIN));
     println!("taken again after {:?}", back.elapsed());
+    let taken = probes.last().expect("one was taken");
+    wait_within(RESUMES_WITHIN, "what was taken is sent", || {
+        sink.arrivals().iter().any(|arrival| arrival.body == taken.body).then_some(())
+    });
+    println!("sent again after {:?}", back.elapsed());
     cluster.wait_for_parts(2);
     let away = fault_since(gone);
     let_pass(Duration::from_millis(300));
@@ -75,7 +82,7 @@ fn a_server_that_is_killed_costs_no_event() {
 }
 
 /// What sessions of the database do unless they say otherwise.
-fn begin_with(cluster: &Cluster, word: &str) {
+pub(super) fn begin_with(cluster: &Cluster, word: &str) {
     let name = cluster.ask("SELECT current_database()");
     cluster.ask(&format!(
         "BEGIN READ WRITE; ALTER DATABASE {name} SET default_transaction_read_only = {word}; COMMIT"
@@ -90,4 +97,46 @@ fn a_server_that_only_reads_for_a_while_costs_no_event() {
     };
     // Sessions that are open go on reading only: nodes must not go on with them.
     check_away(reads, |cluster, _| begin_with(cluster, "off"));
+}
+
+/// Posts an event beside all others; gives its status, and when it was asked and answered.
+fn post_aside(node: &Gateway, path: &str) -> thread::JoinHandle<(u16, Instant, Duration)> {
+    let (node, path) = (api(node), path.to_owned());
+    thread::spawn(move || {
+        let asked = Instant::now();
+        let answer = node.call("POST", &path, &[], b"{}");
+        let took = asked.elapsed();
+        assert!(answer.status != 503 || answer.headers.get("retry-after").is_some(), "{answer}");
+        (answer.status, asked, took)
+    })
+}
+
+#[test]
+fn a_server_that_falls_silent_keeps_nobody_waiting_who_is_in_no_commit() {
+    let (server, sink) = (Server::shared(), Sink::start());
+    let proxies = [Proxy::start(&server.socket())];
+    let cluster = Cluster::by_proxies(server, &proxies);
+    let nodes = cluster.start();
+    let path = set_up(&nodes, &sink, &["/a"], &patient());
+    proxies[0].stall();
+    let silent = Instant::now();
+    // Whoever comes first is in a commit of which nobody knows what becomes of it.
+    let in_doubt = post_aside(&nodes[0], &path);
+    let mut behind = Vec::new();
+    while silent.elapsed() < COMMIT_MAX * 2 {
+        let_pass(Duration::from_millis(100));
+        behind.push(post_aside(&nodes[0], &path));
+    }
+    for answer in behind {
+        let (status, asked, took) = answer.join().unwrap();
+        let patience = COMMIT_MAX.saturating_sub(asked - silent) + AT_ONCE;
+        assert!(status == 503 && took < patience, "{status} after {took:?}, asked {:?} in", asked - silent);
+    }
+    assert!(!in_doubt.is_finished(), "it was answered before anybody could know");
+    proxies[0].restore();
+    let back = Instant::now();
+    let (status, ..) = in_doubt.join().unwrap();
+    post_until(&nodes[0], &path, 202, RESUMES_WITHIN);
+    sink.wait_for("/a", if status == 202 { 2 } else { 1 });
+    println!("sent again after {:?}", back.elapsed());
 }

@@ -1,11 +1,15 @@
 //! Limits that are of all nodes together, with events taken by every node.
 
 use super::{Cluster, api, set_up, wait_for_routes, wait_until};
-use crate::rig::{Gateway, Reply, Sink};
+use crate::rig::{Api, Gateway, Reply, Sink};
 use postrider_core::id::DestinationId;
 use postrider_store::Shard;
 use serde_json::{Value, json};
 use std::time::Duration;
+
+/// How often a source or a key may be used at once, at a rate that takes longer to give any back than a test lasts.
+const BURST: usize = 10;
+const SLOW_RATE: f64 = 0.001;
 
 /// The number of the node that owns a destination.
 fn owner(cluster: &Cluster, destination: &str) -> usize {
@@ -157,4 +161,33 @@ fn a_circuit_that_is_open_is_so_whichever_node_takes_an_event() {
     send_by_each();
     wait_for_all(6);
     assert_eq!(sink.count(), 3, "it opened after three and nothing was sent since");
+}
+
+/// What is used in turn at two nodes passes as often as its burst, and half of it at each.
+fn check_rate(nodes: &[Gateway], passes: impl Fn(&Gateway) -> bool) {
+    let passed: Vec<usize> = nodes.iter().map(|node| (0..BURST).filter(|_| passes(node)).count()).collect();
+    assert_eq!(passed, [BURST / 2; 2]);
+}
+
+#[test]
+fn a_source_and_a_key_are_used_no_more_often_over_all_nodes_than_they_may() {
+    let (cluster, sink) = (Cluster::steady(2), Sink::start());
+    let nodes = cluster.start();
+    let (source, path) = api(&nodes[0]).source();
+    api(&nodes[0]).destination(&sink.url("/in"), &json!({}));
+    wait_for_hearing(&cluster);
+    let rate = json!({ "rate_limit": { "per_second": SLOW_RATE, "burst": BURST } });
+    api(&nodes[0]).patch(&format!("/v1/sources/{source}"), &rate).data(200);
+    let key = json!({ "name": "limited", "scope": "read", "rate_limit": rate["rate_limit"] });
+    let key = api(&nodes[0]).post("/v1/api-keys", &key).data(201)["key"].as_str().unwrap().to_owned();
+    for node in &nodes {
+        wait_until("the node knows the key, and so the source before it", || {
+            (api(node).get("/v1/api-keys").data(200).as_array().map(Vec::len) == Some(1)).then_some(())
+        });
+    }
+    check_rate(&nodes, |node| api(node).call("POST", &path, &[], b"{}").status == 202);
+    check_rate(&nodes, |node| {
+        let caller = Api { address: node.address(), key: key.clone() };
+        caller.get("/v1/events").status == 200
+    });
 }

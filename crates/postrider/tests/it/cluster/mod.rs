@@ -22,6 +22,7 @@ mod seen;
 mod starting;
 mod takeover;
 mod turnover;
+mod upgrade;
 mod watched;
 
 use crate::rig::audit::{Audit, Fault, audit};

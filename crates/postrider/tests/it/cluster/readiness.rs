@@ -1,12 +1,16 @@
 //! Readiness with a database that goes away, and what each node tells of its part.
 
+use super::away::begin_with;
+use super::database::CUT;
 use super::{ADMIN_KEY, Cluster, api, set_up};
+use crate::rig::proxy::Proxy;
 use crate::rig::{Gateway, Reply, Sink, wait_until};
 use crate::watching::Samples;
 use postrider_postgres::testing::Server;
 use postrider_torture::rig::tied;
 use serde_json::{Value, json};
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 /// Cuts nodes off from their database, and lets them in again.
 struct Gate<'c> {
@@ -66,6 +70,40 @@ fn without_its_database_a_node_lives_and_is_not_ready() {
 }
 
 #[test]
+fn each_node_counts_the_circuits_of_its_own_destinations() {
+    const DESTINATIONS: usize = 9;
+    let (cluster, sink) = (Cluster::steady(2), Sink::start());
+    let nodes = cluster.start();
+    set_up(&nodes, &sink, &["/in"; DESTINATIONS], &json!({}));
+    let closed =
+        |node: &Gateway| Samples::scrape(&api(node)).sum("postrider_circuits", &["state=\"closed\""]);
+    // A picture of the queue is shared by those who ask within a moment.
+    wait_until("the nodes together tell of each once", || {
+        (nodes.iter().map(closed).sum::<f64>() == DESTINATIONS as f64).then_some(())
+    });
+}
+
+#[test]
+fn a_database_that_only_reads_is_not_ready_to_be_written() {
+    let cluster = Cluster::steady(1);
+    let nodes = cluster.start();
+    let node = api(&nodes[0]);
+    Samples::once(&node, "it can be written", |found| found.sum("postrider_store_writable", &[]) == 1.0);
+    begin_with(&cluster, "on");
+    cluster.ask(CUT);
+    // Long before its lease ends.
+    Samples::once(&node, "it cannot be written", |found| found.sum("postrider_store_writable", &[]) == 0.0);
+    let refused = node.get("/readyz");
+    assert_eq!(
+        (refused.status, refused.json()["code"].as_str()),
+        (503, Some("store_unavailable")),
+        "{refused}"
+    );
+    begin_with(&cluster, "off");
+    wait_until("it is ready again", || (node.get("/readyz").status == 200).then_some(()));
+}
+
+#[test]
 fn the_doctor_says_what_it_knows_while_the_database_is_away() {
     let cluster = Cluster::new(1);
     let (nodes, sink) = (cluster.start(), Sink::start());
@@ -85,6 +123,22 @@ fn the_doctor_says_what_it_knows_while_the_database_is_away() {
     assert!(found["code"] == "store_unavailable" || found["code"] == "no_lease", "{report}");
     assert!(found["next"][0].as_str().unwrap().starts_with("psql"), "{report}");
     assert_eq!((&report["pending"], code), (&json!(1), Some(3)), "{report}");
+}
+
+#[test]
+fn the_doctor_names_a_database_that_is_slow() {
+    let server = Server::shared();
+    let (url, proxy) = (server.database(), Proxy::start(&server.socket()));
+    let ways = [proxy.url(&url)];
+    // Long enough for all that a slow way makes of a lease.
+    let cluster = Cluster::by_ways(server, url, &ways, 60);
+    let nodes = cluster.start();
+    proxy.delay(Duration::from_millis(700));
+    let found = wait_until("the doctor finds it", || {
+        let report: Value = serde_json::from_slice(&doctor(&nodes[0]).stdout).ok()?;
+        report["findings"].as_array()?.iter().find(|finding| finding["code"] == "store_slow").cloned()
+    });
+    assert!(found["next"][0].as_str().unwrap().contains("pg_stat_activity"), "{found}");
 }
 
 fn doctor(node: &Gateway) -> Output {

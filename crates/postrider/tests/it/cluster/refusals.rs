@@ -65,6 +65,27 @@ fn a_role_that_may_not_set_the_database_up_is_refused() {
 }
 
 #[test]
+fn a_role_that_does_not_own_the_tables_is_refused_and_a_member_of_their_owner_is_not() {
+    let server = Server::shared();
+    let url = server.database();
+    server.ask(
+        &url,
+        "CREATE ROLE house LOGIN; CREATE ROLE worker LOGIN; GRANT CREATE ON SCHEMA public TO house, worker",
+    );
+    site_of(&url.replace("postrider@", "house@")).start().stop();
+    server.ask(&url, "GRANT ALL ON ALL TABLES IN SCHEMA public TO worker");
+    let of_worker = url.replace("postrider@", "worker@");
+    check_refused(&of_worker, &["\"worker\"", "connect as \"house\"", "GRANT"]);
+    server.ask(&url, "GRANT house TO worker; DO 'DECLARE day text; BEGIN
+         FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ''events''::regclass
+             AND inhrelid::regclass::text LIKE ''events_d%'' LOOP EXECUTE ''DROP TABLE '' || day; END LOOP; END'");
+    site_of(&of_worker).start().stop();
+    let owners =
+        "SELECT string_agg(DISTINCT tableowner, ',') FROM pg_tables WHERE tablename LIKE 'events_d%'";
+    assert_eq!(server.ask(&url, owners), "house", "whoever of its members made them");
+}
+
+#[test]
 fn a_standby_is_refused() {
     let server = Server::alone();
     let url = server.database();

@@ -98,10 +98,14 @@ fn a_flood_that_is_refused_is_critical() {
 }
 
 #[test]
-fn a_full_disk_is_critical_until_there_is_space() {
+fn a_disk_that_fills_is_told_and_a_full_one_is_critical_until_there_is_space() {
     let disk = SmallDisk::new(48 << 20);
     let site = Site::new().data_in(disk.path().join("data")).with(&["--disk-reserve", "8MiB"]);
     let desk = Desk::at(site);
+    let little = disk.ballast(32 << 20);
+    let (finding, code) = diagnosis(&desk, "disk_low");
+    assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
+    std::fs::remove_file(little).unwrap();
     let ballast = disk.ballast(42 << 20);
     let (finding, code) = diagnosis(&desk, "disk_full");
     assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
@@ -125,6 +129,47 @@ fn watching_says_whether_it_gets_better_and_ends_as_the_last_look() {
     let lines: Vec<Value> = looks.out(0).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((&lines[0]["trend"], &lines[0]["pending"]), (&Value::Null, &json!(20)));
     assert_eq!((&lines[1]["trend"], &lines[1]["pending_before"]), (&json!("steady"), &json!(20)));
+}
+
+#[test]
+fn watching_goes_on_while_the_gateway_is_away_and_ends_as_the_last_look() {
+    let desk = Desk::new();
+    let nowhere = ["--url", "http://127.0.0.1:9", "--key", "hk_x"];
+    let watch =
+        |flags: &[&str]| desk.said(&[&["doctor", "--watch", "--every", "1"], flags, &nowhere].concat());
+    let looks = watch(&["--looks", "3", "--json"]);
+    let lines: Vec<Value> = looks.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((looks.code, lines.len(), looks.err.contains("cannot be reached")), (3, 2, true), "{looks:?}");
+    assert_eq!((&lines[0]["findings"][0]["code"], &lines[0]["pending"]), (&json!("no_look"), &Value::Null));
+    let text = watch(&["--looks", "2"]);
+    assert!(text.out.contains("could not be looked at") && text.out.contains("is not known"), "{text:?}");
+    let wrong = desk.said(&["doctor", "--watch", "--key", "hk_wrong"]);
+    assert!(wrong.err().contains("Send a valid key"), "waiting mends no key: {wrong:?}");
+}
+
+#[test]
+fn keys_and_dead_letters_of_all_accounts_are_looked_at_for_an_operator() {
+    let (desk, sink) = (Desk::new(), Sink::start());
+    let api = desk.gateway.api();
+    let account = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let account = account["account"]["id"].as_str().unwrap();
+    let of_other = [("postrider-account", account)];
+    let post = |path: &str, body: &Value| api.call("POST", path, &of_other, body.to_string().as_bytes());
+    post("/v1/api-keys", &json!({ "name": "ends", "expires_in_seconds": 3600 })).data(201);
+    sink.always("/gone", Reply::status(400));
+    let url = sink.url("/gone");
+    let retry = json!({ "delays_seconds": [0], "max_attempts": 1 });
+    let made = json!({ "name": "gone", "url": url, "retry_policy": retry });
+    let destination = post("/v1/destinations", &made).data(201)["id"].clone();
+    post("/v1/routes", &json!({ "destination_id": destination })).data(201);
+    let lines = vec![json!({ "event_type": "a.b", "payload": 1 }).to_string(); 12].join("\n");
+    api.call("POST", "/v1/events/batch", &of_other, lines.as_bytes()).data(202);
+    let (finding, _) = diagnosis(&desk, "dead_letters");
+    assert!(commands(&finding).contains(&format!("--account {account}")), "{finding}");
+    let (finding, _) = diagnosis(&desk, "key_expires");
+    assert!(finding["diagnosis"].as_str().unwrap().contains(&format!("\"ends\" of {account}")), "{finding}");
+    let own = desk.said(&["doctor", "--json", "--account", account]).json(2);
+    assert!(own.to_string().contains("12 or more deliveries were given up on"), "{own}");
 }
 
 #[test]

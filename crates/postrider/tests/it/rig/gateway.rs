@@ -15,17 +15,20 @@ pub(crate) struct Gateway {
     process: Process,
     address: SocketAddr,
     data_dir: PathBuf,
+    admin_key: Option<String>,
 }
 
 impl Gateway {
     pub(crate) fn spawn(command: Command, site: &Site) -> Self {
         let process = Process::spawn(command, site.path());
-        Gateway { process, address: site.address(), data_dir: site.data_dir().to_owned() }
+        let (address, data_dir) = (site.address(), site.data_dir().to_owned());
+        Gateway { process, address, data_dir, admin_key: site.admin_key() }
     }
 
     /// With the admin key, acting for the first account.
     pub(crate) fn api(&self) -> Api {
-        let key = read_to_string(self.data_dir.join("admin.key")).expect("the first start makes a key");
+        let made = || read_to_string(self.data_dir.join("admin.key")).expect("the first start makes a key");
+        let key = self.admin_key.clone().unwrap_or_else(made);
         Api { address: self.address, key: key.trim().to_owned() }
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod contract;
 pub(crate) mod desk;
 pub(crate) mod gateway;
 pub(crate) mod load;
+pub(crate) mod other_store;
 pub(crate) mod otlp;
 pub(crate) mod preload;
 pub(crate) mod reply;

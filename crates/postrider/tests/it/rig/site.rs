@@ -1,13 +1,14 @@
 //! A data directory and an address of its own, where a gateway is started, stopped, killed and started again.
 
 use super::gateway::Gateway;
-use super::loopback;
+use super::{loopback, other_store};
 use postrider_torture::rig::process::Ended;
 use postrider_torture::rig::tied;
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 pub(crate) struct Site {
@@ -18,7 +19,11 @@ pub(crate) struct Site {
     variables: Vec<(OsString, OsString)>,
     /// How many files the system lets it have open.
     descriptors_max: Option<usize>,
+    /// Where its store is, when tests run on the other one.
+    other_store: OnceLock<Vec<String>>,
 }
+
+const ADMIN_KEY_VARIABLE: &str = "POSTRIDER_ADMIN_KEY";
 
 impl Site {
     /// Open to deliveries to this machine, where the sinks are.
@@ -31,7 +36,16 @@ impl Site {
         let directory = TempDir::with_prefix("postrider-it-").expect("there is a place for temporary files");
         let data_dir = directory.path().join("data");
         let (args, variables) = (Vec::new(), Vec::new());
-        Site { directory, address: loopback::fresh(), data_dir, args, variables, descriptors_max: None }
+        let (descriptors_max, other_store) = (None, OnceLock::new());
+        Site {
+            directory,
+            address: loopback::fresh(),
+            data_dir,
+            args,
+            variables,
+            descriptors_max,
+            other_store,
+        }
     }
 
     pub(crate) fn with(mut self, args: &[&str]) -> Self {
@@ -79,6 +93,24 @@ impl Site {
         self.address
     }
 
+    /// The admin key, if the gateway does not make one.
+    pub(crate) fn admin_key(&self) -> Option<String> {
+        let given = self.variables.iter().find(|(name, _)| name == ADMIN_KEY_VARIABLE);
+        let given = given.map(|(_, key)| key.to_string_lossy().into_owned());
+        given.or_else(|| self.is_elsewhere().then(|| other_store::ADMIN_KEY.to_owned()))
+    }
+
+    /// Whether it is on the other store: not when the test speaks of files, or of a database of its own.
+    fn is_elsewhere(&self) -> bool {
+        let own = self.data_dir != self.path().join("data");
+        let said = ["--database-url", "--data-dir"].iter().any(|flag| self.says(flag));
+        other_store::is_wanted() && !own && !said
+    }
+
+    fn says(&self, flag: &str) -> bool {
+        self.args.iter().any(|arg| arg == flag) || self.is_set_elsewhere(flag)
+    }
+
     /// Starts a gateway and waits until it serves.
     pub(crate) fn start(&self) -> Gateway {
         let mut gateway = self.spawn();
@@ -109,11 +141,14 @@ impl Site {
         });
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.arg("serve").current_dir(self.path()).args(&self.args);
+        if self.is_elsewhere() {
+            command.args(self.other_store.get_or_init(other_store::flags));
+            command.envs(self.admin_key().map(|key| (ADMIN_KEY_VARIABLE, key)));
+        }
         for (flag, value) in
             [("--listen", self.address.to_string().as_str()), ("--data-dir", &self.data_text())]
         {
-            let said = self.args.iter().any(|arg| arg == flag) || self.is_set_elsewhere(flag);
-            if !said {
+            if !self.says(flag) {
                 command.args([flag, value]);
             }
         }

@@ -1,0 +1,63 @@
+//! What is past its retention goes by whole days, unless something of them is owed.
+
+use super::history::HISTORY;
+use super::{WAIT_LITTLE, days, names};
+use crate::error::QueryError;
+use crate::stats;
+use crate::values::column;
+use deadpool_postgres::{Object, Transaction};
+use postrider_core::limits::STATS_DAYS_MAX;
+use postrider_core::time::Timestamp;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+pub(super) async fn drop_past(
+    client: &mut Object,
+    retention: Duration,
+    now: Timestamp,
+) -> Result<(), QueryError> {
+    let kept_from = now.before(retention).day();
+    let mut past: BTreeSet<u64> = days(client).await?.into_iter().filter(|day| *day < kept_from).collect();
+    for history in &HISTORY {
+        past.extend(history.stray_days(client, kept_from).await?);
+    }
+    let mut dropped = Ok(());
+    for day in past {
+        dropped = dropped.and(drop_day(client, day, now).await);
+    }
+    dropped
+}
+
+async fn drop_day(client: &mut Object, day: u64, now: Timestamp) -> Result<(), QueryError> {
+    let change = client.transaction().await?;
+    let [events, ..] = &HISTORY;
+    let owed = "SELECT EXISTS (SELECT FROM queue WHERE event_id >= $1 AND event_id < $2)";
+    let row = change.query_one(owed, &[&events.bound(day), &events.bound(day + 1)]).await?;
+    if column(&row, 0)? {
+        return Ok(());
+    }
+    for history in &HISTORY {
+        change.batch_execute(&format!("DELETE {}", history.strays(day))).await?;
+    }
+    stats::keep(&change, day, now.day().saturating_sub(STATS_DAYS_MAX)).await?;
+    drop_partitions(&change, day).await?;
+    change.commit().await?;
+    tracing::info!(day, "history past its retention was dropped");
+    Ok(())
+}
+
+/// Last of all, since whoever commits waits from here on: all locks first, each for no longer than is borne.
+async fn drop_partitions(change: &Transaction<'_>, day: u64) -> Result<(), QueryError> {
+    let known = names(change).await?;
+    let there: Vec<String> =
+        HISTORY.iter().map(|history| history.partition(day)).filter(|name| known.contains(name)).collect();
+    if there.is_empty() {
+        return Ok(());
+    }
+    let parents = HISTORY.map(|history| format!("ONLY {}", history.table)).join(", ");
+    let drop = format!(
+        "{WAIT_LITTLE}; LOCK TABLE {parents} IN ACCESS EXCLUSIVE MODE; DROP TABLE {}",
+        there.join(", ")
+    );
+    Ok(change.batch_execute(&drop).await?)
+}

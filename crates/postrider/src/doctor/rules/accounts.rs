@@ -1,0 +1,52 @@
+//! Accounts: keys that end, and what was given up on.
+
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::snapshot::{AccountSeen, Snapshot};
+
+const DAY_SECONDS: i64 = 24 * 3600;
+/// Deliveries given up on in an hour that are more than bad luck.
+const DEATHS_MAX: u64 = 10;
+
+pub(in crate::doctor) fn keys(seen: &Snapshot) -> Vec<Finding> {
+    seen.accounts.iter().flat_map(keys_of).collect()
+}
+
+fn keys_of(account: &AccountSeen) -> Vec<Finding> {
+    let soon = account.keys.iter().filter(|(_, left)| (0..7 * DAY_SECONDS).contains(left));
+    let finding = |(name, left): &(String, i64)| {
+        let severity = if *left < DAY_SECONDS { Severity::Warning } else { Severity::Note };
+        let sentence = format!("The key {name:?}{} ends in {} h.", of(account), left / 3600);
+        let create = format!("postrider keys create{} name=… expires_in_seconds:=…", account.as_account);
+        Finding::new(severity, "key_expires", sentence).next(create)
+    };
+    soon.map(finding).collect()
+}
+
+pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
+    let finding = |account: &AccountSeen| {
+        let (count, flag) = (account.deaths_last_hour, &account.as_account);
+        let sentence =
+            format!("{count} or more deliveries{} were given up on in the last hour.", of(account));
+        Finding::new(Severity::Warning, "dead_letters", sentence)
+            .next(format!("postrider dlq list --since 1h{flag}   # which, and why"))
+            .next(format!("postrider dlq replay --all{flag}      # send them again, once the cause is gone"))
+    };
+    seen.accounts.iter().filter(|account| account.deaths_last_hour >= DEATHS_MAX).map(finding).collect()
+}
+
+/// What was not looked at may not be well.
+pub(in crate::doctor) fn unseen(seen: &Snapshot) -> Vec<Finding> {
+    if seen.accounts_unseen == 0 {
+        return Vec::new();
+    }
+    let (looked, all) = (seen.accounts.len(), seen.accounts.len() + seen.accounts_unseen);
+    let sentence = format!("Keys and dead letters were looked at of the first {looked} of {all} accounts.");
+    let finding = Finding::new(Severity::Note, "accounts_unseen", sentence)
+        .next("postrider doctor --account acc_…   # one of the others");
+    vec![finding]
+}
+
+/// " of acc_…", as an operator needs to hear it.
+fn of(account: &AccountSeen) -> String {
+    account.as_account.strip_prefix(" --account").map_or_else(String::new, |id| format!(" of{id}"))
+}
