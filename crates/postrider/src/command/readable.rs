@@ -82,7 +82,7 @@ pub(super) fn attempt(attempt: &Value, detail: Detail, screen: Screen) -> String
         shown(&attempt["attempt_number"]),
         clean(&time(&attempt["started_at"])),
         screen.tinted(&outcome, tone),
-        shown(&attempt["latency_ms"]),
+        shown(&attempt["timing"]["total_ms"]),
         steps(&attempt["timing"])
     );
     if let Some(why) = attempt["error_message"].as_str() {

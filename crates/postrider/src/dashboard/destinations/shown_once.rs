@@ -1,5 +1,6 @@
 //! What an action on a destination has answered: it is shown this once and cannot be asked for again.
 
+use crate::dashboard::event::Timing;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ pub(in crate::dashboard) struct ShownOnce {
 #[derive(Deserialize)]
 pub(in crate::dashboard) struct Tried {
     outcome: String,
-    pub(in crate::dashboard) latency_ms: f64,
+    pub(in crate::dashboard) timing: Timing,
     response_status: Option<u16>,
     error_message: Option<String>,
 }

@@ -6,6 +6,7 @@ mod detail;
 mod elsewhere;
 mod timeline;
 
+pub(super) use attempt::Timing;
 pub(super) use detail::{Detail, Event};
 pub(super) use elsewhere::send;
 pub(super) use timeline::Timeline;
