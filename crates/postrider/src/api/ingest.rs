@@ -164,7 +164,8 @@ fn arrival(
     body: Bytes,
     signed_id: Option<String>,
 ) -> Result<Arrival, ApiError> {
-    let preset = source.provider.as_deref().and_then(Preset::by_name);
+    let named = source.provider.as_deref().and_then(Preset::by_name);
+    let preset = named.or_else(|| verifier?.preset());
     let came = Came { source, preset, headers: &head.headers, body: &body, signed_id };
     let (event_type, external_id) = (came.event_type()?, came.external_id()?);
     let token = preset.filter(|preset| preset.needs == Needs::Token).map(|preset| preset.header);

@@ -123,6 +123,31 @@ fn a_signature_of_another_time_is_refused() {
 }
 
 #[test]
+fn a_header_and_a_secret_are_the_provider_whose_header_it_is() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let by_header = |header: &str| {
+        let config = json!({ "header": header, "secret": "hush" });
+        source(&api, &json!({ "auth_mode": "shared_secret", "verification_config": config })).1
+    };
+    let (stripe, github) = (by_header("Stripe-Signature"), by_header("X-Hub-Signature-256"));
+    let (at, body) = (now(), r#"{"id":"evt_1","type":"charge.failed"}"#);
+    let timed = format!("t={at},v1={}", signature("hush", &format!("{at}.{body}")));
+    let plain = format!("sha256={}", signature("hush", body));
+    let hub = ("x-hub-signature-256", plain.as_str());
+    for (path, headers, told) in [
+        (&stripe, vec![("stripe-signature", timed.as_str())], ("charge.failed", "evt_1")),
+        (&github, vec![hub, ("x-github-event", "push"), ("x-github-delivery", "d-1")], ("push", "d-1")),
+    ] {
+        let id = text(&post(&api, path, &headers, body).data(202)["id"]);
+        let event = &api.event(&id)["event"];
+        assert_eq!((text(&event["event_type"]).as_str(), text(&event["external_event_id"]).as_str()), told);
+        post(&api, path, &[(headers[0].0, "hush")], body).refusal(401);
+    }
+}
+
+#[test]
 fn a_token_in_a_header_is_neither_kept_nor_passed_on() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
