@@ -266,6 +266,54 @@ fn type_and_key_are_taken_from_where_the_source_says() {
 }
 
 #[test]
+fn what_a_preset_finds_is_used_if_it_can_be_and_costs_no_event() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) =
+        source(&api, &json!({ "provider": "github", "verification_config": { "secret": "hush" } }));
+    let (signed, long) = (format!("sha256={}", signature("hush", "{}")), "k".repeat(300));
+    for (headers, expected) in [
+        (vec![("x-github-event", "push"), ("x-github-delivery", "1")], (json!("push"), json!("1"))),
+        (vec![("x-github-event", "not..legal"), ("x-github-delivery", &long)], (Value::Null, Value::Null)),
+        (vec![("x-event-type", "a.b"), ("x-request-id", "2")], (json!("a.b"), json!("2"))),
+        (vec![("x-event-type", "not..legal"), ("x-request-id", &long)], (Value::Null, Value::Null)),
+        (
+            vec![
+                ("x-event-type", "a.b"),
+                ("x-github-event", "push"),
+                ("x-webhook-id", "4"),
+                ("x-github-delivery", "3"),
+            ],
+            (json!("push"), json!("3")),
+        ),
+    ] {
+        let all = [vec![("x-hub-signature-256", signed.as_str())], headers.clone()].concat();
+        let id = text(&post(&api, &path, &all, "{}").data(202)["id"]);
+        let event = &api.event(&id)["event"];
+        let found = (event["event_type"].clone(), event["external_event_id"].clone());
+        assert_eq!(found, expected, "{headers:?}");
+    }
+}
+
+#[test]
+fn a_signed_id_that_is_no_key_is_not_replaced_by_another() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let secret = format!("whsec_{}", STANDARD.encode("hush"));
+    let (_, path) =
+        source(&api, &json!({ "provider": "standard", "verification_config": { "secret": secret } }));
+    let (id, at) = ("k".repeat(300), now().to_string());
+    let tag = hmac::sign(&hmac::Key::new(HMAC_SHA256, b"hush"), format!("{id}.{at}.{{}}").as_bytes());
+    let signature = format!("v1,{}", STANDARD.encode(tag));
+    let signed = [("svix-id", id.as_str()), ("svix-timestamp", &at), ("svix-signature", &signature)];
+    let added = [("webhook-id", "added"), ("idempotency-key", "added")];
+    let id = text(&post(&api, &path, &[&signed[..], &added].concat(), "{}").data(202)["id"]);
+    assert_eq!(api.event(&id)["event"]["external_event_id"], Value::Null);
+}
+
+#[test]
 fn presets_are_listed_for_anyone() {
     let site = Site::new();
     let gateway = site.start();
