@@ -73,7 +73,7 @@ pub(crate) async fn get(
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
-    Ok(if_none_match.answer(&tag(&found), &shown))
+    Ok(if_none_match.answer(&tag(&app, &found), &shown))
 }
 
 /// Make a destination
@@ -102,7 +102,7 @@ pub(crate) async fn create(
     let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
     shown.signing_secret = Some(made.signing_secret.clone());
-    Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
+    Ok(tag(&app, &made).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a destination
@@ -120,7 +120,7 @@ pub(crate) async fn update(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let update = |mut found: Destination| {
-        if_match.check(&tag(&found))?;
+        if_match.check(&tag(&app, &found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
         let url = url(&app, &mut fields)?.map_or_else(|| found.url.clone(), |(url, _)| url);
         check_move(caller, &found, &url, &mut fields)?;
@@ -155,7 +155,7 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
-        if_match.check(&tag(found))?;
+        if_match.check(&tag(&app, found))?;
         Ok(Change::DeleteDestination(id))
     };
     change(&app, caller, decide).await
@@ -218,7 +218,7 @@ async fn change_one(
     }
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&changed, activity.seen(id));
-    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
+    Ok(tag(app, &changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Order a circuit
@@ -246,12 +246,13 @@ pub(crate) async fn circuit(
     app.note(caller, "destination", Some(id.to_string())).await;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
-    Ok(tag(&found).on(view::data(StatusCode::OK, &shown)))
+    Ok(tag(&app, &found).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Of its settings alone: what it is doing changes by itself.
-fn tag(destination: &Destination) -> EntityTag {
-    EntityTag::of(&view::Destination::of(destination, None))
+fn tag(app: &App, destination: &Destination) -> EntityTag {
+    let put = Change::PutDestination(Box::new(destination.clone()));
+    EntityTag::with_secrets(app, &view::Destination::of(destination, None), &put)
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.

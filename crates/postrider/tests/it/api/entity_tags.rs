@@ -147,6 +147,35 @@ fn what_a_destination_is_doing_does_not_change_its_tag() {
 }
 
 #[test]
+fn with_another_secret_it_is_another_object() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let source = json!({ "name": "a", "provider": "github", "verification_config": { "secret": "one" } });
+    let source = format!("/v1/sources/{}", api.make("/v1/sources", &source));
+    let bearer = |token: &str| json!({ "auth_config": { "type": "bearer", "token": token } });
+    let to = json!({ "name": "a", "url": "http://127.0.0.1:9/", "custom_headers": { "x-key": "one" } });
+    let destination = format!("/v1/destinations/{}", api.make("/v1/destinations", &to));
+    for (path, change) in [
+        (&source, json!({ "verification_config": { "secret": "two" } })),
+        (&destination, json!({ "custom_headers": { "x-key": "two" } })),
+        (&destination, bearer("one")),
+        (&destination, bearer("two")),
+    ] {
+        let seen = tag(&api.get(path));
+        assert_eq!(tag(&api.get(path)), seen, "{path} is as it was");
+        let changed = patch(&api, path, &seen, &change);
+        changed.data(200);
+        assert_ne!(tag(&changed), seen, "{path} {change}");
+        assert_eq!(tag(&api.get(path)), tag(&changed), "{path} {change}");
+        assert_eq!(patch(&api, path, &seen, &change).code(412), "precondition_failed", "{path} {change}");
+    }
+    let seen = tag(&api.get(&destination));
+    api.post(&format!("{destination}/rotate-secret"), &json!({})).data(200);
+    assert_ne!(tag(&api.get(&destination)), seen, "a rotation is a change");
+}
+
+#[test]
 fn of_many_changes_at_once_to_what_all_have_seen_one_is_made() {
     let site = Site::new();
     let gateway = site.start();
