@@ -11,7 +11,7 @@ pub(crate) mod trial;
 
 use self::headers::{auth, custom_headers};
 pub(super) use self::keys::new_secret;
-use self::portal::{check_move, check_reach};
+use self::portal::{Reach, check_move, check_reach};
 use self::presets::take_preset;
 use self::security::security;
 pub(crate) use self::settings::rate_limit;
@@ -91,8 +91,9 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let (url, _) = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
+    let usual = Reach::of(&blank);
     let mut made = apply(blank, &mut fields)?;
-    check_reach(caller, MaxConcurrency::default(), &made)?;
+    check_reach(caller, &usual, &made)?;
     fields.finish()?;
     let put = Change::PutDestination(Box::new(made.clone()));
     app.change(caller, |_| Ok((vec![put], ()))).await?;
@@ -129,9 +130,9 @@ pub(crate) async fn update(
             found.handshake = Handshake::Wanted;
         }
         found.url = url;
-        let before = found.max_concurrency;
+        let before = Reach::of(&found);
         let changed = apply(found, &mut fields)?;
-        check_reach(caller, before, &changed)?;
+        check_reach(caller, &before, &changed)?;
         fields.finish()?;
         Ok(changed)
     };
