@@ -103,6 +103,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "DELETE /v1/api-keys/{id}",
             "POST /v1/portal-sessions",
             "POST /v1/brand-settings",
+            "PATCH /v1/brand-settings",
             "POST /v1/sources",
             "PATCH /v1/sources/{id}",
             "DELETE /v1/sources/{id}",
