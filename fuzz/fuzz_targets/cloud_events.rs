@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "a module of the binary, taken as it is")]
 #[path = "../../crates/postrider/src/api/cloud_event.rs"]
 mod cloud_event;
+#[allow(dead_code, reason = "stands in for more than is used here")]
 #[path = "../stand_in/error.rs"]
 mod error;
 

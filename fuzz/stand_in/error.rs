@@ -10,8 +10,22 @@ impl ApiError {
         ApiError
     }
 
+    pub(crate) fn not_found(_: &str) -> Self {
+        ApiError
+    }
+
+    pub(crate) fn too_large(_: usize) -> Self {
+        ApiError
+    }
+
     pub(crate) fn malformed(sentence: impl Into<String>) -> Self {
         let _: String = sentence.into();
         ApiError
+    }
+}
+
+impl axum::response::IntoResponse for ApiError {
+    fn into_response(self) -> axum::response::Response {
+        axum::response::Response::default()
     }
 }

@@ -90,6 +90,10 @@ pub const EVENT_TYPES_MAX: usize = 1000;
 pub const ATTEMPTS_MAX: u32 = 100;
 /// Longest delay between two attempts.
 pub const RETRY_DELAY_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Shortest age after which a policy gives up: below, a slow first attempt would use it up.
+pub const RETRY_AGE_MIN: Duration = Duration::from_secs(1);
+/// Longest such age: a year, beyond which nobody waits for an event.
+pub const RETRY_AGE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 /// The longest that a receiver's Retry-After is obeyed.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
 
@@ -178,5 +182,6 @@ const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest sc
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
+const _: () = assert!(RETRY_DELAY_MAX.as_secs() <= RETRY_AGE_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX.as_secs());

@@ -1,4 +1,5 @@
-//! Which event types a route takes: words with `*` for one word and `**` for any number of them.
+//! Which event types a route takes: words with `*` for one word and `**` for any number of them. A pattern that is
+//! nothing but a star takes everything, since that is what who writes it means.
 
 use crate::event::EventType;
 use crate::limits::EVENT_TYPE_BYTES_MAX;
@@ -18,7 +19,7 @@ impl fmt::Display for BadPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "must be words separated by single dots, at most {EVENT_TYPE_BYTES_MAX} characters; a word may be * (any one word) or ** (any number of words), but * cannot stand inside a word"
+            "must be words separated by single dots, at most {EVENT_TYPE_BYTES_MAX} characters; a word may be * (any one word) or ** (any number of words), but * cannot stand inside a word; * alone is every event"
         )
     }
 }
@@ -48,7 +49,7 @@ impl EventPattern {
 
     /// Whether an event of this type (or of none) is taken.
     pub fn matches(&self, event_type: Option<&EventType>) -> bool {
-        if &*self.text == "**" {
+        if matches!(&*self.text, "*" | "**") {
             return true;
         }
         let Some(event_type) = event_type else { return false };
@@ -138,15 +139,17 @@ mod tests {
         );
         check("a.**.b.*.c", &["a.b.x.c", "a.x.y.b.z.c", "a.b.b.b.c"], &["a.b.c", "a.x.b.c"]);
         check("**", &["a", "a.b.c"], &[]);
-        check("*", &["a"], &["a.b"]);
+        check("*", &["a", "a.b.c"], &[]);
+        check("*.*", &["a.b"], &["a", "a.b.c"]);
         check("**.a.**.a.**", &["a.a", "x.a.y.a.z", "a.b.a"], &["a", "x.a.y"]);
     }
 
     #[test]
     fn an_event_without_a_type_goes_only_where_everything_goes() {
         assert!(EventPattern::everything().matches(None));
-        assert!(!EventPattern::parse("*").unwrap().matches(None));
-        assert!(!EventPattern::parse("a.**").unwrap().matches(None));
+        for (text, takes) in [("*", true), ("**", true), ("a.**", false), ("*.*", false), ("**.*", false)] {
+            assert_eq!(EventPattern::parse(text).unwrap().matches(None), takes, "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! When a failed delivery is due again: delays, jitter, and the limits of attempts and age.
 
 use crate::final_status::FinalStatuses;
-use crate::limits::{ATTEMPTS_MAX, RETRY_DELAY_MAX};
+use crate::limits::{ATTEMPTS_MAX, RETRY_AGE_MAX, RETRY_AGE_MIN, RETRY_DELAY_MAX};
 use std::fmt;
 use std::time::Duration;
 
@@ -95,8 +95,9 @@ impl RetryPolicy {
             (None, Schedule::Exponential { .. }) => Some(EXPONENTIAL_ATTEMPTS_DEFAULT),
         }
         .ok_or_else(|| bad("max_attempts", format!("must be a whole number from 1 to {ATTEMPTS_MAX}")))?;
-        if max_age == Some(Duration::ZERO) {
-            return Err(bad("max_age_seconds", "must be at least 1".into()));
+        if max_age.is_some_and(|age| !(RETRY_AGE_MIN..=RETRY_AGE_MAX).contains(&age)) {
+            let (least, most) = (RETRY_AGE_MIN.as_secs(), RETRY_AGE_MAX.as_secs());
+            return Err(bad("max_age_seconds", format!("must be from {least} to {most}")));
         }
         Ok(RetryPolicy { schedule, max_attempts, max_age, jitter, final_statuses: FinalStatuses::default() })
     }

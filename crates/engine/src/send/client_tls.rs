@@ -108,3 +108,37 @@ fn unparsable(field: &'static str) -> BadTls {
     let allowed = "must be certificates in PEM, each from -----BEGIN CERTIFICATE----- to its end".to_owned();
     BadTls { field, allowed }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::send::{PrivateKey, SigningSecret};
+    use proptest::prelude::*;
+
+    /// Texts that begin as keys and certificates do, and then do not.
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            any::<String>(),
+            "(whsec_|whsk_)[A-Za-z0-9+/]{0,100}={0,2}",
+            "(-----BEGIN (CERTIFICATE|PRIVATE KEY)-----\\n[A-Za-z0-9+/=\\n]{0,80}\\n-----END (CERTIFICATE|PRIVATE KEY)-----\\n){0,3}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_key_or_refused_in_a_sentence(first in text(), second in text()) {
+            let own = ClientCertificate { certificate_pem: first.clone(), private_key_pem: second.clone() };
+            for tls in [
+                DestinationTls { client_certificate: Some(own), ca_pem: None },
+                DestinationTls { client_certificate: None, ca_pem: Some(first.clone()) },
+            ] {
+                let said = ClientTls::parse(&tls).err().map(|bad| bad.to_string());
+                prop_assert!(said.is_none_or(|said| said.len() < 200));
+            }
+            let _ = SigningSecret::parse(&first);
+            if let Ok(key) = PrivateKey::parse(&second) {
+                prop_assert!(key.public_text().starts_with("whpk_"));
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use url::Host;
@@ -48,8 +48,14 @@ impl Connector {
         &self.certificates
     }
 
-    pub(crate) async fn connect(&self, ready: &Ready, timing: &mut Timing) -> Result<Connection, Problem> {
-        let url = &ready.url;
+    /// `left` is what the deadline of the attempt leaves; it is cut off there by whoever calls this.
+    pub(crate) async fn connect(
+        &self,
+        ready: &Ready,
+        left: Duration,
+        timing: &mut Timing,
+    ) -> Result<Connection, Problem> {
+        let (url, until) = (&ready.url, tokio::time::Instant::now() + left);
         self.guard.check_scheme(url).map_err(|refusal| refused(url, refusal))?;
         let started = Instant::now();
         let addresses = self.resolve(url).await?;
@@ -57,7 +63,7 @@ impl Connector {
             timing.dns = Some(started.elapsed());
         }
         let started = Instant::now();
-        let stream = self.dial(url, &addresses).await?;
+        let stream = self.dial(url, &addresses, until).await?;
         timing.connect = Some(started.elapsed());
         if !url.tls {
             return Ok(Connection::Http1(Http1::new(stream)));
@@ -81,26 +87,34 @@ impl Connector {
         }
     }
 
-    async fn dial(&self, url: &DestinationUrl, addresses: &[IpAddr]) -> Result<TcpStream, Problem> {
-        let mut last = None;
+    async fn dial(
+        &self,
+        url: &DestinationUrl,
+        addresses: &[IpAddr],
+        until: tokio::time::Instant,
+    ) -> Result<TcpStream, Problem> {
+        let mut doubt = Doubt { names: &self.names, host: Some(&url.host) };
+        let (mut open, mut last) = (Vec::new(), None);
         for address in addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
-            if let Err(refusal) = self.guard.check(address) {
-                last.get_or_insert(refused(url, refusal));
-                continue;
-            }
-            match TcpStream::connect(address).await {
-                Ok(stream) => {
-                    // Requests are written whole; waiting to fill a packet would only add latency.
-                    let _ = stream.set_nodelay(true);
-                    return Ok(stream);
-                }
-                Err(error) => {
-                    last = Some(problem(ErrorKind::Connect, format!("No connection to {address}: {error}.")));
+            match self.guard.check(address) {
+                Ok(()) => open.push(address),
+                Err(refusal) => {
+                    last.get_or_insert(refused(url, refusal));
                 }
             }
         }
-        if let Host::Domain(name) = &url.host {
-            self.names.forget(name);
+        for (address, still_open) in open.iter().zip((1..=open.len()).rev()) {
+            match reach(*address, share(until, still_open)).await {
+                Ok(stream) => {
+                    // Requests are written whole; waiting to fill a packet would only add latency.
+                    let _ = stream.set_nodelay(true);
+                    doubt.host = None;
+                    return Ok(stream);
+                }
+                Err(why) => {
+                    last = Some(problem(ErrorKind::Connect, format!("No connection to {address}: {why}.")));
+                }
+            }
         }
         Err(last.unwrap_or_else(|| problem(ErrorKind::Dns, format!("The host {} has no address.", url.host))))
     }
@@ -130,6 +144,40 @@ impl Connector {
         }
         connected.map_err(|error| problem(ErrorKind::Tls, format!("TLS with {} failed: {error}.", url.host)))
     }
+}
+
+/// What is remembered of a name is in doubt until one of its addresses was reached. It is forgotten otherwise, also when
+/// the deadline of the attempt comes first.
+struct Doubt<'a> {
+    names: &'a Names,
+    host: Option<&'a Host<String>>,
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if let Some(Host::Domain(name)) = self.host {
+            self.names.forget(name);
+        }
+    }
+}
+
+/// How long an address is waited for: its part of what is left, so that one that swallows everything leaves time for
+/// those behind it. The last one may take all of it.
+fn share(until: tokio::time::Instant, still_open: usize) -> Option<Duration> {
+    let left = until.saturating_duration_since(tokio::time::Instant::now());
+    u32::try_from(still_open).ok().filter(|still_open| *still_open > 1).map(|still_open| left / still_open)
+}
+
+async fn reach(address: SocketAddr, within: Option<Duration>) -> Result<TcpStream, String> {
+    let connect = TcpStream::connect(address);
+    let reached = match within {
+        None => connect.await,
+        Some(within) => match tokio::time::timeout(within, connect).await {
+            Ok(reached) => reached,
+            Err(_elapsed) => return Err(format!("no answer within {:.1} s", within.as_secs_f64())),
+        },
+    };
+    reached.map_err(|error| error.to_string())
 }
 
 /// Trusts the system's roots, or the ones built in where the system has none.
@@ -175,3 +223,6 @@ fn broken_handshake(error: &hyper::Error) -> Problem {
 pub(crate) fn problem(kind: ErrorKind, sentence: String) -> Problem {
     Problem { kind, sentence }
 }
+
+#[cfg(test)]
+mod tests;

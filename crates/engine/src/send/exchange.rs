@@ -72,7 +72,8 @@ pub(crate) async fn exchange(
         }
     }
     // In a box, since it is rarely needed and large: every attempt would carry its room around.
-    let mut connection = Box::pin(connector.connect(ready, &mut trace.timing)).await?;
+    let left = target.timeout.saturating_sub(trace.started.elapsed());
+    let mut connection = Box::pin(connector.connect(ready, left, &mut trace.timing)).await?;
     let stays_open = connection.exchange(ready, request()?, trace).await.map_err(|failed| failed.problem)?;
     keep(connection, stays_open)
 }

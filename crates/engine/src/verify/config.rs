@@ -64,10 +64,18 @@ pub(super) fn read(
     config: &Map<String, Value>,
     secrets: &[String],
 ) -> Result<Verifier, BadVerification> {
-    match preset {
+    match preset.or_else(|| meant_preset(config)) {
         Some(preset) => by_preset(preset, config, secrets),
         None => spelled_out(config, secrets),
     }
+}
+
+/// GetHook's users give a header and a secret. What a provider sends in its header is its signature, which no plain
+/// token would ever be; who wants one there says `scheme`.
+fn meant_preset(config: &Map<String, Value>) -> Option<&'static Preset> {
+    let header = config.get("header")?.as_str()?;
+    let plain = config.keys().all(|field| PRESET_FIELDS.contains(&field.as_str()));
+    Preset::by_header(header).filter(|_| plain)
 }
 
 fn by_preset(

@@ -54,6 +54,10 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.name.eq_ignore_ascii_case(name))
     }
 
+    pub(super) fn by_header(name: &str) -> Option<&'static Preset> {
+        PRESETS.iter().find(|preset| preset.header.eq_ignore_ascii_case(name))
+    }
+
     pub(super) fn schemes(&self) -> Vec<Scheme> {
         (self.schemes)()
     }

@@ -87,7 +87,7 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (Power::Tend, "POST", &["/v1/events/{id}/replay", "/v1/outbound-events/{id}/replay"]),
     (Power::Tend, "POST", &["/v1/dead-letters/{id}/replay"]),
     (Power::Manage, "PATCH", &["/v1/accounts/{id}", "/v1/api-keys/{id}", "/v1/replays/{id}"]),
-    (Power::Manage, "PATCH", &["/v1/sources/{id}"]),
+    (Power::Manage, "PATCH", &["/v1/sources/{id}", "/v1/brand-settings"]),
     (Power::Manage, "POST", &["/v1/api-keys", "/v1/sources", "/v1/replays"]),
     (Power::Manage, "POST", &["/v1/portal-sessions", "/v1/brand-settings"]),
     (Power::Manage, "POST", &["/v1/destinations/{id}/circuit", "/v1/dead-letters/discard"]),

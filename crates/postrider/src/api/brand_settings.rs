@@ -57,6 +57,24 @@ pub(crate) async fn update(
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 
+/// Change the brand as any other object
+///
+/// The same as by `POST`. What is not given stays.
+#[utoipa::path(
+    patch, path = "/v1/brand-settings", operation_id = "patch_brand_settings", tag = "portal",
+    params(IfMatch),
+    request_body = BrandChange,
+    responses((status = 200, description = "How the portal looks now.", body = Data<view::Brand>, headers(("ETag"))), Keyed, Stale, Body, Stored)
+)]
+pub(crate) async fn patch(
+    app: Shared,
+    caller: Caller,
+    if_match: IfMatch,
+    fields: Fields,
+) -> Result<Response, ApiError> {
+    update(app, caller, if_match, fields).await
+}
+
 /// `null` takes one away.
 fn apply(mut into: Brand, fields: &mut Fields) -> Result<Brand, ApiError> {
     if fields.mentions("company_name") {

@@ -1,7 +1,7 @@
 //! Entity tags: whether what a caller has seen of a configuration object is how it still is.
 //!
-//! A tag is a hash of what is shown, without what changes by itself. It is checked inside the change that it guards, so
-//! nothing comes between the two.
+//! A tag is a hash of what is shown, without what changes by itself, and of secrets, which are not shown. It is checked
+//! inside the change that it guards, so nothing comes between the two.
 
 use super::App;
 use super::error::ApiError;
@@ -11,6 +11,9 @@ use axum::response::Response;
 use http::header::{ETAG, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use postrider_store::Change;
+use postrider_store::codec::fingerprint;
+use ring::hmac;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -26,8 +29,22 @@ pub(crate) struct EntityTag(String);
 impl EntityTag {
     /// Of an object as it is shown at rest.
     pub(crate) fn of<T: Serialize>(shown: &T) -> Self {
-        let text = serde_json::to_vec(shown).expect("views are maps with texts for keys");
-        let digest = Sha256::digest(&text);
+        EntityTag::quoted(&Sha256::digest(text_of(shown)))
+    }
+
+    /// Of an object that has secrets, by the change that would put it: with another secret it is another. The hash is
+    /// made with a key of the gateway, or else whoever sees the tag could try out which secret has it.
+    pub(crate) fn with_secrets<T: Serialize>(app: &App, shown: &T, put: &Change) -> Self {
+        let (_, fingerprint) = fingerprint(put);
+        let mut hash = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &app.admin_hash));
+        // Cookies are signed with the same key: neither must ever be taken for the other.
+        hash.update(b"entity tag");
+        hash.update(fingerprint.as_bytes());
+        hash.update(&text_of(shown));
+        EntityTag::quoted(hash.sign().as_ref())
+    }
+
+    fn quoted(digest: &[u8]) -> Self {
         let hex: String = digest.iter().take(TAG_BYTES).map(|byte| format!("{byte:02x}")).collect();
         EntityTag(format!("\"{hex}\""))
     }
@@ -38,6 +55,10 @@ impl EntityTag {
         response.headers_mut().insert(ETAG, value);
         response
     }
+}
+
+fn text_of<T: Serialize>(shown: &T) -> Vec<u8> {
+    serde_json::to_vec(shown).expect("views are maps with texts for keys")
 }
 
 /// `If-Match`: the caller changes only what it has seen.

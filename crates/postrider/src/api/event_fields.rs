@@ -1,5 +1,5 @@
 //! The type and the idempotency key of what came in: from where the source says, else from where its provider
-//! puts them, else from the headers that everybody may use.
+//! puts them, else from the headers that everybody may use. What a source says is strict, and what a provider does is not.
 
 use super::error::ApiError;
 use http::{HeaderMap, HeaderName};
@@ -30,30 +30,37 @@ pub(super) struct Came<'a> {
 
 impl Came<'_> {
     pub(super) fn event_type(&self) -> Result<Option<EventType>, ApiError> {
-        let place = self.source.event_type_from.as_ref();
-        let Some(place) = place.or_else(|| self.preset?.event_type_from.as_ref()) else {
-            return plain_type(self.headers);
-        };
+        if let Some(place) = &self.source.event_type_from {
+            return self.type_at(place);
+        }
+        let Some(preset) = self.preset else { return plain_type(self.headers) };
+        let told = preset.event_type_from.as_ref().and_then(|place| legal(self.type_at(place)));
+        Ok(told.or_else(|| legal(plain_type(self.headers))))
+    }
+
+    pub(super) fn external_id(&self) -> Result<Option<String>, ApiError> {
+        if let Some(place) = &self.source.idempotency_key_from {
+            return self.id_at(place);
+        }
+        let signed = self.signed_id.as_deref().map(|id| legal_id("webhook-id", id).map(Some));
+        let Some(preset) = self.preset else { return signed.unwrap_or_else(|| plain_id(self.headers)) };
+        if let Some(signed) = signed {
+            // Nor is another in its place: anyone could have added that.
+            return Ok(legal(signed));
+        }
+        let told = preset.idempotency_key_from.as_ref().and_then(|place| legal(self.id_at(place)));
+        Ok(told.or_else(|| legal(plain_id(self.headers))))
+    }
+
+    fn type_at(&self, place: &FieldPlace) -> Result<Option<EventType>, ApiError> {
         let Some((field, text)) = self.text_at(place)? else { return Ok(None) };
         // Some providers name types in words: `Push Hook`.
         let text = text.replace(' ', "_");
         EventType::parse(&text).map(Some).map_err(|allowed| ApiError::field(field, allowed))
     }
 
-    pub(super) fn external_id(&self) -> Result<Option<String>, ApiError> {
-        let by_preset = || self.preset?.idempotency_key_from.as_ref();
-        let (field, text) = match (&self.source.idempotency_key_from, &self.signed_id, by_preset()) {
-            (Some(place), _, _) => match self.text_at(place)? {
-                Some((field, text)) => (field, text),
-                None => return Ok(None),
-            },
-            (None, Some(id), _) => ("webhook-id", id.clone()),
-            (None, None, Some(place)) => match self.text_at(place)? {
-                Some((field, text)) => (field, text),
-                None => return Ok(None),
-            },
-            (None, None, None) => return plain_id(self.headers),
-        };
+    fn id_at(&self, place: &FieldPlace) -> Result<Option<String>, ApiError> {
+        let Some((field, text)) = self.text_at(place)? else { return Ok(None) };
         legal_id(field, &text).map(Some)
     }
 
@@ -71,6 +78,12 @@ impl Came<'_> {
             },
         }
     }
+}
+
+/// Where a preset looks is our guess and not the sender's promise: what cannot be used there is left out, since an event
+/// that was signed must not be lost for it.
+fn legal<T>(found: Result<Option<T>, ApiError>) -> Option<T> {
+    found.ok().flatten()
 }
 
 fn plain_type(headers: &HeaderMap) -> Result<Option<EventType>, ApiError> {

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderName, StatusCode};
+use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
 use postrider_engine::{Accepted, Arrival, storable_headers};
@@ -90,9 +91,14 @@ pub(crate) async fn take_event<B: Arriving>(
     responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
 )]
 pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Told, ApiError> {
-    let source = app.first.ingress.and_then(|id| app.engine.catalog().source(app.first.account, id).cloned());
+    let source = app.first.ingress.and_then(|id| open_source(&app, id));
     let hint = "path; list [[destinations]] in the config file to open it";
-    take(&app, &source.ok_or_else(|| ApiError::not_found(hint))?, request).await
+    take_event(&app, Some(source.ok_or_else(|| ApiError::not_found(hint))?), request).await
+}
+
+/// The source behind a door without a token, unless it is switched off.
+pub(super) fn open_source(app: &App, id: SourceId) -> Option<Arc<Source>> {
+    app.engine.catalog().source(app.first.account, id).filter(|source| source.active).cloned()
 }
 
 async fn take<B: Arriving>(
@@ -124,7 +130,7 @@ async fn take<B: Arriving>(
 }
 
 /// For whoever sets the sender up.
-fn note(app: &App, source: &Source, refused: &ApiError) {
+pub(super) fn note(app: &App, source: &Source, refused: &ApiError) {
     let (status, code, reason) = refused.told();
     let (at, client) = (app.engine.clock().now(), client::address());
     app.rejects.note(source.id, Reject { at, status, code, reason, client, count: 1 });
@@ -144,8 +150,13 @@ fn verify(
     let request = Incoming { method: head.method.as_str(), url: &url, headers: &head.headers, body };
     verifier.verify(&request, app.engine.clock().wall()).map_err(|refusal| {
         tracing::debug!(source = %source.id, ?refusal, "a request was not signed as its source wants it");
-        ApiError::bad_signature().because(words(refusal))
+        not_signed(refusal)
     })
+}
+
+/// Why, for the owner of the source alone.
+pub(super) fn not_signed(refusal: Refusal) -> ApiError {
+    ApiError::bad_signature().because(words(refusal))
 }
 
 fn words(refusal: Refusal) -> &'static str {
@@ -164,7 +175,8 @@ fn arrival(
     body: Bytes,
     signed_id: Option<String>,
 ) -> Result<Arrival, ApiError> {
-    let preset = source.provider.as_deref().and_then(Preset::by_name);
+    let named = source.provider.as_deref().and_then(Preset::by_name);
+    let preset = named.or_else(|| verifier?.preset());
     let came = Came { source, preset, headers: &head.headers, body: &body, signed_id };
     let (event_type, external_id) = (came.event_type()?, came.external_id()?);
     let token = preset.filter(|preset| preset.needs == Needs::Token).map(|preset| preset.header);

@@ -48,6 +48,19 @@ fn https(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_kept_of_a_logo_is_taken_again(text in prop_oneof![
+            any::<String>(),
+            "(https://|data:image/(png|svg\\+xml);base64,)[ -~]{0,40}",
+            "data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/]{0,40}={0,2}",
+        ]) {
+            let kept = legal(&text);
+            prop_assert_eq!(kept.as_deref().and_then(legal), kept);
+        }
+    }
 
     #[test]
     fn a_logo_is_a_picture_or_comes_by_https() {

@@ -175,7 +175,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(portal_sessions::create))
-        .routes(routes!(brand_settings::get, brand_settings::update))
+        .routes(routes!(brand_settings::get, brand_settings::update, brand_settings::patch))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::update, sources::delete))
         .routes(routes!(rejects::list))

@@ -71,9 +71,9 @@ pub(crate) async fn create(
     let source = verification::changed(new_source(&app.engine, caller.account, &name), &mut fields)?;
     fields.finish()?;
     let source = Source { rate_limit, ..source };
-    let shown = view::Source::of(&source, &app.public_url);
+    let (shown, tag) = (view::Source::of(&source, &app.public_url), tag(&app, &source));
     app.change(caller, |_| Ok((vec![Change::PutSource(source)], ()))).await?;
-    Ok(EntityTag::of(&shown).on(view::data(StatusCode::CREATED, &shown)))
+    Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a source
@@ -104,11 +104,11 @@ pub(crate) async fn update(
         }
         let source = verification::changed(source, &mut fields)?;
         fields.finish()?;
-        let shown = view::Source::of(&source, &app.public_url);
+        let shown = (view::Source::of(&source, &app.public_url), tag(&app, &source));
         Ok::<_, ApiError>((vec![Change::PutSource(source)], shown))
     };
-    let shown = app.change(caller, decide).await?;
-    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
+    let (shown, tag) = app.change(caller, decide).await?;
+    Ok(tag.on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Delete a source
@@ -149,7 +149,8 @@ fn is_active(status: &str) -> Option<bool> {
 
 /// The same for all, whether they are shown the token or not.
 fn tag(app: &App, source: &Source) -> EntityTag {
-    EntityTag::of(&view::Source::of(source, &app.public_url))
+    let shown = view::Source::of(source, &app.public_url);
+    EntityTag::with_secrets(app, &shown, &Change::PutSource(source.clone()))
 }
 
 /// Who has the token may send, so it is for those who may make sources themselves.

@@ -2,7 +2,7 @@
 
 use super::error::ApiError;
 use super::refusal::Ingest;
-use super::{App, Shared, body, hops, view};
+use super::{App, Shared, body, hops, ingest, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use postrider_core::pattern::EventPattern;
 use postrider_engine::send::DestinationUrl;
 use postrider_engine::verify::{Incoming, Verifier};
 use postrider_engine::{Accepted, Arrival, Catalog};
-use postrider_store::{Change, Destination, Route};
+use postrider_store::{Change, Destination, Route, Source};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
@@ -47,7 +47,11 @@ impl Door {
 pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Response, ApiError> {
     let closed = || ApiError::not_found("path; set webhooks_secret to open it");
     let door = app.webhooks.as_ref().ok_or_else(closed)?;
-    let source = app.engine.catalog().source(app.first.account, door.source).cloned().ok_or_else(closed)?;
+    let source = ingest::open_source(&app, door.source).ok_or_else(closed)?;
+    take_order(&app, door, &source, request).await.inspect_err(|refused| ingest::note(&app, &source, refused))
+}
+
+async fn take_order(app: &App, door: &Door, source: &Source, request: Request) -> Result<Response, ApiError> {
     let (head, incoming) = request.into_parts();
     app.engine.admit(source.account)?;
     app.pass_rate(source.id.as_u64(), source.rate_limit)?;
@@ -55,10 +59,10 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
     let signed = Incoming { method: "POST", url: "", headers: &head.headers, body: &body };
     let verified = door.verifier.verify(&signed, app.engine.clock().wall());
-    verified.map_err(|_| ApiError::bad_signature())?;
-    let order = Order::read(&app, &body)?;
+    verified.map_err(ingest::not_signed)?;
+    let order = Order::read(app, &body)?;
     drop(body);
-    let destination = find_or_make(&app, source.account, source.id, &order.client_url).await?;
+    let destination = find_or_make(app, source.account, source.id, &order.client_url).await?;
     let mut headers = postrider_store::Headers::default();
     headers.push("content-type", order.content_type());
     let event_type = EventType::parse(&event_type(destination)).ok();
@@ -67,7 +71,7 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     let external_id = None;
     let external_scope = None;
     let arrival = Arrival { event_type, external_id, external_scope, headers, body, window, priority: None };
-    Ok(answer(app.engine.ingest_to(&source, destination, hops::kept(arrival, passed)?).await?))
+    Ok(answer(app.engine.ingest_to(source, destination, hops::kept(arrival, passed)?).await?))
 }
 
 /// What DispatchGo's clients read: without the envelope of our own answers.

@@ -10,6 +10,8 @@ mod gateway;
 mod kind;
 mod node;
 mod object;
+#[cfg(test)]
+mod outside_text;
 mod plan;
 mod print;
 mod request;

@@ -166,6 +166,7 @@ fn unix_seconds(now: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
@@ -259,5 +260,22 @@ mod tests {
         );
         assert!(secure.ends_with("; HttpOnly; SameSite=Strict; Secure"), "{secure}");
         assert!(sessions().cookie(&[1; HASH_BYTES], "noted", NOW).ends_with("; HttpOnly; SameSite=Strict"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_cookie_is_read_back_and_another_is_nobodys(note in any::<String>(), sent in any::<Vec<u8>>()) {
+            let read = |cookie: &[u8]| {
+                let cookie = http::HeaderValue::from_bytes(cookie).ok()?;
+                sessions().read(&HeaderMap::from_iter([(COOKIE, cookie)]), NOW)
+            };
+            let given = sessions().cookie(&[1; HASH_BYTES], &note, NOW);
+            prop_assert_eq!(read(pair(&given).as_bytes()).map(|session| session.note), Some(note));
+            let coded = URL_SAFE_NO_PAD.encode(&sent);
+            for text in [sent.as_slice(), coded.as_bytes()] {
+                prop_assert!(read(&[b"postrider_session=", text].concat()).is_none());
+                prop_assert!(read(text).is_none());
+            }
+        }
     }
 }

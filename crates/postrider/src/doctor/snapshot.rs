@@ -171,7 +171,7 @@ impl LastAttempt {
             error_kind: text(&last["error_kind"]),
             error_message: text(&last["error_message"]),
             status: last["response_status"].as_u64(),
-            latency_ms: last["latency_ms"].as_f64().unwrap_or_default(),
+            latency_ms: last["timing"]["total_ms"].as_f64().unwrap_or_default(),
         })
     }
 }

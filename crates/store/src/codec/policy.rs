@@ -47,6 +47,9 @@ const POLICY_FIELDS: [&str; 10] = [
     "final_statuses",
 ];
 
+/// What `backoff` alone understands. Beside another schedule they would be left out without a word.
+const BACKOFF_FIELDS: [&str; 3] = ["base_seconds", "factor", "cap_seconds"];
+
 /// A retry policy from the form the API speaks. Everything in it is checked.
 pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadField> {
     let Value::Object(object) = value else { return Err(bad("retry_policy", "must be an object")) };
@@ -79,6 +82,11 @@ fn schedule_from_json(object: &Map<String, Value>) -> Result<(Schedule, Option<u
         let allowed =
             format!("must name one of preset, delays_seconds and backoff, not {}", named.join(" and "));
         return Err(BadField { field: "retry_policy", allowed });
+    }
+    if !named.contains(&"backoff")
+        && let Some(lonely) = BACKOFF_FIELDS.into_iter().find(|key| object.contains_key(*key))
+    {
+        return Err(bad(lonely, "has no meaning without backoff; give \"backoff\": \"exponential\" as well"));
     }
     match named.first().copied() {
         Some("preset") => preset(&object["preset"]),
@@ -207,6 +215,12 @@ mod tests {
             (json!({"backoff": "linear"}), "backoff"),
             (json!({"max_attempts": 1.5}), "max_attempts"),
             (json!({"max_age_seconds": 0}), "max_age_seconds"),
+            (json!({"max_age_seconds": 0.5}), "max_age_seconds"),
+            (json!({"max_age_seconds": 31_536_001}), "max_age_seconds"),
+            (json!({"base_seconds": 5}), "base_seconds"),
+            (json!({"factor": 3, "max_attempts": 5}), "factor"),
+            (json!({"preset": "standard", "cap_seconds": 60}), "cap_seconds"),
+            (json!({"delays_seconds": [1], "base_seconds": 5}), "base_seconds"),
             (json!({"jitter": "some"}), "jitter"),
             (json!({"final_statuses": 404}), "final_statuses"),
             (json!({"final_statuses": "4xx"}), "final_statuses"),

@@ -1,9 +1,9 @@
 //! Every preset lets its own vector in.
 
 use super::case::{Case, cases};
-use crate::verify::{PRESETS, Passed, Preset, Refusal, Verifier};
+use crate::verify::{Incoming, PRESETS, Passed, Preset, Refusal, Verifier};
 use http::HeaderValue;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 #[test]
 fn every_preset_takes_its_vector() {
@@ -13,6 +13,28 @@ fn every_preset_takes_its_vector() {
     }
     let covered = |preset: &Preset| cases().iter().any(|case| case.provider == preset.name);
     assert!(PRESETS.iter().all(covered), "a preset has no vector");
+}
+
+#[test]
+fn the_header_of_a_preset_stands_for_it() {
+    for case in cases() {
+        let header = Preset::by_name(case.provider).unwrap().header;
+        for (provider, name) in [(None, header.to_owned()), (Some("my shop"), header.to_lowercase())] {
+            let verifier =
+                Verifier::new(provider, &config(&json!({ "header": name })), &case.secrets).unwrap();
+            let (url, headers, body) = (case.url.as_str(), &case.headers, &case.body[..]);
+            let request = Incoming { method: "POST", url, headers, body };
+            assert!(verifier.verify(&request, case.now).is_ok(), "{}", case.provider);
+            assert_eq!(verifier.preset().map(|preset| preset.name), Some(case.provider));
+        }
+    }
+    let spelled = json!({ "header": "Stripe-Signature", "scheme": "token" });
+    let verifier = Verifier::new(None, &config(&spelled), &["planted".to_owned()]).unwrap();
+    assert!(verifier.preset().is_none(), "who says how it is signed is taken at their word");
+}
+
+fn config(given: &Value) -> Map<String, Value> {
+    given.as_object().cloned().unwrap()
 }
 
 #[test]
@@ -71,11 +93,9 @@ fn without_a_secret_nothing_passes() {
 fn a_tolerance_can_be_widened() {
     let case = cases().into_iter().find(|case| case.provider == "paddle").unwrap().at_seconds(1_700_000_060);
     assert_eq!(case.verify(), Err(Refusal::Untimely));
-    let config = json!({ "tolerance_seconds": 60, "header": "Paddle-Signature" });
-    let Some(config) = config.as_object() else { unreachable!() };
-    let verifier = Verifier::new(Some("paddle"), config, &case.secrets).unwrap();
-    let request =
-        crate::verify::Incoming { method: "POST", url: &case.url, headers: &case.headers, body: &case.body };
+    let config = config(&json!({ "tolerance_seconds": 60, "header": "Paddle-Signature" }));
+    let verifier = Verifier::new(Some("paddle"), &config, &case.secrets).unwrap();
+    let request = Incoming { method: "POST", url: &case.url, headers: &case.headers, body: &case.body };
     assert!(verifier.verify(&request, case.now).is_ok());
 }
 

@@ -11,7 +11,7 @@ pub(crate) mod trial;
 
 use self::headers::{auth, custom_headers};
 pub(super) use self::keys::new_secret;
-use self::portal::{check_move, check_reach};
+use self::portal::{Reach, check_move, check_reach};
 use self::presets::take_preset;
 use self::security::security;
 pub(crate) use self::settings::rate_limit;
@@ -73,7 +73,7 @@ pub(crate) async fn get(
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
-    Ok(if_none_match.answer(&tag(&found), &shown))
+    Ok(if_none_match.answer(&tag(&app, &found), &shown))
 }
 
 /// Make a destination
@@ -91,8 +91,9 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let (url, _) = required("url", url(&app, &mut fields)?)?;
     let blank = Destination::new(id, caller.account, name, url, new_secret(), app.engine.clock().now());
+    let usual = Reach::of(&blank);
     let mut made = apply(blank, &mut fields)?;
-    check_reach(caller, MaxConcurrency::default(), &made)?;
+    check_reach(caller, &usual, &made)?;
     fields.finish()?;
     let put = Change::PutDestination(Box::new(made.clone()));
     app.change(caller, |_| Ok((vec![put], ()))).await?;
@@ -102,7 +103,7 @@ pub(crate) async fn create(
     let mut shown = view::Destination::of(&made, None);
     // The one time that it is shown: the receiver needs it to check signatures.
     shown.signing_secret = Some(made.signing_secret.clone());
-    Ok(tag(&made).on(view::data(StatusCode::CREATED, &shown)))
+    Ok(tag(&app, &made).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// Change a destination
@@ -120,7 +121,7 @@ pub(crate) async fn update(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let update = |mut found: Destination| {
-        if_match.check(&tag(&found))?;
+        if_match.check(&tag(&app, &found))?;
         found.name = fields.name("name")?.unwrap_or(found.name);
         let url = url(&app, &mut fields)?.map_or_else(|| found.url.clone(), |(url, _)| url);
         check_move(caller, &found, &url, &mut fields)?;
@@ -129,9 +130,9 @@ pub(crate) async fn update(
             found.handshake = Handshake::Wanted;
         }
         found.url = url;
-        let before = found.max_concurrency;
+        let before = Reach::of(&found);
         let changed = apply(found, &mut fields)?;
-        check_reach(caller, before, &changed)?;
+        check_reach(caller, &before, &changed)?;
         fields.finish()?;
         Ok(changed)
     };
@@ -155,7 +156,7 @@ pub(crate) async fn delete(
     let id = parse(&id)?;
     let decide = |catalog: &Catalog| {
         let found = catalog.destination(caller.account, id).ok_or_else(not_found)?;
-        if_match.check(&tag(found))?;
+        if_match.check(&tag(&app, found))?;
         Ok(Change::DeleteDestination(id))
     };
     change(&app, caller, decide).await
@@ -218,7 +219,7 @@ async fn change_one(
     }
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&changed, activity.seen(id));
-    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
+    Ok(tag(app, &changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Order a circuit
@@ -246,12 +247,13 @@ pub(crate) async fn circuit(
     app.note(caller, "destination", Some(id.to_string())).await;
     let activity = app.engine.activity_of(TellOf::One(id)).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
-    Ok(tag(&found).on(view::data(StatusCode::OK, &shown)))
+    Ok(tag(&app, &found).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Of its settings alone: what it is doing changes by itself.
-fn tag(destination: &Destination) -> EntityTag {
-    EntityTag::of(&view::Destination::of(destination, None))
+fn tag(app: &App, destination: &Destination) -> EntityTag {
+    let put = Change::PutDestination(Box::new(destination.clone()));
+    EntityTag::with_secrets(app, &view::Destination::of(destination, None), &put)
 }
 
 /// The fields that making and changing share. `null` takes an optional one away.

@@ -4,23 +4,56 @@
 use crate::api::auth::Caller;
 use crate::api::error::ApiError;
 use crate::api::fields::Fields;
-use postrider_core::destination::MaxConcurrency;
-use postrider_core::limits::MAX_CONCURRENCY_DEFAULT;
+use postrider_core::destination::RateLimit;
+use postrider_core::limits::{MAX_CONCURRENCY_DEFAULT, TIMEOUT_SECONDS_DEFAULT};
 use postrider_engine::send::DestinationUrl;
 use postrider_store::{Destination, Scope};
 
-/// A session may lower it, and raise it to the default; what an operator has set higher may stay.
-pub(super) fn check_reach(
-    caller: Caller,
-    before: MaxConcurrency,
-    after: &Destination,
-) -> Result<(), ApiError> {
-    let most = before.get().max(MAX_CONCURRENCY_DEFAULT);
-    if caller.scope == Scope::Portal && after.max_concurrency.get() > most {
-        let allowed = format!("must be a whole number from 1 to {most} in the portal");
-        return Err(ApiError::field("max_concurrency", allowed));
+/// How hard the gateway works for a destination.
+pub(super) struct Reach {
+    max_concurrency: u32,
+    timeout_seconds: u32,
+    rate_limit: Option<RateLimit>,
+}
+
+impl Reach {
+    pub(super) fn of(destination: &Destination) -> Self {
+        Reach {
+            max_concurrency: destination.max_concurrency.get(),
+            timeout_seconds: destination.timeout.get(),
+            rate_limit: destination.rate_limit,
+        }
     }
-    Ok(())
+}
+
+/// A session may lower what is there, and raise it to the default; what an operator has set higher may stay.
+pub(super) fn check_reach(caller: Caller, before: &Reach, after: &Destination) -> Result<(), ApiError> {
+    if caller.scope != Scope::Portal {
+        return Ok(());
+    }
+    let after = Reach::of(after);
+    let numbers = [
+        ("max_concurrency", before.max_concurrency.max(MAX_CONCURRENCY_DEFAULT), after.max_concurrency),
+        ("timeout_seconds", before.timeout_seconds.max(TIMEOUT_SECONDS_DEFAULT), after.timeout_seconds),
+    ];
+    if let Some((field, most, _)) = numbers.into_iter().find(|(_, most, wanted)| wanted > most) {
+        let allowed = format!("must be a whole number from 1 to {most} in the portal");
+        return Err(ApiError::field(field, allowed));
+    }
+    match before.rate_limit {
+        Some(most) if !after.rate_limit.is_some_and(|wanted| is_within(wanted, most)) => {
+            let (per_second, burst) = (most.per_second(), most.burst());
+            let allowed = format!(
+                "must stay, with per_second at most {per_second} and burst at most {burst} in the portal"
+            );
+            Err(ApiError::field("rate_limit", allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_within(wanted: RateLimit, most: RateLimit) -> bool {
+    wanted.per_second() <= most.per_second() && wanted.burst() <= most.burst()
 }
 
 /// Whoever moves a destination to another origin gives its credentials anew, or takes them away: the new receiver

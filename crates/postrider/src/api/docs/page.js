@@ -48,11 +48,17 @@ function drawCall(document_, { path, method, call }) {
   ];
   if (call.description) parts.push(element('p', {}, ...prose(call.description)));
   if (call.parameters) parts.push(element('h4', {}, 'Parameters'), parameterTable(document_, call.parameters));
-  const content = call.requestBody && Object.entries(call.requestBody.content)[0];
+  const content = bodyAsked(call);
   if (content) parts.push(element('h4', {}, 'Body'), bodyOf(document_, content));
   parts.push(element('h4', {}, 'Example'), sample(curl(document_, { path, method, call })));
   parts.push(element('h4', {}, 'Answers'), answers(document_, call));
   return element('article', { class: 'call', id, 'data-call': id, 'data-text': [id, path, method, call.summary].join(' ').toLowerCase() }, ...parts);
+}
+
+// Of the forms that a body may have the one in JSON, or else the first.
+function bodyAsked(call) {
+  const forms = call.requestBody ? Object.entries(call.requestBody.content) : [];
+  return forms.find(([type]) => type === 'application/json') || forms[0];
 }
 
 function pathParts(path) {
@@ -166,7 +172,7 @@ function curl(document_, { path, method, call }) {
   const lines = ['curl ' + (method === 'get' ? '' : '-X ' + method.toUpperCase() + ' ') + '"' + location.origin + real + '"'];
   const ways = call.security || document_.security;
   if (ways.some((way) => way.bearer)) lines.push('-H "Authorization: Bearer $POSTRIDER_KEY"');
-  const content = call.requestBody && Object.entries(call.requestBody.content)[0];
+  const content = bodyAsked(call);
   if (content && content[0] === 'application/json') lines.push("-d '" + JSON.stringify(smallest(document_, content[1].schema)) + "'");
   if (content && content[0] !== 'application/json') lines.push("-H 'X-Event-Type: order.paid'", "-d '{\"order\": 1001}'");
   return lines.join(' \\\n  ');

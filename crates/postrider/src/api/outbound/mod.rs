@@ -8,7 +8,7 @@ use super::error::ApiError;
 use super::events::{self, Parameters};
 use super::fields::{Fields, Segment};
 use super::refusal::{Body, Conflict, Keyed, Looped, Overloaded, Queried, Stored};
-use super::request::{EventAgain, NewOutboundEvent};
+use super::request::{CloudEvent, EventAgain, NewOutboundEvent};
 use super::view::Data;
 use super::view::word::EventStatusAsked;
 use super::{Shared, body, hops, view};
@@ -30,9 +30,20 @@ const REQUEST_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
     post, path = "/v1/outbound-events", operation_id = "create_outbound_event", tag = "outbound events",
     params(
         ("Idempotency-Key" = Option<String>, Header,
-            description = "Names the event, and a repetition of it, when it has no `external_event_id`.")
+            description = "Names the event, and a repetition of it, when it has no `external_event_id`."),
+        ("ce-specversion" = Option<String>, Header, description = "Of a CloudEvent in binary form: `1.0`."),
+        ("ce-type" = Option<String>, Header, description = "Of a CloudEvent in binary form: the type that routes match."),
+        ("ce-id" = Option<String>, Header, description = "Of a CloudEvent in binary form: names it, and a repetition of it, within `ce-source`."),
+        ("ce-source" = Option<String>, Header, description = "Of a CloudEvent in binary form: where it comes from.")
     ),
-    request_body = NewOutboundEvent,
+    request_body(
+        description = "An event in JSON, a CloudEvent in structured form, or the data of one in binary form, whose attributes are in headers.",
+        content(
+            (NewOutboundEvent = "application/json"),
+            (CloudEvent = "application/cloudevents+json"),
+            (Vec<u8> = "*/*")
+        )
+    ),
     responses(
         (status = 201, description = "It is on disk.", body = Data<view::Ingested>),
         (status = 200, description = "It was there already.", body = Data<view::Ingested>),

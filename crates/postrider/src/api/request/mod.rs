@@ -25,7 +25,7 @@ pub(crate) use destination::{CircuitOrder, DestinationChange, NewDestination, Ne
 pub(crate) use event_type::{EventTypeChange, NewEventType};
 pub(crate) use limits::{Circuit, RateLimit};
 pub(crate) use name::Nothing;
-pub(crate) use outbound_event::NewOutboundEvent;
+pub(crate) use outbound_event::{CloudEvent, NewOutboundEvent};
 pub(crate) use portal::{BrandChange, NewPortalSession};
 pub(crate) use replay::{EventAgain, EventElsewhere, NewReplay, ReplayChange};
 pub(crate) use retry_policy::RetryPolicy;

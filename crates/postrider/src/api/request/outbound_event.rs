@@ -28,3 +28,21 @@ pub(crate) struct NewOutboundEvent {
     #[schema(minimum = 1, maximum = 4)]
     priority: Option<u32>,
 }
+
+/// A CloudEvent 1.0 in structured form. All of it is kept and delivered as it came, whatever else it has.
+#[derive(ToSchema)]
+pub(crate) struct CloudEvent {
+    #[schema(example = "1.0")]
+    specversion: String,
+    /// The type that routes match.
+    #[schema(rename = "type", example = "order.created")]
+    event_type: String,
+    /// Names it, and a repetition of it, within `source`.
+    #[schema(max_length = 256)]
+    id: String,
+    /// Where it comes from.
+    #[schema(max_length = 2048, example = "https://shop.example.com")]
+    source: String,
+    #[schema(value_type = Option<Value>)]
+    data: Option<Value>,
+}

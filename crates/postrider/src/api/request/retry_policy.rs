@@ -26,6 +26,7 @@ pub(crate) struct RetryPolicy {
     #[schema(minimum = 1)]
     max_attempts: Option<u32>,
     /// After which it is given up on.
+    #[schema(minimum = 1, maximum = 31_536_000)]
     max_age_seconds: Option<f64>,
     #[schema(value_type = Option<Jitter>)]
     jitter: Option<String>,

@@ -1,6 +1,6 @@
 //! The text of what a stream tells. What there is none of is `null`.
 
-use crate::api::view::milliseconds;
+use crate::api::view::whole_milliseconds;
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::EventId;
@@ -86,7 +86,7 @@ fn attempt(made: &AttemptMade) -> Value {
             "destination_id": made.destination.to_string(),
             "attempt_number": made.number,
             "started_at": made.started_at.to_string(),
-            "latency_ms": milliseconds(made.latency),
+            "latency_ms": whole_milliseconds(made.latency),
             "outcome": made.outcome.as_str(),
             "response_status": made.status,
             "error_kind": problem.map(|problem| problem.kind.as_str()),

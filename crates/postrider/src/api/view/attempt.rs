@@ -21,7 +21,8 @@ pub(crate) struct Attempt {
     started_at: String,
     #[schema(format = DateTime)]
     finished_at: String,
-    latency_ms: f64,
+    /// How long it took; `timing.total_ms` is the same to the microsecond.
+    latency_ms: u64,
     timing: Timing,
     #[schema(value_type = Outcome)]
     outcome: &'static str,
@@ -77,7 +78,7 @@ impl Attempt {
             attempt_number: attempt.number,
             started_at: attempt.started_at.to_string(),
             finished_at: attempt.started_at.after(timing.total).to_string(),
-            latency_ms: milliseconds(timing.total),
+            latency_ms: whole_milliseconds(timing.total),
             timing: Timing {
                 dns_ms: timing.dns.map(milliseconds),
                 connect_ms: timing.connect.map(milliseconds),
@@ -97,6 +98,11 @@ impl Attempt {
     }
 }
 
-pub(crate) fn milliseconds(duration: Duration) -> f64 {
+fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
+}
+
+/// Clients of GetHook's wire read whole numbers, and refuse an answer with another in their place.
+pub(crate) fn whole_milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -35,7 +35,7 @@ pub(crate) mod word;
 
 pub(crate) use account::{Account, AccountWithKey};
 pub(crate) use api_key::ApiKey;
-pub(crate) use attempt::{Attempt, milliseconds};
+pub(crate) use attempt::{Attempt, whole_milliseconds};
 pub(crate) use audit::AuditRecord;
 pub(crate) use content::header_map;
 pub(crate) use dead_letter::{DeadLetter, Discarded, Requeued};

@@ -14,7 +14,7 @@ pub(crate) struct Route {
     id: String,
     account_id: String,
     destination_id: String,
-    /// Types of events that it takes, `*` for every one.
+    /// Types of events that it takes: `*` is one word of them, `**` any number. Either alone takes every event.
     #[schema(example = "payment.*")]
     event_type_pattern: String,
     /// A CEL expression; only events for which it is true are taken.

@@ -1,6 +1,7 @@
 //! What an action on a destination has answered: it is shown this once and cannot be asked for again.
 
 use crate::dashboard::clip::short;
+use crate::dashboard::event::Timing;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub(in crate::dashboard) struct ShownOnce {
 #[derive(Deserialize, Serialize)]
 pub(in crate::dashboard) struct Tried {
     outcome: String,
-    pub(in crate::dashboard) latency_ms: f64,
+    pub(in crate::dashboard) timing: Timing,
     response_status: Option<u16>,
     error_message: Option<String>,
 }

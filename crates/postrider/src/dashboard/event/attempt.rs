@@ -10,8 +10,7 @@ pub(in crate::dashboard) struct Attempt {
     pub(super) delivery_id: String,
     pub(in crate::dashboard) attempt_number: u32,
     pub(in crate::dashboard) started_at: String,
-    pub(in crate::dashboard) latency_ms: f64,
-    timing: Timing,
+    pub(in crate::dashboard) timing: Timing,
     outcome: String,
     pub(super) request_headers: Map<String, Value>,
     response_status: Option<u16>,
@@ -21,13 +20,13 @@ pub(in crate::dashboard) struct Attempt {
 }
 
 #[derive(Deserialize)]
-struct Timing {
+pub(in crate::dashboard) struct Timing {
     dns_ms: Option<f64>,
     connect_ms: Option<f64>,
     tls_ms: Option<f64>,
     /// From the beginning to the head of the answer.
     first_byte_ms: Option<f64>,
-    total_ms: f64,
+    pub(in crate::dashboard) total_ms: f64,
 }
 
 /// A stretch of the bar of an attempt, in a box of 600.
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn the_stretches_of_an_attempt_fill_its_bar() {
         let attempt: Attempt = serde_json::from_value(json!({
-            "delivery_id": "dlv_1", "attempt_number": 1, "started_at": "", "latency_ms": 20.0, "outcome": "success",
+            "delivery_id": "dlv_1", "attempt_number": 1, "started_at": "", "outcome": "success",
             "timing": { "dns_ms": null, "connect_ms": 2.0, "tls_ms": 3.0, "first_byte_ms": 15.0, "total_ms": 20.0 },
             "request_headers": {},
         }))

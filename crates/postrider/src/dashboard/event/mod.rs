@@ -7,6 +7,7 @@ mod elsewhere;
 mod rewritten;
 mod timeline;
 
+pub(super) use attempt::Timing;
 pub(super) use detail::{Detail, Event};
 pub(super) use elsewhere::send;
 pub(super) use timeline::Timeline;

@@ -112,7 +112,7 @@ mod tests {
         };
         let attempt = |(n, number): (usize, u32)| {
             let attempt = json!({
-                "delivery_id": format!("dlv_{n}"), "attempt_number": number, "started_at": "", "latency_ms": 1.0,
+                "delivery_id": format!("dlv_{n}"), "attempt_number": number, "started_at": "",
                 "timing": { "total_ms": 1.0 }, "outcome": "success", "request_headers": {},
             });
             serde_json::from_value(attempt).unwrap()

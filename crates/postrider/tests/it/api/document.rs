@@ -99,6 +99,19 @@ fn collect_references(value: &Value, into: &mut BTreeSet<String>) {
 }
 
 #[test]
+fn an_event_that_is_sent_is_described_in_each_of_its_forms() {
+    let call = &DOCUMENT["paths"]["/v1/outbound-events"]["post"];
+    let forms: Vec<&String> = call["requestBody"]["content"].as_object().unwrap().keys().collect();
+    assert_eq!(forms, ["*/*", "application/cloudevents+json", "application/json"]);
+    let parameters = call["parameters"].as_array().unwrap();
+    for name in ["ce-specversion", "ce-type", "ce-id", "ce-source"] {
+        let described = |known: &&Value| known["name"] == name && known["in"] == "header";
+        let found = parameters.iter().find(described).unwrap_or_else(|| panic!("{name} is not described"));
+        assert_eq!(found["required"], false, "{name}");
+    }
+}
+
+#[test]
 fn a_path_takes_the_methods_that_are_described_and_no_others() {
     let site = Site::new();
     let gateway = site.start();

@@ -4,6 +4,8 @@ use crate::rig::{Answer, Api, Sink, Site, api::text};
 use serde_json::{Value, json};
 use std::sync::Barrier;
 
+const BRAND: &str = "/v1/brand-settings";
+
 /// One of each configuration object, as its path with the change of a field.
 fn objects(api: &Api) -> Vec<(String, Value)> {
     let account = text(&api.get("/v1/accounts").data(200)[0]["id"]);
@@ -19,6 +21,7 @@ fn objects(api: &Api) -> Vec<(String, Value)> {
         (format!("/v1/sources/{source}"), json!({ "status": "inactive" })),
         (format!("/v1/routes/{route}"), json!({ "priority": 1 })),
         (format!("/v1/destinations/{destination}"), json!({ "name": "renamed" })),
+        (BRAND.to_owned(), json!({ "company_name": "Changed" })),
     ]
 }
 
@@ -60,7 +63,8 @@ fn what_was_changed_since_is_not_deleted() {
     let site = Site::new();
     let gateway = site.start();
     let api = gateway.api();
-    for (path, _) in objects(&api).into_iter().filter(|(path, _)| !path.contains("accounts")) {
+    let stays = |path: &str| path.contains("accounts") || path == BRAND;
+    for (path, _) in objects(&api).into_iter().filter(|(path, _)| !stays(path)) {
         let delete = |if_match: &str| api.call("DELETE", &path, &[("if-match", if_match)], b"");
         assert_eq!(delete("\"0\"").code(412), "precondition_failed", "{path}");
         let seen = tag(&api.get(&path));
@@ -111,7 +115,7 @@ fn an_object_has_its_tag_from_the_answer_that_makes_it() {
 
 #[test]
 fn a_brand_that_was_changed_since_stays() {
-    let (site, path) = (Site::new(), "/v1/brand-settings");
+    let (site, path) = (Site::new(), BRAND);
     let gateway = site.start();
     let api = gateway.api();
     let post = |if_match: &str, name: &str| {
@@ -144,6 +148,35 @@ fn what_a_destination_is_doing_does_not_change_its_tag() {
     assert_eq!(tag(&now), seen);
     let paused = api.post(&format!("{path}/pause"), &json!({}));
     assert_ne!(tag(&paused), seen, "to be paused is a setting");
+}
+
+#[test]
+fn with_another_secret_it_is_another_object() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let source = json!({ "name": "a", "provider": "github", "verification_config": { "secret": "one" } });
+    let source = format!("/v1/sources/{}", api.make("/v1/sources", &source));
+    let bearer = |token: &str| json!({ "auth_config": { "type": "bearer", "token": token } });
+    let to = json!({ "name": "a", "url": "http://127.0.0.1:9/", "custom_headers": { "x-key": "one" } });
+    let destination = format!("/v1/destinations/{}", api.make("/v1/destinations", &to));
+    for (path, change) in [
+        (&source, json!({ "verification_config": { "secret": "two" } })),
+        (&destination, json!({ "custom_headers": { "x-key": "two" } })),
+        (&destination, bearer("one")),
+        (&destination, bearer("two")),
+    ] {
+        let seen = tag(&api.get(path));
+        assert_eq!(tag(&api.get(path)), seen, "{path} is as it was");
+        let changed = patch(&api, path, &seen, &change);
+        changed.data(200);
+        assert_ne!(tag(&changed), seen, "{path} {change}");
+        assert_eq!(tag(&api.get(path)), tag(&changed), "{path} {change}");
+        assert_eq!(patch(&api, path, &seen, &change).code(412), "precondition_failed", "{path} {change}");
+    }
+    let seen = tag(&api.get(&destination));
+    api.post(&format!("{destination}/rotate-secret"), &json!({})).data(200);
+    assert_ne!(tag(&api.get(&destination)), seen, "a rotation is a change");
 }
 
 #[test]

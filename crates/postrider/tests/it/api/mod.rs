@@ -12,6 +12,7 @@ mod event_types;
 mod events;
 mod export;
 mod filters;
+mod gethook_client;
 mod health;
 mod key_settings;
 mod keys;

@@ -56,6 +56,44 @@ fn a_session_does_not_choose_how_hard_the_gateway_works() {
 }
 
 #[test]
+fn a_session_lowers_a_deadline_and_a_rate_and_raises_neither() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, portal) = session(&gateway, &json!({}));
+    let made = |more: Value| {
+        let mut body = json!({ "name": "a", "url": "https://example.com" });
+        more.as_object().unwrap().iter().for_each(|(field, value)| body[field] = value.clone());
+        body
+    };
+    let refused = portal.post("/v1/destinations", &made(json!({ "timeout_seconds": 11 }))).refusal(422);
+    assert_eq!(refused, "timeout_seconds must be a whole number from 1 to 10 in the portal.");
+    let limited = json!({ "timeout_seconds": 30, "rate_limit": { "per_second": 5, "burst": 10 } });
+    let path = format!("/v1/destinations/{}", gateway.api().make("/v1/destinations", &made(limited)));
+    portal.patch(&path, &json!({ "name": "renamed" })).data(200);
+    for (change, field) in [
+        (json!({ "timeout_seconds": 31 }), "timeout_seconds"),
+        (json!({ "rate_limit": null }), "rate_limit"),
+        (json!({ "rate_limit": { "per_second": 6, "burst": 10 } }), "rate_limit"),
+        (json!({ "rate_limit": { "per_second": 5, "burst": 11 } }), "rate_limit"),
+        (json!({ "preset": "internal" }), "max_concurrency"),
+        (json!({ "preset": "third_party" }), "rate_limit"),
+    ] {
+        let said = portal.patch(&path, &change).refusal(422);
+        assert!(
+            said.starts_with(&format!("{field} must ")) && said.contains("in the portal"),
+            "{change}: {said}"
+        );
+    }
+    let lower = json!({ "timeout_seconds": 2, "rate_limit": { "per_second": 1, "burst": 1 } });
+    portal.patch(&path, &lower).data(200);
+    portal.patch(&path, &json!({ "rate_limit": { "per_second": 2 } })).refusal(422);
+    portal.patch(&path, &json!({ "timeout_seconds": 10 })).data(200);
+    let own = portal.make("/v1/destinations", &made(json!({ "rate_limit": { "per_second": 1 } })));
+    portal.patch(&format!("/v1/destinations/{own}"), &json!({ "rate_limit": null })).refusal(422);
+    gateway.api().patch(&path, &json!({ "rate_limit": null, "timeout_seconds": 120 })).data(200);
+}
+
+#[test]
 fn a_session_does_not_have_credentials_sent_elsewhere() {
     let site = Site::new();
     let gateway = site.start();

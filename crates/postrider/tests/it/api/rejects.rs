@@ -1,8 +1,8 @@
 //! What a source has refused lately.
 
 use super::{check_fields, check_time};
-use crate::rig::Site;
 use crate::rig::api::text;
+use crate::rig::{Api, Sink, Site};
 use serde_json::json;
 
 #[test]
@@ -44,4 +44,42 @@ fn a_source_tells_what_it_refused_and_why() {
 
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
     api.with_key(&text(&other["api_key"])).get(&rejects).refusal(404);
+}
+
+/// The source of this name.
+fn named(api: &Api, name: &str) -> String {
+    let sources = api.get("/v1/sources").data(200);
+    let found = sources.as_array().unwrap().iter().find(|source| source["name"] == name);
+    format!("/v1/sources/{}", text(&found.unwrap_or_else(|| panic!("no source {name}: {sources}"))["id"]))
+}
+
+#[test]
+fn doors_without_a_token_tell_what_they_refused_and_close_with_their_source() {
+    let sink = Sink::start();
+    let listed = format!("[[destinations]]\nname = \"one\"\nurl = {:?}\n", sink.url("/one"));
+    let site = Site::new().config(&listed).variable("POSTRIDER_WEBHOOKS_SECRET", "hush-hush");
+    let gateway = site.start();
+    let api = gateway.api();
+    for (door, source, headers, status) in [
+        ("/ingress", named(&api, "ingress"), [("x-event-type", "not..legal")], 422),
+        ("/webhooks", named(&api, "webhooks"), [("x-signature", "sha256=00")], 401),
+    ] {
+        let refused = api.call("POST", door, &headers, b"{}").refusal(status);
+        let told = api.get(&format!("{source}/rejects")).data(200);
+        assert_eq!(
+            (told.as_array().unwrap().len(), &told[0]["status"]),
+            (1, &json!(status)),
+            "{door}: {told}"
+        );
+        assert_eq!(
+            text(&told[0]["reason"]) == refused,
+            status == 422,
+            "a bad signature is told in full: {told}"
+        );
+
+        api.patch(&source, &json!({ "status": "inactive" })).data(200);
+        api.call("POST", door, &[], b"{}").refusal(404);
+        api.patch(&source, &json!({ "status": "active" })).data(200);
+        assert_eq!(api.call("POST", door, &[], b"{}").status, if door == "/ingress" { 202 } else { 401 });
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const FIELDS: &str =
     "id account_id filter state total done skipped progress rate_per_second? created_at updated_at ended_at?";
 
-fn once(api: &Api, replay: &Value, state: &str) -> Value {
+pub(super) fn once(api: &Api, replay: &Value, state: &str) -> Value {
     let path = format!("/v1/replays/{}", text(&replay["id"]));
     wait_until(&format!("the replay is {state}"), || {
         Some(api.get(&path).data(200)).filter(|seen| seen["state"] == state)

@@ -77,6 +77,7 @@ fn events_follow_the_patterns_and_sources_of_routes() {
         ("tail", "**.failed"),
         ("middle", "*.retry.*"),
         ("all", "**"),
+        ("star", "*"),
     ] {
         let body = json!({ "name": name, "url": sink.url(&format!("/{name}")) });
         let destination = api.make("/v1/destinations", &body);
@@ -85,14 +86,14 @@ fn events_follow_the_patterns_and_sources_of_routes() {
         api.make("/v1/routes", &route);
     }
     for (event_type, expected) in [
-        ("payment.captured", "all any exact one"),
-        ("payment.failed", "all any one tail"),
-        ("payment.retry.failed", "all any middle tail"),
-        ("payment", "all any"),
-        ("failed", "all tail"),
-        ("Payment.captured", "all"),
-        ("refund.captured", "all"),
-        ("", "all"),
+        ("payment.captured", "all any exact one star"),
+        ("payment.failed", "all any one star tail"),
+        ("payment.retry.failed", "all any middle star tail"),
+        ("payment", "all any star"),
+        ("failed", "all star tail"),
+        ("Payment.captured", "all star"),
+        ("refund.captured", "all star"),
+        ("", "all star"),
     ] {
         let headers: Vec<_> =
             Some(("x-event-type", event_type)).into_iter().filter(|(_, v)| !v.is_empty()).collect();

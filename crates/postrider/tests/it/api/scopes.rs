@@ -1,10 +1,12 @@
 //! Who may make which call: every call of the description with every kind of key, and with another tenant's ids.
 
+use super::dead_letters::{dead, hopeless};
 use super::document::calls;
+use super::replays::once;
 use crate::rig::api::text;
 use crate::rig::stream::that_ends;
 use crate::rig::{Answer, Api, Sink, Site, wait_until};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What a call is for; the description must have no other.
@@ -101,6 +103,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "DELETE /v1/api-keys/{id}",
             "POST /v1/portal-sessions",
             "POST /v1/brand-settings",
+            "PATCH /v1/brand-settings",
             "POST /v1/sources",
             "PATCH /v1/sources/{id}",
             "DELETE /v1/sources/{id}",
@@ -215,6 +218,45 @@ fn keys_that_do_not_count_are_all_told_the_same() {
     }
 }
 
+/// What its owner gets there, but for when a key was last used: to look is to use it.
+fn shown(owner: &Api, path: &str) -> Value {
+    let mut found = owner.get(path).data(200);
+    let items = match &mut found {
+        Value::Array(items) => &mut items[..],
+        one => std::slice::from_mut(one),
+    };
+    items.iter_mut().for_each(|item| drop(item.as_object_mut().map(|item| item.remove("last_used_at"))));
+    found
+}
+
+/// One of everything that has an id, by the path to it.
+fn one_of_each(owner: &Api, account: String, sink: &Sink) -> BTreeMap<&'static str, String> {
+    // Before there is anything to replay.
+    let replay = owner.post("/v1/replays", &json!({})).data(202);
+    once(owner, &replay, "done");
+    let (source, path) = owner.source();
+    let destination = hopeless(owner, sink, "/theirs", 1);
+    let event = dead(owner, &path, "order.paid", b"{}");
+    let outbound = json!({ "event_type": "order.sent", "payload": "{}" });
+    let outbound = owner.make("/v1/outbound-events", &outbound);
+    let given_up = owner.event_once(&outbound, "dead_letter");
+    let letter = text(&given_up["event"]["deliveries"][0]["id"]);
+    let described = json!({ "event_type": "order.lost", "schema": {} });
+    BTreeMap::from([
+        ("/v1/event-types/", owner.make("/v1/event-types", &described)),
+        ("/v1/accounts/", account),
+        ("/v1/api-keys/", text(&owner.get("/v1/api-keys").data(200)[0]["id"])),
+        ("/v1/sources/", source),
+        ("/v1/destinations/", destination),
+        ("/v1/routes/", text(&owner.get("/v1/routes").data(200)[0]["id"])),
+        ("/v1/events/", event),
+        ("/v1/outbound-events/", outbound),
+        ("/v1/deliveries/", letter.clone()),
+        ("/v1/dead-letters/", letter),
+        ("/v1/replays/", text(&replay["id"])),
+    ])
+}
+
 #[test]
 fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
     let (sink, site) = (Sink::start(), Site::new());
@@ -224,24 +266,15 @@ fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
         (gateway.api().with_key(&text(&made["api_key"])), text(&made["account"]["id"]))
     };
     let ((ours, _), (theirs, account)) = (tenant("ours"), tenant("theirs"));
-    let (source, path) = theirs.source();
-    let destination = theirs.destination(&sink.url("/theirs"), &json!({}));
-    let event = theirs.send(&path, &[], b"{}");
-    let delivered = theirs.event_once(&event, "delivered");
-    let described = json!({ "event_type": "order.paid", "schema": {} });
-    let ids = BTreeMap::from([
-        ("/v1/event-types/", theirs.make("/v1/event-types", &described)),
-        ("/v1/accounts/", account),
-        ("/v1/api-keys/", text(&theirs.get("/v1/api-keys").data(200)[0]["id"])),
-        ("/v1/sources/", source),
-        ("/v1/destinations/", destination),
-        ("/v1/routes/", text(&theirs.get("/v1/routes").data(200)[0]["id"])),
-        ("/v1/events/", event.clone()),
-        ("/v1/outbound-events/", event),
-        ("/v1/deliveries/", text(&delivered["event"]["deliveries"][0]["id"])),
-        ("/v1/dead-letters/", text(&delivered["event"]["deliveries"][0]["id"])),
-        ("/v1/replays/", text(&theirs.post("/v1/replays", &json!({})).data(202)["id"])),
-    ]);
+    let ids = one_of_each(&theirs, account, &sink);
+    // Each by its id, which its owner must find, and all of its kind.
+    let everything = || -> Vec<[Value; 2]> {
+        let of = |(before, id): (&&str, &String)| {
+            [shown(&theirs, &format!("{before}{id}")), shown(&theirs, before.trim_end_matches('/'))]
+        };
+        ids.iter().map(of).collect()
+    };
+    let before_calls = everything();
     for (method, path, _) in calls() {
         let Some((before, after)) = path.split_once("{id}") else { continue };
         if place(&method, &path) == "operate" {
@@ -254,9 +287,5 @@ fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
         );
         assert_eq!(answer.refusal(404), nothing.refusal(404), "{method} {path}");
     }
-    assert_eq!(
-        theirs.get("/v1/destinations").data(200)[0]["status"],
-        "active",
-        "nothing of theirs has changed"
-    );
+    assert_eq!(everything(), before_calls, "nothing of theirs has changed");
 }

@@ -94,6 +94,8 @@ fn bad_policies() -> Vec<(Value, &'static str)> {
         (json!({ "max_attempts": -1 }), "max_attempts"),
         (json!({ "max_attempts": 2.5 }), "max_attempts"),
         (json!({ "max_age_seconds": 0 }), "max_age_seconds"),
+        (json!({ "max_age_seconds": 0.5 }), "max_age_seconds"),
+        (json!({ "max_age_seconds": 31_536_001 }), "max_age_seconds"),
         (json!({ "max_age_seconds": -5 }), "max_age_seconds"),
         (json!({ "max_age_seconds": 1e30 }), "max_age_seconds"),
         (json!({ "jitter": "some" }), "jitter"),
@@ -104,6 +106,10 @@ fn bad_policies() -> Vec<(Value, &'static str)> {
         (json!({ "backoff": "exponential", "base_seconds": 0 }), "base_seconds"),
         (json!({ "backoff": "exponential", "base_seconds": 1e18 }), "base_seconds"),
         (json!({ "backoff": "exponential", "cap_seconds": -1 }), "cap_seconds"),
+        (json!({ "base_seconds": 5 }), "base_seconds has no meaning without backoff"),
+        (json!({ "factor": 2, "max_attempts": 3 }), "factor has no meaning without backoff"),
+        (json!({ "preset": "waford", "cap_seconds": 60 }), "cap_seconds has no meaning without backoff"),
+        (json!({ "delays_seconds": [1], "factor": 2 }), "factor has no meaning without backoff"),
     ]
 }
 

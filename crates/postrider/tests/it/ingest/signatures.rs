@@ -123,6 +123,31 @@ fn a_signature_of_another_time_is_refused() {
 }
 
 #[test]
+fn a_header_and_a_secret_are_the_provider_whose_header_it_is() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let by_header = |header: &str| {
+        let config = json!({ "header": header, "secret": "hush" });
+        source(&api, &json!({ "auth_mode": "shared_secret", "verification_config": config })).1
+    };
+    let (stripe, github) = (by_header("Stripe-Signature"), by_header("X-Hub-Signature-256"));
+    let (at, body) = (now(), r#"{"id":"evt_1","type":"charge.failed"}"#);
+    let timed = format!("t={at},v1={}", signature("hush", &format!("{at}.{body}")));
+    let plain = format!("sha256={}", signature("hush", body));
+    let hub = ("x-hub-signature-256", plain.as_str());
+    for (path, headers, told) in [
+        (&stripe, vec![("stripe-signature", timed.as_str())], ("charge.failed", "evt_1")),
+        (&github, vec![hub, ("x-github-event", "push"), ("x-github-delivery", "d-1")], ("push", "d-1")),
+    ] {
+        let id = text(&post(&api, path, &headers, body).data(202)["id"]);
+        let event = &api.event(&id)["event"];
+        assert_eq!((text(&event["event_type"]).as_str(), text(&event["external_event_id"]).as_str()), told);
+        post(&api, path, &[(headers[0].0, "hush")], body).refusal(401);
+    }
+}
+
+#[test]
 fn a_token_in_a_header_is_neither_kept_nor_passed_on() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
@@ -238,6 +263,54 @@ fn type_and_key_are_taken_from_where_the_source_says() {
         let body = json!({ "name": "a", "event_type_from": bad });
         assert!(api.post("/v1/sources", &body).refusal(422).starts_with("event_type_from must be"));
     }
+}
+
+#[test]
+fn what_a_preset_finds_is_used_if_it_can_be_and_costs_no_event() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) =
+        source(&api, &json!({ "provider": "github", "verification_config": { "secret": "hush" } }));
+    let (signed, long) = (format!("sha256={}", signature("hush", "{}")), "k".repeat(300));
+    for (headers, expected) in [
+        (vec![("x-github-event", "push"), ("x-github-delivery", "1")], (json!("push"), json!("1"))),
+        (vec![("x-github-event", "not..legal"), ("x-github-delivery", &long)], (Value::Null, Value::Null)),
+        (vec![("x-event-type", "a.b"), ("x-request-id", "2")], (json!("a.b"), json!("2"))),
+        (vec![("x-event-type", "not..legal"), ("x-request-id", &long)], (Value::Null, Value::Null)),
+        (
+            vec![
+                ("x-event-type", "a.b"),
+                ("x-github-event", "push"),
+                ("x-webhook-id", "4"),
+                ("x-github-delivery", "3"),
+            ],
+            (json!("push"), json!("3")),
+        ),
+    ] {
+        let all = [vec![("x-hub-signature-256", signed.as_str())], headers.clone()].concat();
+        let id = text(&post(&api, &path, &all, "{}").data(202)["id"]);
+        let event = &api.event(&id)["event"];
+        let found = (event["event_type"].clone(), event["external_event_id"].clone());
+        assert_eq!(found, expected, "{headers:?}");
+    }
+}
+
+#[test]
+fn a_signed_id_that_is_no_key_is_not_replaced_by_another() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let secret = format!("whsec_{}", STANDARD.encode("hush"));
+    let (_, path) =
+        source(&api, &json!({ "provider": "standard", "verification_config": { "secret": secret } }));
+    let (id, at) = ("k".repeat(300), now().to_string());
+    let tag = hmac::sign(&hmac::Key::new(HMAC_SHA256, b"hush"), format!("{id}.{at}.{{}}").as_bytes());
+    let signature = format!("v1,{}", STANDARD.encode(tag));
+    let signed = [("svix-id", id.as_str()), ("svix-timestamp", &at), ("svix-signature", &signature)];
+    let added = [("webhook-id", "added"), ("idempotency-key", "added")];
+    let id = text(&post(&api, &path, &[&signed[..], &added].concat(), "{}").data(202)["id"]);
+    assert_eq!(api.event(&id)["event"]["external_event_id"], Value::Null);
 }
 
 #[test]

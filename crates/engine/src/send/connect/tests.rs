@@ -1,0 +1,89 @@
+//! Names with several addresses, some of which swallow whatever is sent to them.
+
+use super::super::target::Target;
+use super::*;
+use async_trait::async_trait;
+use postrider_core::id::DestinationId;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::net::{TcpListener, TcpSocket};
+
+const LEFT: Duration = Duration::from_secs(12);
+
+/// Knows one host, and how often it was asked for.
+struct Known {
+    addresses: Vec<IpAddr>,
+    asked: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Resolve for Known {
+    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        Ok(self.addresses.clone())
+    }
+}
+
+/// A connector to a host with these addresses, what it is to connect to, and how often the host was asked for.
+fn connector(addresses: &[[u8; 4]], port: u16) -> (Connector, Target, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let addresses = addresses.iter().map(|address| IpAddr::from(*address)).collect();
+    let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+    let known = Known { addresses, asked: Arc::clone(&asked) };
+    let connector = Connector::new(guard, tls_config()).resolving_by(Arc::new(known));
+    let url = DestinationUrl::parse(&format!("http://receiver.test:{port}/")).unwrap();
+    (connector, Target::elsewhere(DestinationId::from_u64(1), url), asked)
+}
+
+/// Whether a connection came about, how long it took, and how often the host was asked for after one more try.
+async fn connect(addresses: &[[u8; 4]], port: u16) -> (Result<(), ErrorKind>, Duration, usize) {
+    let (connector, target, asked) = connector(addresses, port);
+    let ready = target.ready.as_ref().unwrap();
+    let started = tokio::time::Instant::now();
+    let mut timing = Timing::default();
+    let tried = tokio::time::timeout(LEFT, connector.connect(ready, LEFT, &mut timing)).await;
+    let took = started.elapsed();
+    let _ = tokio::time::timeout(LEFT, connector.connect(ready, LEFT, &mut timing)).await;
+    let reached = match tried {
+        Err(_elapsed) => Err(ErrorKind::Timeout),
+        Ok(Err(problem)) => Err(problem.kind),
+        Ok(Ok(_)) => Ok(()),
+    };
+    (reached, took, asked.load(Ordering::SeqCst))
+}
+
+/// A port of this address that takes no more connections and refuses none, as long as what is given back is kept.
+fn black_hole(address: [u8; 4], port: u16) -> (u16, Vec<std::net::TcpStream>, TcpListener) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::new(address.into(), port)).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let waiting = Duration::from_millis(100);
+    // Nobody accepts them, so that after a few the rest is left waiting.
+    let filling = std::iter::from_fn(|| std::net::TcpStream::connect_timeout(&address, waiting).ok());
+    let filling = filling.take(16).collect();
+    (address.port(), filling, listener)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_swallows_everything_leaves_time_for_the_next() {
+    let (first, second, third) = ([127, 0, 0, 1], [127, 0, 0, 2], [127, 0, 0, 3]);
+    let (port, _full, _hole) = black_hole(first, 0);
+    let (_, _also_full, _other_hole) = black_hole(second, port);
+    let _receiver = TcpListener::bind(SocketAddr::new(third.into(), port)).await.unwrap();
+    let whole_seconds = |(reached, took, asked): (_, Duration, _)| (reached, took.as_secs(), asked);
+    for (addresses, expected) in [
+        (vec![third], (Ok(()), 0, 1)),
+        (vec![first, third], (Ok(()), 6, 1)),
+        // A third of twelve seconds, and half of the eight that are left.
+        (vec![first, second, third], (Ok(()), 8, 1)),
+        // Closed ones take nothing of the time.
+        (vec![[10, 0, 0, 1], first, third, [10, 0, 0, 2]], (Ok(()), 6, 1)),
+        (vec![first], (Err(ErrorKind::Timeout), 12, 2)),
+        (vec![first, second], (Err(ErrorKind::Timeout), 12, 2)),
+        (vec![first, [127, 0, 0, 4]], (Err(ErrorKind::Connect), 6, 2)),
+        (vec![[10, 0, 0, 1]], (Err(ErrorKind::AddressRefused), 0, 2)),
+    ] {
+        assert_eq!(whole_seconds(connect(&addresses, port).await), expected, "{addresses:?}");
+    }
+}
