@@ -4,7 +4,7 @@ use crate::breach::Breach;
 use crate::options::Bug;
 use crate::recorder::Recorded;
 use crate::world::{Happening, World, block_on};
-use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
+use postrider_core::breaker::{Circuit, CircuitRecord};
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, IdGenerator};
 use postrider_core::retry::RetryPolicy;
@@ -139,7 +139,8 @@ impl World {
     fn spoil_probe(&mut self, id: DestinationId) -> Result<(), Breach> {
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         let mut actions = Vec::new();
-        gateway.scheduler.step(self.now, Input::Circuit(id, CircuitOrder::HalfOpen), &mut actions);
+        let half_open = CircuitRecord { circuit: Circuit::HalfOpen, trips: 1 };
+        gateway.scheduler.step(self.now, Input::Restore(id, half_open), &mut actions);
         actions
             .into_iter()
             .filter(|action| !matches!(action, Action::Keep(..)))
