@@ -89,6 +89,13 @@ pub enum Breach {
         /// Until when.
         until: Timestamp,
     },
+    /// Sent to although it had said again that it is overwhelmed.
+    SentWhileOverwhelmed {
+        /// To whom.
+        destination: DestinationId,
+        /// Until when.
+        until: Timestamp,
+    },
     /// Sent to although its circuit is open.
     SentWhileOpen {
         /// To whom.

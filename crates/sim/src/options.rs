@@ -78,11 +78,13 @@ pub enum Bug {
     FloorIgnored,
     /// Does not tell the scheduler that a receiver asked to be left alone.
     RetryAfterIgnored,
+    /// Does not tell the scheduler that a receiver said that it is overwhelmed.
+    PushbackIgnored,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 27] = [
+    pub const ALL: [Bug; 28] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,
@@ -110,5 +112,6 @@ impl Bug {
         Bug::CapIgnored,
         Bug::FloorIgnored,
         Bug::RetryAfterIgnored,
+        Bug::PushbackIgnored,
     ];
 }

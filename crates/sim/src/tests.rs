@@ -105,6 +105,7 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::RateIgnored => matches!(breach, B::OverRate(_)),
         Bug::CapIgnored => matches!(breach, B::OverAccountCap(_)),
         Bug::FloorIgnored => matches!(breach, B::FloorIgnored { .. }),
+        Bug::PushbackIgnored => matches!(breach, B::SentWhileOverwhelmed { .. }),
         Bug::RetryAfterIgnored => matches!(breach, B::SentBeforeRetryAfter { .. }),
     }
 }

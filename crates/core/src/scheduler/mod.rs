@@ -16,6 +16,7 @@ mod limiter;
 mod ordered;
 mod paging;
 mod pending;
+mod pushback;
 mod queue_view;
 mod slots;
 #[cfg(test)]
@@ -89,6 +90,7 @@ struct Flight {
     account: AccountId,
     /// The band whose slot it has.
     band: Priority,
+    sent_at: Timestamp,
     /// It was given up on and made owed again before its end was heard of: what waits for that.
     again: Option<Ticket>,
 }

@@ -5,6 +5,7 @@ mod audit;
 mod circuit;
 mod letters;
 mod line_up;
+mod pushback;
 mod rate;
 mod terms;
 mod turns;
@@ -196,7 +197,7 @@ impl Ledger {
         let destination = flight.ticket.line.destination;
         self.owed.entry(destination).or_default().end(&flight.ticket);
         if let Some(terms) = self.destinations.get_mut(&destination).filter(|terms| !terms.deleted)
-            && terms.learn(now, delivery, answered.verdict)
+            && terms.learn(now, &flight, answered.verdict)
         {
             self.moved.push(destination);
         }

@@ -2,8 +2,9 @@
 
 use super::circuit::CircuitModel;
 use super::line_up::RANKS;
+use super::pushback::PushbackModel;
 use super::rate::Bucket;
-use super::{Ledger, Stand};
+use super::{Flight, Ledger, Stand};
 use crate::breach::Breach;
 use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
@@ -22,6 +23,7 @@ pub(super) struct Terms {
     rate: Option<Bucket>,
     /// The receiver asked to be left alone until then.
     throttled_until: Timestamp,
+    pushback: PushbackModel,
     /// Requests of a run that died may go on until then.
     held_until: Timestamp,
     /// The last run died. What may only run once at a time counts requests of that run until they end.
@@ -57,6 +59,7 @@ impl Terms {
             circuit: CircuitModel::default(),
             rate: settings.rate_limit.map(|limit| Bucket::full(limit, now)),
             throttled_until: Timestamp::ZERO,
+            pushback: PushbackModel::default(),
             held_until: Timestamp::ZERO,
             orphans_count: OrphansCount::No,
             never_adaptive: !settings.adaptive,
@@ -105,9 +108,10 @@ impl Terms {
         if within { Ok(()) } else { Err(Breach::OverRate(sent.line.destination)) }
     }
 
-    pub(super) fn learn(&mut self, now: Timestamp, delivery: DeliveryId, verdict: Verdict) -> bool {
+    pub(super) fn learn(&mut self, now: Timestamp, flight: &Flight, verdict: Verdict) -> bool {
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
-        self.circuit.learn(now, self.settings.circuit, delivery, verdict.health)
+        self.pushback.learn(now, flight.sent_at, verdict);
+        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health)
     }
 
     /// Whether nothing that operators, receivers or limits say is in the way. The limit is the scheduler's own when it
@@ -117,6 +121,7 @@ impl Terms {
         !self.deleted
             && !self.settings.paused
             && self.throttled_until <= now
+            && self.pushback.until <= now
             && in_flight < limit
             && rate
             && self.circuit.lets_pass(now)
@@ -148,7 +153,7 @@ impl Ledger {
     pub(crate) fn circuit_ordered(&mut self, id: DestinationId, order: CircuitOrder) {
         let Some(terms) = self.destinations.get_mut(&id) else { return };
         if order != CircuitOrder::Open {
-            terms.throttled_until = Timestamp::ZERO;
+            (terms.throttled_until, terms.pushback) = (Timestamp::ZERO, PushbackModel::default());
         }
         terms.circuit.order(order);
         self.moved.push(id);
@@ -237,6 +242,9 @@ impl Ledger {
         }
         if now < terms.throttled_until {
             return Err(Breach::SentBeforeRetryAfter { destination, until: terms.throttled_until });
+        }
+        if now < terms.pushback.until {
+            return Err(Breach::SentWhileOverwhelmed { destination, until: terms.pushback.until });
         }
         if self.in_flight.len() >= self.options.slots as usize {
             return Err(Breach::OverSlots);
