@@ -125,6 +125,8 @@ pub const DESTINATION_HOLD_MAX: Duration = Duration::from_secs(3600);
 pub const PUSHBACK_HOLD_FIRST: Duration = Duration::from_secs(1);
 /// The longest of the same: each that follows is twice as long.
 pub const PUSHBACK_HOLD_MAX: Duration = Duration::from_secs(30);
+/// Slots are left to an account for so long after it was last owed something: as long as most attempts keep one.
+pub const ACCOUNT_LINGER: Duration = Duration::from_secs(60);
 /// Waiting for a slot for so long makes a delivery one band more urgent, unless configured.
 pub const PROMOTION_AGE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 

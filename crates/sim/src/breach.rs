@@ -155,6 +155,20 @@ pub enum Breach {
         /// What was sent.
         sent: DeliveryId,
     },
+    /// A slot went to a band although it is kept for a more urgent one.
+    KeptSlotTaken {
+        /// What was sent.
+        sent: DeliveryId,
+        /// In which band.
+        band: Priority,
+    },
+    /// Retries and replays have more of a destination's concurrency than they may have.
+    LateShareTaken {
+        /// To whom.
+        destination: DestinationId,
+        /// How many they have.
+        late: usize,
+    },
     /// Others of the same band had more turns than their weights make.
     PassedOver {
         /// Who waited.

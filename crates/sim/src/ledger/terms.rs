@@ -31,6 +31,8 @@ pub(super) struct Terms {
     /// It was never adaptive in this run.
     never_adaptive: bool,
     always_by_key: bool,
+    /// So many ranks of its lanes may send: all, or fresh ones alone.
+    pub(super) ranks_open: usize,
     /// By priority: since when something waits for nothing but its turn, and how many of others went meanwhile.
     pub(super) waits: [Option<Waits>; Priority::COUNT],
     /// By priority and rank of lane: how many of its other lanes went while something of this lane was due.
@@ -64,6 +66,7 @@ impl Terms {
             orphans_count: OrphansCount::No,
             never_adaptive: !settings.adaptive,
             always_by_key: settings.ordering == Ordering::ByKey,
+            ranks_open: RANKS,
             waits: Default::default(),
             lanes_passed: Default::default(),
         }
@@ -210,6 +213,7 @@ impl Ledger {
     /// A new run begins; these have to wait until then.
     pub(crate) fn started(&mut self, now: Timestamp, holds: &BTreeMap<DestinationId, Timestamp>) {
         self.stopping = false;
+        self.forget_ended();
         for (id, terms) in &mut self.destinations {
             terms.restart(now, CircuitModel::restored(self.kept.get(id).copied().unwrap_or_default()));
             terms.held_until = holds.get(id).copied().unwrap_or_default();
@@ -249,7 +253,7 @@ impl Ledger {
         if self.in_flight.len() >= self.options.slots as usize {
             return Err(Breach::OverSlots);
         }
-        if self.is_full(terms.account) {
+        if self.is_full(terms.account, now) {
             return Err(Breach::OverAccountCap(terms.account));
         }
         let max = terms.max();
@@ -270,16 +274,6 @@ impl Ledger {
     /// Slots that a destination's attempts hold.
     pub(super) fn slots_used(&self, id: DestinationId) -> usize {
         self.in_flight.values().filter(|flight| flight.ticket.line.destination == id).count()
-    }
-
-    /// Whether an account has all that it may have in flight. Without a cap of its own it leaves a quarter of the slots
-    /// to others, if there are others.
-    pub(super) fn is_full(&self, account: AccountId) -> bool {
-        let slots = self.options.slots;
-        let among_others = (self.accounts.len() > 1).then_some((slots - slots / 4).max(1));
-        let cap = self.accounts.get(&account).and_then(|share| share.max_in_flight).or(among_others);
-        let used = self.in_flight.values().filter(|flight| flight.account == account).count();
-        cap.is_some_and(|cap| used >= cap as usize)
     }
 
     /// Requests that a receiver works on. Those of dead runs count where at most one may run at a time; other
