@@ -31,7 +31,7 @@ enum How {
     GivenUpOn,
 }
 
-/// With more slots there is more at once, of all: events, attempts to a destination and ends of them.
+/// With more slots more comes at once, and more of it is sent at once.
 fn ops(slots: u32) -> impl Strategy<Value = Vec<Op>> {
     let times = u64::from(slots / FEW_SLOTS);
     let how = prop_oneof![
@@ -43,9 +43,9 @@ fn ops(slots: u32) -> impl Strategy<Value = Vec<Op>> {
     let order =
         prop_oneof![Just(CircuitOrder::Open), Just(CircuitOrder::HalfOpen), Just(CircuitOrder::Close)];
     let op = prop_oneof![
-        8 => (0..DESTINATIONS, 1..=4_u8, 0..4_u64, 1..=times)
+        8 => (0..DESTINATIONS, 1..=4_u8, 0..4_u64, 1..=times.div_ceil(2))
             .prop_map(|(to, priority, key, count)| Op::Owe { to, priority, key, count }),
-        4 + 4 * times as u32 => (0..20_usize, how).prop_map(|(nth, how)| Op::End { nth, how }),
+        8 => (0..20_usize, how).prop_map(|(nth, how)| Op::End { nth, how }),
         3 => (0..60_000_u64).prop_map(|ms| Op::Pass { ms }),
         1 => (0..DESTINATIONS, 1..5 * times, proptest::bool::weighted(0.2))
             .prop_map(|(to, max_concurrency, paused)| Op::Configure { to, max_concurrency, paused }),
@@ -84,7 +84,8 @@ impl World {
             owed: 0,
             gone: 0,
         };
-        (0..DESTINATIONS).for_each(|to| world.configure(to, 3, false));
+        let concurrency = u64::from(slots / 2);
+        (0..DESTINATIONS).for_each(|to| world.configure(to, concurrency, false));
         world
     }
 
