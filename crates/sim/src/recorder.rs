@@ -142,12 +142,8 @@ impl World {
     fn distort_verdict(&self, verdict: Verdict) -> Verdict {
         match (self.options.bug, verdict.health) {
             (Some(Bug::RetryAfterIgnored), _) => Verdict { hold_until: None, ..verdict },
-            (Some(Bug::PushbackIgnored), Health::Throttled) => {
-                Verdict { health: Health::Neutral, ..verdict }
-            }
-            (Some(Bug::PushbackIgnored), Health::Overloaded) => {
-                Verdict { health: Health::Failed, ..verdict }
-            }
+            (Some(Bug::PushbackIgnored), Health::Throttled) => Verdict { health: Health::Neutral, ..verdict },
+            (Some(Bug::PushbackIgnored), Health::Overloaded) => Verdict { health: Health::Failed, ..verdict },
             _ => verdict,
         }
     }

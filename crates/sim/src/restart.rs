@@ -104,7 +104,9 @@ impl World {
         match self.options.bug? {
             Bug::FloorIgnored => Floors::new([0; Priority::COUNT], slots),
             Bug::NothingKept if slots >= MANY_SLOTS => Floors::new([0, 0, 0, of(Priority::Bulk)], slots),
-            Bug::TooMuchKept if slots >= MANY_SLOTS => Floors::new(Priority::ALL.map(|band| 2 * of(band)), slots),
+            Bug::TooMuchKept if slots >= MANY_SLOTS => {
+                Floors::new(Priority::ALL.map(|band| 2 * of(band)), slots)
+            }
             _ => None,
         }
     }

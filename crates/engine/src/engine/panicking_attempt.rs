@@ -39,7 +39,8 @@ async fn start(url: String) -> (Arc<Engine>, Arc<Source>) {
     let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
     let connector = Arc::new(Connector::new(guard, tls_config()));
     let store = Arc::new(MemoryStore::new());
-    let options = EngineOptions { spans: Some(Spans::new(SampleRatio::default())), ..EngineOptions::new(1, 1) };
+    let options =
+        EngineOptions { spans: Some(Spans::new(SampleRatio::default())), ..EngineOptions::new(1, 1) };
     let (engine, workers) = Engine::start(store, connector, options).await.unwrap();
     workers.into_iter().for_each(|worker| drop(tokio::spawn(worker.run())));
     let (account, source) = (AccountId::from_u64(1), SourceId::from_u64(2));

@@ -1,8 +1,8 @@
 //! Whose turn it was: bands under their floor first, else the most urgent; and nobody is passed over for long.
 
+use super::Ledger;
 use super::line_up::rank;
 use super::terms::Waits;
-use super::Ledger;
 use crate::breach::Breach;
 use postrider_core::delivery::{Priority, Ticket};
 use postrider_core::id::DestinationId;

@@ -219,7 +219,10 @@ impl World {
         for (id, view) in views.filter(|(_, view)| view.why == Why::Slots) {
             let heads = self.heads(id, view.limit as usize);
             let open = heads.iter().find(|head| self.is_open(head.priority));
-            assert!(open.is_none() || self.is_at_cap(id), "{open:?} waits for a slot while one is open to it");
+            assert!(
+                open.is_none() || self.is_at_cap(id),
+                "{open:?} waits for a slot while one is open to it"
+            );
         }
     }
 

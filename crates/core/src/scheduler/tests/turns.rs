@@ -222,7 +222,10 @@ fn an_account_that_is_gone_is_forgotten_once_nothing_of_it_is_in_flight() {
     assert_eq!((known(&bench), bench.scheduler.in_flight_of(gone)), (2, 4), "its slots are not free yet");
     (0..5).for_each(|_| drop(bench.owe(2)));
     let others: Vec<_> = bench.scheduler.in_flight().map(|ticket| ticket.delivery).collect();
-    others.into_iter().filter(|delivery| *delivery != running).for_each(|delivery| drop(bench.finish(delivery, None)));
+    others
+        .into_iter()
+        .filter(|delivery| *delivery != running)
+        .for_each(|delivery| drop(bench.finish(delivery, None)));
     assert_eq!(known(&bench), 2);
     bench.finish(running, None);
     assert_eq!((known(&bench), bench.in_flight_to(2)), (1, 3));
