@@ -324,7 +324,9 @@ mod tests {
         for orders in [&[HalfOpen][..], &[HalfOpen, HalfOpen], &[Open, HalfOpen]] {
             let mut breaker = opened();
             breaker.begin(id(7));
-            orders.iter().for_each(|order| drop(breaker.order(*order)));
+            for order in orders {
+                breaker.order(*order);
+            }
             assert_eq!(breaker.gate(after(11)), Gate::Shut, "{orders:?}");
             assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed, "{orders:?}");
         }
