@@ -157,16 +157,14 @@ impl Breaker {
         health: Health,
         now: Timestamp,
     ) -> Moved {
+        let was_probe = self.probe.take_if(|probe| *probe == delivery).is_some();
         match self.circuit {
             Circuit::Closed => self.end_while_closed(policy, health, now),
-            Circuit::HalfOpen if self.probe == Some(delivery) => {
-                self.probe = None;
-                match health {
-                    Health::Unknown => Moved::No,
-                    Health::Good | Health::Neutral | Health::Throttled => self.close(),
-                    Health::Overloaded | Health::TimedOut | Health::Failed => self.open(policy, now),
-                }
-            }
+            Circuit::HalfOpen if was_probe => match health {
+                Health::Unknown => Moved::No,
+                Health::Good | Health::Neutral | Health::Throttled => self.close(),
+                Health::Overloaded | Health::TimedOut | Health::Failed => self.open(policy, now),
+            },
             Circuit::Open { .. } | Circuit::HalfOpen => Moved::No,
         }
     }
@@ -185,9 +183,9 @@ impl Breaker {
         Moved::No
     }
 
-    /// An operator's word.
+    /// An operator's word. A probe that is under way stays the only one, whatever is said meanwhile, until it has ended
+    /// or the circuit is closed.
     pub fn order(&mut self, order: CircuitOrder) -> Moved {
-        self.probe = None;
         match order {
             CircuitOrder::Open => {
                 self.circuit = Circuit::Open { until: Timestamp::MAX };
@@ -318,6 +316,26 @@ mod tests {
         assert_eq!(restored.gate(START), Gate::Shut);
         assert_eq!(restored.order(CircuitOrder::Close), Moved::Closed);
         assert_eq!(restored.circuit(), Circuit::Closed);
+    }
+
+    #[test]
+    fn a_probe_under_way_is_the_only_one_whatever_is_ordered() {
+        use CircuitOrder::{HalfOpen, Open};
+        for orders in [&[HalfOpen][..], &[HalfOpen, HalfOpen], &[Open, HalfOpen]] {
+            let mut breaker = opened();
+            breaker.begin(id(7));
+            for order in orders {
+                breaker.order(*order);
+            }
+            assert_eq!(breaker.gate(after(11)), Gate::Shut, "{orders:?}");
+            assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed, "{orders:?}");
+        }
+        let mut breaker = opened();
+        breaker.begin(id(7));
+        breaker.order(Open);
+        breaker.end(policy(), id(7), Health::Good, after(11));
+        breaker.order(HalfOpen);
+        assert_eq!(breaker.gate(after(11)), Gate::Pass, "the probe ended while it was open");
     }
 
     #[test]

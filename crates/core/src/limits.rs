@@ -125,6 +125,12 @@ pub const KEYS_PAGE: usize = 256;
 
 /// Longest that a receiver's Retry-After holds its whole destination, and not only the delivery it answered.
 pub const DESTINATION_HOLD_MAX: Duration = Duration::from_secs(3600);
+/// How long a destination is held that is overwhelmed again and does not say for how long.
+pub const PUSHBACK_HOLD_FIRST: Duration = Duration::from_secs(1);
+/// The longest of the same: each that follows is twice as long.
+pub const PUSHBACK_HOLD_MAX: Duration = Duration::from_secs(30);
+/// Slots are left to an account for so long after it was last owed something: as long as most attempts keep one.
+pub const ACCOUNT_LINGER: Duration = Duration::from_secs(60);
 /// Waiting for a slot for so long makes a delivery one band more urgent, unless configured.
 pub const PROMOTION_AGE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 
@@ -181,6 +187,8 @@ const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits on
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);
+const _: () = assert!(PUSHBACK_HOLD_FIRST.as_secs() < PUSHBACK_HOLD_MAX.as_secs());
+const _: () = assert!(PUSHBACK_HOLD_MAX.as_secs() <= DESTINATION_HOLD_MAX.as_secs());
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
 const _: () = assert!(RETRY_DELAY_MAX.as_secs() <= RETRY_AGE_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());

@@ -5,8 +5,8 @@
 //! slow disk delays no delivery.
 
 use crate::dead_letter_line::DeadLetterLine;
-use postrider_core::id::EventId;
-use postrider_store::Store;
+use postrider_core::id::{AccountId, EventId};
+use postrider_store::{EventContent, Store, StoreError};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -29,12 +29,15 @@ pub struct DeadLetterFile {
     behind: Arc<AtomicBool>,
 }
 
+/// A line without its payload.
 #[derive(Debug)]
-struct Note {
-    event: EventId,
-    destination: Option<String>,
-    attempts: u32,
-    last_error: Option<String>,
+pub(crate) struct Note {
+    pub(crate) event: EventId,
+    pub(crate) account: AccountId,
+    /// The URL it was owed to.
+    pub(crate) destination: Option<String>,
+    pub(crate) attempts: u32,
+    pub(crate) last_error: Option<String>,
 }
 
 impl DeadLetterFile {
@@ -51,11 +54,9 @@ impl DeadLetterFile {
         let thread = thread::Builder::new().name("dead-letter-file".into()).spawn(move || {
             while let Some(note) = inbox.blocking_recv() {
                 let content = runtime.block_on(store.content(note.event));
-                // What retention or a fault has taken meanwhile has no line.
-                let Ok(Some(content)) = content else { continue };
-                if let Err(error) = log.append(&note.line(&content.body)) {
-                    let account = content.account;
-                    tracing::warn!(%error, event = %note.event, %account, "a line of the dead letter file was lost");
+                if let Err(error) = note.write(content, &mut log) {
+                    let Note { event, account, .. } = note;
+                    tracing::warn!(%error, %event, %account, "a line of the dead letter file was lost");
                 }
                 if inbox.is_empty() {
                     caught_up.store(false, Ordering::Relaxed);
@@ -66,14 +67,7 @@ impl DeadLetterFile {
     }
 
     /// Notes a delivery that was given up on. Never waits.
-    pub(crate) fn note(
-        &self,
-        event: EventId,
-        attempts: u32,
-        last_error: Option<String>,
-        destination: Option<String>,
-    ) {
-        let note = Note { event, destination, attempts, last_error };
+    pub(crate) fn note(&self, note: Note) {
         if self.notes.try_send(note).is_err() && !self.behind.swap(true, Ordering::Relaxed) {
             tracing::warn!("the dead letter file cannot keep up; lines are left out, the store has them all");
         }
@@ -81,6 +75,16 @@ impl DeadLetterFile {
 }
 
 impl Note {
+    /// An event that retention has taken meanwhile has no line, as its dead letter is gone too.
+    fn write(
+        &self,
+        content: Result<Option<EventContent>, StoreError>,
+        log: &mut RotatedLog,
+    ) -> io::Result<()> {
+        let Some(content) = content.map_err(io::Error::other)? else { return Ok(()) };
+        log.append(&self.line(&content.body))
+    }
+
     fn line(&self, body: &[u8]) -> String {
         let (mut text, _) = DeadLetterLine {
             event: self.event,
@@ -150,6 +154,21 @@ fn move_if_there(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_whose_event_cannot_be_read_is_lost_and_not_in_silence() {
+        let note = Note {
+            event: EventId::from_u64(1),
+            account: AccountId::from_u64(2),
+            destination: None,
+            attempts: 1,
+            last_error: None,
+        };
+        let mut log = RotatedLog::open(Path::new("/dev/null"), 20).unwrap();
+        let lost = note.write(Err(StoreError::Unavailable("away".into())), &mut log).unwrap_err();
+        assert!(lost.to_string().contains("away"), "{lost}");
+        assert!(note.write(Ok(None), &mut log).is_ok(), "retention has taken it");
+    }
 
     #[test]
     fn a_full_file_is_put_aside_and_five_old_ones_are_kept() {

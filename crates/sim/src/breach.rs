@@ -89,6 +89,13 @@ pub enum Breach {
         /// Until when.
         until: Timestamp,
     },
+    /// Sent to although it had said again that it is overwhelmed.
+    SentWhileOverwhelmed {
+        /// To whom.
+        destination: DestinationId,
+        /// Until when.
+        until: Timestamp,
+    },
     /// Sent to although its circuit is open.
     SentWhileOpen {
         /// To whom.
@@ -147,6 +154,20 @@ pub enum Breach {
         band: Priority,
         /// What was sent.
         sent: DeliveryId,
+    },
+    /// A slot went to a band although it is kept for a more urgent one.
+    KeptSlotTaken {
+        /// What was sent.
+        sent: DeliveryId,
+        /// In which band.
+        band: Priority,
+    },
+    /// Retries and replays have more of a destination's concurrency than they may have.
+    LateShareTaken {
+        /// To whom.
+        destination: DestinationId,
+        /// How many they have.
+        late: usize,
     },
     /// Others of the same band had more turns than their weights make.
     PassedOver {

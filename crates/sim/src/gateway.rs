@@ -4,11 +4,11 @@ use crate::breach::Breach;
 use crate::options::Bug;
 use crate::recorder::Recorded;
 use crate::world::{Happening, World, block_on};
-use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
-use postrider_core::delivery::Ticket;
+use postrider_core::breaker::{Circuit, CircuitRecord};
+use postrider_core::delivery::{Lane, Line, Priority, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, IdGenerator};
 use postrider_core::retry::RetryPolicy;
-use postrider_core::scheduler::{Action, Input, Scheduler};
+use postrider_core::scheduler::{Action, Input, Scheduler, Why};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Destination, EventContent, NewEvent, Route, Store};
 use std::collections::BTreeMap;
@@ -99,6 +99,7 @@ impl World {
         let waiting = gateway.scheduler.waiting();
         self.report.steps += 1;
         self.report.owed_max = self.report.owed_max.max(self.ledger.owed());
+        self.report.in_flight_max = self.report.in_flight_max.max(gateway.scheduler.in_flight().len());
         if waiting > self.report.waiting_max {
             self.report.waiting_max = waiting;
             self.ledger.check_memory(waiting)?;
@@ -106,6 +107,7 @@ impl World {
         for action in actions {
             self.perform(action)?;
         }
+        self.spoil_late_share()?;
         let Some(gateway) = &self.gateway else { return Ok(()) };
         self.ledger.check_turns(self.now, |id| gateway.limit(id, self.now))
     }
@@ -139,11 +141,30 @@ impl World {
     fn spoil_probe(&mut self, id: DestinationId) -> Result<(), Breach> {
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         let mut actions = Vec::new();
-        gateway.scheduler.step(self.now, Input::Circuit(id, CircuitOrder::HalfOpen), &mut actions);
+        let half_open = CircuitRecord { circuit: Circuit::HalfOpen, trips: 1 };
+        gateway.scheduler.step(self.now, Input::Restore(id, half_open), &mut actions);
         actions
             .into_iter()
             .filter(|action| !matches!(action, Action::Keep(..)))
             .try_for_each(|action| self.perform(action))
+    }
+
+    /// A retry goes out although the scheduler keeps what is left of its destination's concurrency for fresh events.
+    fn spoil_late_share(&mut self) -> Result<(), Breach> {
+        let Some(gateway) = self.gateway.as_ref().filter(|_| self.has(Bug::LateShareTaken)) else {
+            return Ok(());
+        };
+        let kept = |id: &&DestinationId| {
+            let view = gateway.scheduler.view(**id, self.now);
+            let kept = view.is_some_and(|view| view.why == Why::Full && view.in_flight < view.limit);
+            kept && gateway.limit(**id, self.now).is_some()
+        };
+        let Some(id) = gateway.destinations.keys().find(kept).copied() else { return Ok(()) };
+        let lines = Priority::ALL.map(|priority| Line { destination: id, priority, lane: Lane::Retry });
+        let rows = lines.into_iter().filter_map(|line| block_on(self.store.load(line, usize::MAX)).ok());
+        let idle = |row: &Ticket| gateway.scheduler.in_flight().all(|ticket| ticket.delivery != row.delivery);
+        let late = rows.flat_map(|page| page.tickets).find(|row| row.due <= self.now && idle(row));
+        late.map_or(Ok(()), |late| self.send(late))
     }
 
     fn perform(&mut self, action: Action) -> Result<(), Breach> {

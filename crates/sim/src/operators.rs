@@ -17,11 +17,12 @@ impl World {
     pub(crate) fn operate(&mut self, id: DestinationId) -> Result<(), Breach> {
         let Some(gateway) = &self.gateway else { return Ok(()) };
         let Some(mut changed) = gateway.destinations.get(&id).cloned() else { return Ok(()) };
+        let slots = self.scheduler_options.slots;
         match self.random.between(0, 39) {
             _ if self.is_calm() => return Ok(()),
             0 if self.receivers.len() > 1 => return self.delete(id),
             0..10 => changed.active = !changed.active,
-            10..17 => changed.max_concurrency = any_concurrency(&mut self.random),
+            10..17 => changed.max_concurrency = any_concurrency(&mut self.random, slots),
             17 => changed.rate_limit = None,
             18..20 => changed.rate_limit = any_rate(&mut self.random),
             20..23 => changed.ordering = any_ordering(&mut self.random),
@@ -72,7 +73,7 @@ impl World {
     }
 
     fn change_share(&mut self, id: AccountId) -> Result<(), Breach> {
-        let cap = any_cap(&mut self.random);
+        let cap = any_cap(&mut self.random, self.scheduler_options.slots);
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         let Some(account) = gateway.accounts.iter_mut().find(|account| account.id == id) else {
             return Ok(());
@@ -87,7 +88,14 @@ impl World {
 
     /// A share as the scheduler hears it.
     pub(crate) fn distort_share(&self, share: Share) -> Share {
-        if self.has(Bug::CapIgnored) { Share { max_in_flight: Some(u32::MAX), ..share } } else { share }
+        let slots = self.scheduler_options.slots;
+        match (self.options.bug, share.max_in_flight) {
+            (Some(Bug::CapIgnored), _) => Share { max_in_flight: Some(u32::MAX), ..share },
+            (Some(Bug::AloneCapped), None) => {
+                Share { max_in_flight: Some((slots - slots / 4).max(1)), ..share }
+            }
+            _ => share,
+        }
     }
 
     pub(crate) fn order_circuit(&mut self, id: DestinationId, order: CircuitOrder) -> Result<(), Breach> {

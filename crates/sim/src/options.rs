@@ -78,11 +78,21 @@ pub enum Bug {
     FloorIgnored,
     /// Does not tell the scheduler that a receiver asked to be left alone.
     RetryAfterIgnored,
+    /// Does not tell the scheduler that a receiver said that it is overwhelmed.
+    PushbackIgnored,
+    /// Makes the scheduler with floors for nobody but bulk where slots are kept for the urgent.
+    NothingKept,
+    /// Makes the scheduler with greater floors than it has, so that it keeps too many slots.
+    TooMuchKept,
+    /// Sends a retry or replay although they have all of their destination's concurrency that they may have.
+    LateShareTaken,
+    /// Has an account leave slots to others although there are none.
+    AloneCapped,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 27] = [
+    pub const ALL: [Bug; 32] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,
@@ -110,5 +120,10 @@ impl Bug {
         Bug::CapIgnored,
         Bug::FloorIgnored,
         Bug::RetryAfterIgnored,
+        Bug::PushbackIgnored,
+        Bug::NothingKept,
+        Bug::TooMuchKept,
+        Bug::LateShareTaken,
+        Bug::AloneCapped,
     ];
 }

@@ -51,7 +51,7 @@ impl Health {
             Health::Failing => Answer::status(after, if random.one_in(40) { 410 } else { 503 }),
             Health::Flapping => Answer::status(after, if random.one_in(2) { 200 } else { 500 }),
             Health::Limiting => {
-                let retry_after = Some(Duration::from_secs(random.between(0, 120)));
+                let retry_after = random.one_in(2).then(|| Duration::from_secs(random.between(0, 120)));
                 Answer { retry_after, ..Answer::status(after, 429) }
             }
             // Now and then for longer than a whole destination is held.

@@ -127,9 +127,7 @@ impl World {
             let ticket = finished.ticket;
             self.ledger.committed(ticket.delivery);
             let after = self.what_follows(finished);
-            let ignored = self.has(Bug::RetryAfterIgnored);
-            let hold_until = verdict.hold_until.filter(|_| !ignored);
-            let verdict = Verdict { hold_until, ..*verdict };
+            let verdict = self.distort_verdict(*verdict);
             let news = Input::Finished { delivery: ticket.delivery, after, verdict };
             self.tell_later(news, ticket.line.destination);
             if finished.blocks_line {
@@ -138,6 +136,16 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// A verdict as the scheduler hears it.
+    fn distort_verdict(&self, verdict: Verdict) -> Verdict {
+        match (self.options.bug, verdict.health) {
+            (Some(Bug::RetryAfterIgnored), _) => Verdict { hold_until: None, ..verdict },
+            (Some(Bug::PushbackIgnored), Health::Throttled) => Verdict { health: Health::Neutral, ..verdict },
+            (Some(Bug::PushbackIgnored), Health::Overloaded) => Verdict { health: Health::Failed, ..verdict },
+            _ => verdict,
+        }
     }
 
     fn what_follows(&mut self, finished: &Finished) -> After {

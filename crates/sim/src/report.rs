@@ -41,6 +41,8 @@ pub struct Report {
     pub failed_pages: u64,
     /// The most that was owed at once.
     pub owed_max: usize,
+    /// The most attempts at once.
+    pub in_flight_max: usize,
     /// The most tickets that the scheduler held.
     pub waiting_max: usize,
     /// Inputs that the scheduler took.
@@ -70,6 +72,7 @@ impl Report {
         self.pages += other.pages;
         self.failed_pages += other.failed_pages;
         self.owed_max = self.owed_max.max(other.owed_max);
+        self.in_flight_max = self.in_flight_max.max(other.in_flight_max);
         self.waiting_max = self.waiting_max.max(other.waiting_max);
         self.steps += other.steps;
         self.simulated += other.simulated;

@@ -3,11 +3,12 @@
 use crate::breach::Breach;
 use crate::gateway::Gateway;
 use crate::options::Bug;
+use crate::setup::MANY_SLOTS;
 use crate::world::{Happening, World, block_on};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::destination::Ordering;
 use postrider_core::id::{DestinationId, IdGenerator};
-use postrider_core::scheduler::{Floors, Input, Scheduler};
+use postrider_core::scheduler::{Floors, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Configuration, Destination, LineDepth, Store};
 use std::collections::BTreeMap;
@@ -76,9 +77,7 @@ impl World {
     fn gateway(&self, configuration: Configuration) -> Gateway {
         let holds = self.holds(&configuration);
         let mut options = self.scheduler_options;
-        if self.has(Bug::FloorIgnored) {
-            options.floors = Floors::new([0; Priority::COUNT], options.slots).unwrap_or(options.floors);
-        }
+        options.floors = self.distort_floors(options).unwrap_or(options.floors);
         Gateway {
             scheduler: Scheduler::new(options),
             accounts: configuration.accounts,
@@ -96,6 +95,19 @@ impl World {
             keeping: 0,
             kept_until: Timestamp::ZERO,
             stopping: false,
+        }
+    }
+
+    /// Floors as the scheduler hears them.
+    fn distort_floors(&self, SchedulerOptions { slots, floors, .. }: SchedulerOptions) -> Option<Floors> {
+        let of = |band| floors.of(band);
+        match self.options.bug? {
+            Bug::FloorIgnored => Floors::new([0; Priority::COUNT], slots),
+            Bug::NothingKept if slots >= MANY_SLOTS => Floors::new([0, 0, 0, of(Priority::Bulk)], slots),
+            Bug::TooMuchKept if slots >= MANY_SLOTS => {
+                Floors::new(Priority::ALL.map(|band| 2 * of(band)), slots)
+            }
+            _ => None,
         }
     }
 

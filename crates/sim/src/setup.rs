@@ -18,10 +18,18 @@ use std::time::Duration;
 /// Sources are numbered from 1; source and destination belong to the account of their number.
 pub(crate) const SOURCES: u64 = 3;
 
+/// From so many slots on some are kept for the urgent.
+pub(crate) const MANY_SLOTS: u32 = 32;
+
 /// Slots, floors and promotion of a world.
 pub(crate) fn scheduler_options(random: &mut Random) -> SchedulerOptions {
-    // With few slots everyone has to wait for a turn.
-    let slots = if random.one_in(3) { random.between(4, 5) } else { random.between(1, 12) } as u32;
+    // With few slots everyone has to wait for a turn; with many some are kept free.
+    let slots = match random.between(0, 5) {
+        0 if random.one_in(4) => random.between(MANY_SLOTS.into(), 64),
+        0 => random.between(MANY_SLOTS.into(), 36),
+        1 | 2 => random.between(4, 5),
+        _ => random.between(1, 12),
+    } as u32;
     let usual = SchedulerOptions::of_slots(slots);
     let floors = match random.between(0, 3) {
         0 => Floors::new([0, 0, 0, slots.min(1)], slots).unwrap_or(usual.floors),
@@ -42,7 +50,10 @@ pub(crate) fn configure(world: &mut World) {
         world.ledger.shared(account.id, account.share());
         changes.push(Change::PutAccount(account));
     }
-    let destinations = world.random.between(1, 6);
+    let destinations = match world.scheduler_options.slots {
+        MANY_SLOTS.. => world.random.between(6, 10),
+        _ => world.random.between(1, 6),
+    };
     for number in 100..100 + destinations {
         let destination = destination(number, world);
         world.ledger.configured(world.now, destination.id, destination.settings(Timestamp::ZERO));
@@ -65,21 +76,22 @@ fn account(number: u64, world: &mut World) -> Account {
     let account = Account::new(AccountId::from_u64(number), String::new(), world.now);
     Account {
         weight: Weight::new(world.random.between(1, 4)).expect("a small weight is legal"),
-        max_in_flight: any_cap(&mut world.random),
+        max_in_flight: any_cap(&mut world.random, world.scheduler_options.slots),
         ..account
     }
 }
 
-pub(crate) fn any_cap(random: &mut Random) -> Option<u32> {
-    random.one_in(2).then(|| random.between(1, 6) as u32)
+pub(crate) fn any_cap(random: &mut Random, slots: u32) -> Option<u32> {
+    let most = if slots >= MANY_SLOTS { slots.into() } else { 6 };
+    random.one_in(2).then(|| random.between(1, most) as u32)
 }
 
 fn destination(number: u64, world: &mut World) -> Destination {
     let (id, blank) = (DestinationId::from_u64(number), String::new);
     let account = owner(number, world.accounts);
-    let random = &mut world.random;
+    let (slots, random) = (world.scheduler_options.slots, &mut world.random);
     Destination {
-        max_concurrency: any_concurrency(random),
+        max_concurrency: any_concurrency(random, slots),
         timeout: TimeoutSeconds::new(random.between(1, 30)).expect("half a minute is legal"),
         retry_policy: policy(random),
         rate_limit: if random.one_in(4) { any_rate(random) } else { None },
@@ -91,8 +103,16 @@ fn destination(number: u64, world: &mut World) -> Destination {
     }
 }
 
-pub(crate) fn any_concurrency(random: &mut Random) -> MaxConcurrency {
-    let value = if random.one_in(3) { 1 } else { random.between(1, 6) };
+/// Where there are many slots it takes much concurrency to use them.
+pub(crate) fn any_concurrency(random: &mut Random, slots: u32) -> MaxConcurrency {
+    let value = match random.between(0, 5) {
+        0 => 1,
+        // So many that some are kept for fresh events.
+        1 => random.between(8, 20),
+        2.. if slots >= MANY_SLOTS => random.between(8, 20),
+        2 => 1,
+        _ => random.between(1, 6),
+    };
     MaxConcurrency::new(value).expect("a small number is legal")
 }
 

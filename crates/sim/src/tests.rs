@@ -1,5 +1,6 @@
 //! Many worlds, planted bugs that must be found in them, and a way to look at one of them.
 
+use crate::setup::MANY_SLOTS;
 use crate::{Breach, Bug, Options, Report, run};
 use std::env;
 use std::ops::Range;
@@ -26,6 +27,7 @@ fn check(seeds: Range<u64>) {
     let seen = [&ends[..], &faults[..], &shut[..]].concat();
     assert!(seen.iter().all(|count| *count > 0), "worlds in which everything happens");
     assert!(all.owed_max > all.waiting_max, "more is owed than windows hold");
+    assert!(all.in_flight_max >= MANY_SLOTS as usize, "all slots are in use where some are kept");
 }
 
 fn part(number: u64) -> Range<u64> {
@@ -104,7 +106,11 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::OrderForgotten => matches!(breach, B::OverConcurrency { .. } | B::WrongLimit { .. }),
         Bug::RateIgnored => matches!(breach, B::OverRate(_)),
         Bug::CapIgnored => matches!(breach, B::OverAccountCap(_)),
-        Bug::FloorIgnored => matches!(breach, B::FloorIgnored { .. }),
+        Bug::FloorIgnored => matches!(breach, B::FloorIgnored { .. } | B::KeptSlotTaken { .. }),
+        Bug::NothingKept => matches!(breach, B::KeptSlotTaken { .. }),
+        Bug::TooMuchKept | Bug::AloneCapped => matches!(breach, B::Late { .. }),
+        Bug::LateShareTaken => matches!(breach, B::LateShareTaken { .. }),
+        Bug::PushbackIgnored => matches!(breach, B::SentWhileOverwhelmed { .. }),
         Bug::RetryAfterIgnored => matches!(breach, B::SentBeforeRetryAfter { .. }),
     }
 }

@@ -5,8 +5,9 @@ use super::lanes::{LaneTurns, Rank};
 use super::limiter::{Limiter, Sample};
 use super::ordered::Ordered;
 use super::paging::Rooms;
+use super::pushback::Pushback;
 use super::window::Window;
-use super::{Action, Depth, Settings, Verdict, Why};
+use super::{Action, Depth, Flight, Settings, Verdict, Why};
 use crate::breaker::{Breaker, Circuit, CircuitOrder, Gate, Moved};
 use crate::delivery::{Line, Priority, Ticket};
 use crate::destination::Ordering;
@@ -49,6 +50,8 @@ pub(super) struct Destination {
     rate: RateGate,
     /// The receiver asked to be left alone until then.
     throttled_until: Timestamp,
+    /// It answers that it is overwhelmed, and not until when.
+    pushback: Pushback,
     /// Since when nothing but limits keeps it from sending: what waited before does not count as waiting.
     open_since: Timestamp,
     shut: bool,
@@ -99,6 +102,7 @@ impl Destination {
             limiter: Limiter::new(settings.max_concurrency.get(), settings.adaptive),
             rate: RateGate::default(),
             throttled_until: Timestamp::ZERO,
+            pushback: Pushback::default(),
             open_since: Timestamp::ZERO,
             shut: false,
         }
@@ -122,6 +126,7 @@ impl Destination {
     pub(super) fn order(&mut self, order: CircuitOrder) -> Moved {
         if order != CircuitOrder::Open {
             self.throttled_until = Timestamp::ZERO;
+            self.pushback = Pushback::default();
         }
         let moved = self.breaker.order(order);
         if moved == Moved::Closed {
@@ -179,6 +184,9 @@ impl Destination {
         }
         if self.throttled_until > now {
             return Some(Standing::Until(self.throttled_until, Why::Throttled));
+        }
+        if self.pushback.until() > now {
+            return Some(Standing::Until(self.pushback.until(), Why::Overwhelmed));
         }
         match self.breaker.gate(now) {
             Gate::Pass => None,
@@ -296,13 +304,15 @@ impl Destination {
     }
 
     /// An attempt ended: what the limits learn from it.
-    pub(super) fn learn(&mut self, ticket: &Ticket, verdict: Verdict, now: Timestamp) -> Moved {
+    pub(super) fn learn(&mut self, flight: &Flight, verdict: Verdict, now: Timestamp) -> Moved {
+        let ticket = &flight.ticket;
         let full = self.in_flight >= self.limiter.current();
         // A destination that was removed and configured anew while this was in flight does not count it.
         self.in_flight = self.in_flight.saturating_sub(1);
         self.late_in_flight = self.late_in_flight.saturating_sub(u32::from(is_late(ticket)));
         self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
+        self.pushback.learn(verdict, flight.sent_at, now);
         let moved = self.breaker.end(self.settings.circuit, ticket.delivery, verdict.health, now);
         if moved == Moved::Closed {
             self.limiter.recover();

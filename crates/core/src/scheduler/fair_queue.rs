@@ -5,9 +5,11 @@
 //! back when something has changed. So a turn costs the same whatever is configured and whatever waits.
 
 use super::Share;
+use super::presence::Presence;
 use crate::delivery::Priority;
 use crate::id::{AccountId, DestinationId};
 use crate::map::IdMap;
+use crate::time::Timestamp;
 use std::collections::VecDeque;
 
 /// Slots that a band may always have when it has something to send, the most urgent first. What is not in use of
@@ -45,6 +47,11 @@ pub(super) struct FairQueue {
     cap_among_others: u32,
     bands: [Band; Priority::COUNT],
     accounts: IdMap<AccountId, Account>,
+    /// Those that count as others.
+    presence: Presence,
+    /// The account that has all that others leave it: no two can have three quarters.
+    capped: Option<AccountId>,
+    now: Timestamp,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +65,10 @@ struct Band {
 struct Account {
     share: Share,
     in_flight: u32,
+    /// Something is owed to its destinations.
+    owed: bool,
+    /// It was deleted, and is forgotten once nothing of it is in flight.
+    gone: bool,
     turns: [Turn; Priority::COUNT],
 }
 
@@ -73,15 +84,75 @@ struct Turn {
 
 impl FairQueue {
     pub(super) fn new(slots: u32, floors: Floors, cap_among_others: u32) -> Self {
-        FairQueue { slots, floors, cap_among_others, bands: Default::default(), accounts: IdMap::default() }
+        FairQueue {
+            slots,
+            floors,
+            cap_among_others,
+            bands: Default::default(),
+            accounts: IdMap::default(),
+            presence: Presence::default(),
+            capped: None,
+            now: Timestamp::ZERO,
+        }
+    }
+
+    /// Time passes: who was alone for long enough may have all slots.
+    pub(super) fn pass(&mut self, now: Timestamp) {
+        self.now = now;
+        self.presence.pass(now);
+        if let Some(capped) = self.capped {
+            self.admit(capped);
+        }
+    }
+
+    /// When time alone opens slots to somebody.
+    pub(super) fn next_wake(&self) -> Option<Timestamp> {
+        self.capped.and(self.presence.next_to_go())
     }
 
     /// An account exists or its share changed.
     pub(super) fn share(&mut self, account: AccountId, share: Share) {
-        self.accounts.entry(account).or_default().share = share;
+        let found = self.accounts.entry(account).or_default();
+        (found.share, found.gone) = (share, false);
         self.admit(account);
-        if self.is_full(account) {
-            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+        self.dismiss_if_full(account);
+    }
+
+    /// An account is gone, and its destinations before it. What it has in flight keeps its slots.
+    pub(super) fn forget(&mut self, account: AccountId) {
+        Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+        let Some(found) = self.accounts.get_mut(&account) else { return };
+        (found.turns, found.gone) = (Default::default(), true);
+        self.forget_if_gone(account);
+    }
+
+    fn forget_if_gone(&mut self, account: AccountId) {
+        if self.accounts.get(&account).is_some_and(|found| found.gone && found.is_spent()) {
+            self.accounts.remove(&account);
+            self.capped = self.capped.filter(|capped| *capped != account);
+        }
+    }
+
+    /// Something is owed to an account.
+    pub(super) fn owes(&mut self, account: AccountId) {
+        self.change(account, |found| found.owed = true);
+    }
+
+    /// Nothing is owed to it any more.
+    pub(super) fn owes_nothing(&mut self, account: AccountId) {
+        self.change(account, |found| found.owed = false);
+        self.forget_if_gone(account);
+    }
+
+    /// Changes what an account has, and with it whether others leave slots to it.
+    fn change(&mut self, account: AccountId, change: impl FnOnce(&mut Account)) {
+        let found = self.accounts.entry(account).or_default();
+        let before = found.is_busy();
+        change(found);
+        match (before, found.is_busy()) {
+            (false, true) => self.presence.stay(account),
+            (true, false) => self.presence.linger(account, self.now),
+            _ => {}
         }
     }
 
@@ -97,6 +168,10 @@ impl FairQueue {
         loop {
             let band = self.next_band()?;
             let account = *self.bands[band.index()].ring.front()?;
+            // It may have been alone when it had its last turn.
+            if self.dismiss_if_full(account) {
+                continue;
+            }
             let turn = &mut self.accounts.get_mut(&account)?.turns[band.index()];
             match turn.ring.pop_front() {
                 Some(destination) => return Some((band, destination)),
@@ -140,8 +215,8 @@ impl FairQueue {
     /// What [`FairQueue::pop`] gave was sent.
     pub(super) fn sent(&mut self, band: Priority, account: AccountId) {
         self.bands[band.index()].in_flight += 1;
+        self.change(account, |found| found.in_flight += 1);
         let Some(found) = self.accounts.get_mut(&account) else { return };
-        found.in_flight += 1;
         let weight = found.share.weight.get();
         let turn = &mut found.turns[band.index()];
         if turn.in_ring {
@@ -151,18 +226,15 @@ impl FairQueue {
                 self.bands[band.index()].ring.rotate_left(1);
             }
         }
-        if self.is_full(account) {
-            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
-        }
+        self.dismiss_if_full(account);
     }
 
     /// An attempt ended.
     pub(super) fn ended(&mut self, band: Priority, account: AccountId) {
         self.bands[band.index()].in_flight -= 1;
-        if let Some(found) = self.accounts.get_mut(&account) {
-            found.in_flight -= 1;
-            self.admit(account);
-        }
+        self.change(account, |found| found.in_flight -= 1);
+        self.forget_if_gone(account);
+        self.admit(account);
     }
 
     /// Attempts of an account in flight.
@@ -170,11 +242,18 @@ impl FairQueue {
         self.accounts.get(&account).map_or(0, |found| found.in_flight)
     }
 
+    /// Accounts that are known.
+    #[cfg(test)]
+    pub(super) fn accounts(&self) -> usize {
+        self.accounts.len()
+    }
+
     /// Takes an account into the rings of the bands in which it has something to send, unless it is full.
     fn admit(&mut self, account: AccountId) {
         if self.is_full(account) {
             return;
         }
+        self.capped = self.capped.filter(|capped| *capped != account);
         let Some(found) = self.accounts.get_mut(&account) else { return };
         for (turn, band) in found.turns.iter_mut().zip(&mut self.bands) {
             if !turn.ring.is_empty() && !turn.in_ring {
@@ -205,9 +284,32 @@ impl FairQueue {
         }
     }
 
+    /// Takes an account out of all rings if it has all that it may have in flight; whether it has.
+    fn dismiss_if_full(&mut self, account: AccountId) -> bool {
+        let full = self.is_full(account);
+        if full {
+            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+            if self.accounts.get(&account).is_some_and(|found| found.share.max_in_flight.is_none()) {
+                self.capped = Some(account);
+            }
+        }
+        full
+    }
+
     fn is_full(&self, account: AccountId) -> bool {
-        let among_others = (self.accounts.len() > 1).then_some(self.cap_among_others);
         let Some(found) = self.accounts.get(&account) else { return false };
-        found.share.max_in_flight.or(among_others).is_some_and(|most| found.in_flight >= most)
+        let among_others = || self.presence.has_others_than(account).then_some(self.cap_among_others);
+        found.share.max_in_flight.or_else(among_others).is_some_and(|most| found.in_flight >= most)
+    }
+}
+
+impl Account {
+    fn is_busy(&self) -> bool {
+        self.owed || self.in_flight > 0
+    }
+
+    /// Nothing hangs on it any more.
+    fn is_spent(&self) -> bool {
+        !self.is_busy() && self.turns.iter().all(|turn| turn.ring.is_empty() && !turn.in_ring)
     }
 }

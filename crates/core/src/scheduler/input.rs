@@ -14,6 +14,8 @@ use std::time::Duration;
 pub enum Input {
     /// An account exists or its share changed.
     Share(AccountId, Share),
+    /// An account is gone, and its destinations before it.
+    Forget(AccountId),
     /// A destination exists or its settings changed.
     Configure(DestinationId, Settings),
     /// A destination is gone; what it was owed is the store's business.

@@ -16,6 +16,8 @@ mod limiter;
 mod ordered;
 mod paging;
 mod pending;
+mod presence;
+mod pushback;
 mod queue_view;
 mod slots;
 #[cfg(test)]
@@ -89,6 +91,7 @@ struct Flight {
     account: AccountId,
     /// The band whose slot it has.
     band: Priority,
+    sent_at: Timestamp,
     /// It was given up on and made owed again before its end was heard of: what waits for that.
     again: Option<Ticket>,
 }
@@ -98,7 +101,7 @@ impl Scheduler {
     pub fn new(options: SchedulerOptions) -> Self {
         assert!(options.slots > 0, "a scheduler without slots would never send");
         assert!(options.promotion_age.is_none_or(|age| age >= Duration::from_millis(1)), "an age takes time");
-        // A quarter of the slots is out of reach of any one account while there are others.
+        // A quarter of the slots is out of reach of any one account while there are others to leave it to.
         let cap_among_others = (options.slots - options.slots / 4).max(1);
         Scheduler {
             slots: options.slots as usize,
@@ -118,6 +121,7 @@ impl Scheduler {
 
     /// Takes one input and appends what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input, actions: &mut Vec<Action>) {
+        self.queue.pass(now);
         if let Some(touched) = self.apply(now, input, actions) {
             self.refresh(touched, now, actions);
         }
@@ -128,7 +132,8 @@ impl Scheduler {
 
     /// When time alone makes something due.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        self.timers.first().map(|(at, _)| *at)
+        let timer = self.timers.first().map(|(at, _)| *at);
+        timer.into_iter().chain(self.queue.next_wake()).min()
     }
 
     /// What is in flight.
@@ -179,6 +184,10 @@ impl Scheduler {
         match input {
             Input::Share(account, share) => {
                 self.queue.share(account, share);
+                None
+            }
+            Input::Forget(account) => {
+                self.queue.forget(account);
                 None
             }
             Input::Configure(id, settings) => {

@@ -30,7 +30,11 @@ impl Scheduler {
         destination.pending += by;
         destination.by_line.add(priority, lane, by.rows);
         self.pending += by;
-        *self.pending_by_account.entry(destination.settings.account).or_default() += by;
+        let account = destination.settings.account;
+        *self.pending_by_account.entry(account).or_default() += by;
+        if by.rows > 0 {
+            self.queue.owes(account);
+        }
         Some(())
     }
 
@@ -48,6 +52,7 @@ impl Scheduler {
             of_account.subtract(counted);
             if of_account.rows == 0 {
                 self.pending_by_account.remove(&destination.settings.account);
+                self.queue.owes_nothing(destination.settings.account);
             }
         }
     }

@@ -83,7 +83,9 @@ impl Scheduler {
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);
         self.queue.sent(band, account);
-        let twice = self.in_flight.insert(ticket.delivery, Flight { ticket, account, band, again: None });
+        let twice = self
+            .in_flight
+            .insert(ticket.delivery, Flight { ticket, account, band, sent_at: now, again: None });
         assert!(twice.is_none(), "a delivery is in flight once");
         actions.push(Action::Send(ticket));
     }
@@ -101,7 +103,7 @@ impl Scheduler {
         let ticket = flight.ticket;
         let id = ticket.line.destination;
         let destination = self.destinations.get_mut(&id)?;
-        let moved = destination.learn(&ticket, verdict, now);
+        let moved = destination.learn(&flight, verdict, now);
         destination.depart(ticket);
         self.circuit_moved(id, moved, actions);
         if after == After::Gone {

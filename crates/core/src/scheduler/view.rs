@@ -44,6 +44,8 @@ pub enum Why {
     Circuit,
     /// The receiver asked to be left alone.
     Throttled,
+    /// The receiver says again that it is overwhelmed, and not for how long.
+    Overwhelmed,
     /// Requests of a run that was cut off may still be running there.
     Held,
     /// It is paused or disabled.
@@ -55,13 +57,14 @@ pub enum Why {
 }
 
 impl Why {
-    const ALL: [Why; 10] = [
+    const ALL: [Why; 11] = [
         Why::Nothing,
         Why::NotDue,
         Why::Full,
         Why::Rate,
         Why::Circuit,
         Why::Throttled,
+        Why::Overwhelmed,
         Why::Held,
         Why::Paused,
         Why::Blocked,
@@ -82,6 +85,7 @@ impl Why {
             Why::Rate => "rate_limit",
             Why::Circuit => "circuit",
             Why::Throttled => "retry_after",
+            Why::Overwhelmed => "overwhelmed",
             Why::Held => "unclean_stop",
             Why::Paused => "paused",
             Why::Blocked => "dead_letter",

@@ -1,6 +1,7 @@
 //! What expires before it is sent: given up on without an attempt.
 
 use super::Dispatcher;
+use crate::dead_letter_file::Note;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::AccountId;
 use postrider_core::outcome::{DeathReason, Health};
@@ -53,6 +54,7 @@ impl Dispatcher {
         let Some(file) = &self.dead_letter_file else { return };
         let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         let destination = catalog.destination(account, ticket.line.destination);
-        file.note(ticket.event, attempts, last_error, destination.map(|found| found.url.clone()));
+        let destination = destination.map(|found| found.url.clone());
+        file.note(Note { event: ticket.event, account, destination, attempts, last_error });
     }
 }

@@ -130,6 +130,7 @@ impl Engine {
 pub(super) fn told(change: &Change) -> Option<Input> {
     match change {
         Change::PutAccount(account) => Some(Input::Share(account.id, account.share())),
+        Change::DeleteAccount(id) => Some(Input::Forget(*id)),
         Change::PutDestination(destination) => {
             Some(Input::Configure(destination.id, destination.settings(Timestamp::ZERO)))
         }

@@ -1,9 +1,10 @@
 //! A panic inside an attempt costs this attempt, and nothing else: neither its slot nor its worker nor its record. It is
-//! planted (`send/attempt.rs`) in builds of these tests alone, for a body that begins with `panic!`.
+//! planted (`send/attempt.rs`) in builds of these tests alone, for a body of `panic!` and the place.
 
 use super::{Engine, EngineOptions};
 use crate::ingest::Arrival;
 use crate::send::{AddressGuard, Connector, tls_config};
+use crate::traces::{SampleRatio, Spans};
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::outcome::Outcome;
@@ -38,7 +39,9 @@ async fn start(url: String) -> (Arc<Engine>, Arc<Source>) {
     let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
     let connector = Arc::new(Connector::new(guard, tls_config()));
     let store = Arc::new(MemoryStore::new());
-    let (engine, workers) = Engine::start(store, connector, EngineOptions::new(1, 1)).await.unwrap();
+    let options =
+        EngineOptions { spans: Some(Spans::new(SampleRatio::default())), ..EngineOptions::new(1, 1) };
+    let (engine, workers) = Engine::start(store, connector, options).await.unwrap();
     workers.into_iter().for_each(|worker| drop(tokio::spawn(worker.run())));
     let (account, source) = (AccountId::from_u64(1), SourceId::from_u64(2));
     let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned();
@@ -91,7 +94,7 @@ async fn once(engine: &Engine, event: EventId, status: DeliveryStatus) -> EventD
 #[tokio::test]
 async fn an_attempt_that_panics_is_recorded_as_a_failure_and_gives_its_slot_back() {
     let (engine, source) = start(receiver().await).await;
-    let panics = accept(&engine, &source, "panic! in every attempt").await;
+    let panics = accept(&engine, &source, "panic! prepare").await;
     let fine = accept(&engine, &source, "{}").await;
     once(&engine, fine, DeliveryStatus::Delivered).await;
     let given_up = once(&engine, panics, DeliveryStatus::DeadLetter).await;
@@ -99,6 +102,18 @@ async fn an_attempt_that_panics_is_recorded_as_a_failure_and_gives_its_slot_back
     for attempt in &given_up.attempts {
         let problem = attempt.problem.as_ref().map(|problem| problem.kind);
         assert_eq!((attempt.outcome, problem), (Outcome::Cancelled, Some(ErrorKind::Internal)));
+    }
+    let later = accept(&engine, &source, "{}").await;
+    once(&engine, later, DeliveryStatus::Delivered).await;
+}
+
+#[tokio::test]
+async fn what_an_attempt_can_do_without_costs_nothing_when_it_panics() {
+    let (engine, source) = start(receiver().await).await;
+    for body in ["panic! context", "panic! retry-after", "panic! span"] {
+        let panics = accept(&engine, &source, body).await;
+        let delivered = once(&engine, panics, DeliveryStatus::Delivered).await;
+        assert_eq!(delivered.attempts.len(), 1, "{body}");
     }
     let later = accept(&engine, &source, "{}").await;
     once(&engine, later, DeliveryStatus::Delivered).await;

@@ -31,9 +31,8 @@ impl Replays {
         let Some(replay) = self.jobs().get(&id).cloned() else { return };
         match self.letters.count(replay.account, &dead_by(&replay.filter, replay.created_at)).await {
             Ok(left) => {
-                let done = replay.total.saturating_sub(left).max(replay.done.min(replay.total));
                 if let Some(job) = self.jobs().get_mut(&id) {
-                    (job.done, job.skipped) = (done, 0);
+                    (job.done, job.skipped) = come_to(&replay, left);
                 }
             }
             Err(error) => {
@@ -128,6 +127,20 @@ impl Replays {
             self.note(replay);
         }
     }
+}
+
+/// How many a job that was cut off has made owed, and how many somebody else took before it, when so many are left. Of
+/// its last step nobody knows whether it was noted; what is missing beyond that was not its doing. What it skipped and is
+/// still there is among those left, and is looked at again.
+fn come_to(replay: &Replay, left: u64) -> (u64, u64) {
+    let missing = replay.total.saturating_sub(replay.done + left);
+    let in_doubt = match replay.state {
+        ReplayState::Running => Pace::step(replay.rate_per_second) as u64,
+        // Whoever stopped it waited for its step.
+        ReplayState::Paused | ReplayState::Done | ReplayState::Cancelled => 0,
+    };
+    let own = missing.min(in_doubt);
+    (replay.done + own, missing - own)
 }
 
 /// What was neither made owed nor found any more was taken by somebody else.

@@ -16,7 +16,7 @@ use postrider_core::outcome::Outcome;
 use postrider_core::retry_after;
 use postrider_core::time::Timestamp;
 use postrider_store::{ErrorKind, EventContent, Headers, Problem};
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,11 +73,11 @@ impl Sender {
         let number = job.ticket.attempts + 1;
         let prepare = || {
             #[cfg(test)]
-            assert!(!job.content.body.starts_with(b"panic!"), "planted by a test");
+            planted(&job.content, "prepare");
             job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()
         };
         // Of the event as it came: a transform makes another body, not another trace.
-        let context = self.context(&job);
+        let context = caught(|| self.context(&job)).flatten();
         let request = |ready: &Ready, rewritten: &Option<EventContent>| {
             let content = rewritten.as_ref().unwrap_or(&job.content);
             let mut request = build(ready, content, job.ticket.event, number, self.clock);
@@ -88,8 +88,11 @@ impl Sender {
         };
         let Made { started_at, outcome, problem, request_headers, trace } =
             self.make(&job.target, prepare, request).await;
-        let asked = trace.retry_after.as_deref();
-        let retry_after = asked.and_then(|value| retry_after::parse(value, self.clock.wall()));
+        let retry_after = caught(|| {
+            #[cfg(test)]
+            planted(&job.content, "retry-after");
+            retry_after::parse(trace.retry_after.as_deref()?, self.clock.wall())
+        });
         let Job { worker, ticket, content, .. } = job;
         let report = AttemptReport {
             worker,
@@ -99,17 +102,23 @@ impl Sender {
             outcome,
             problem,
             request_headers,
-            retry_after,
+            retry_after: retry_after.flatten(),
             trace,
         };
         if let Some((spans, context)) = self.spans.as_ref().zip(context) {
-            spans.attempted(&report, &context);
+            caught(|| {
+                #[cfg(test)]
+                planted(&report.content, "span");
+                spans.attempted(&report, &context);
+            });
         }
         report
     }
 
     /// The trace of the sender; one of our own only where somebody collects its spans.
     fn context(&self, job: &Job) -> Option<TraceContext> {
+        #[cfg(test)]
+        planted(&job.content, "context");
         let headers = &job.content.headers;
         match &self.spans {
             Some(spans) => Some(spans.context(job.ticket.event, headers)),
@@ -162,6 +171,17 @@ impl Sender {
         };
         exchange(&self.connector, &self.pool, target, ready, request, trace).await
     }
+}
+
+/// What can be left out of an attempt without it being another: if it panics, the attempt goes on without.
+fn caught<T>(part: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(part)).ok()
+}
+
+/// A panic for a body that asks for one at this place.
+#[cfg(test)]
+fn planted(content: &EventContent, place: &str) {
+    assert!(content.body != format!("panic! {place}"), "planted by a test");
 }
 
 /// A header of the destination's own stands above it.

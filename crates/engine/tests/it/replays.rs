@@ -115,6 +115,28 @@ async fn a_step_that_was_cut_off_is_counted_after_the_crash() {
 }
 
 #[tokio::test]
+async fn what_somebody_else_took_is_not_counted_as_replayed_after_a_restart() {
+    let store = SwitchedStore::new();
+    let (gateway, _receiver, _) = with_dead_letters(&store, 10).await;
+    let job = replay(&gateway, Some(0.01)).await;
+    wait_until("one is replayed", async || (seen(&gateway, &job).await.done == 1).then_some(())).await;
+    set(&gateway, &job, to(ReplayState::Paused)).await.unwrap();
+    let taken = dead_letters(&gateway).await.iter().take(3).map(|letter| letter.delivery).collect();
+    let filter = DeadLetterFilter { deliveries: Some(taken), ..DeadLetterFilter::default() };
+    let discarded = gateway.engine.dead_letters().discard(gateway.source.account, filter).await;
+    assert_eq!(discarded.unwrap(), 3);
+    drop(gateway);
+    let gateway = start_on(&store).await;
+    let look = async || Some(seen(&gateway, &job).await).filter(|seen| seen.skipped > 0);
+    let found = wait_until("it is counted", look).await;
+    assert_eq!((found.done, found.skipped), (1, 3));
+    let resume = ReplayChange { state: Some(ReplayState::Running), rate_per_second: Some(None) };
+    set(&gateway, &job, resume).await.unwrap();
+    let job = ended(&gateway, &job).await;
+    assert_eq!((job.total, job.done, job.skipped), (10, 7, 3));
+}
+
+#[tokio::test]
 async fn a_paused_replay_waits_and_a_cancelled_one_ends() {
     let store = SwitchedStore::new();
     let (gateway, _receiver, _) = with_dead_letters(&store, 30).await;

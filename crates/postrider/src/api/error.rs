@@ -7,7 +7,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::send::HOPS_MAX;
-use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError};
+use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError, ShedCause};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
 use std::time::Duration;
@@ -20,8 +20,8 @@ pub(crate) struct ApiError {
     field: Option<String>,
     sentence: String,
     retry_after_seconds: Option<u32>,
-    /// The limit that was reached.
-    limit: Option<Limit>,
+    /// The limit that was reached, by its setting.
+    limit: Option<&'static str>,
     /// More than the caller is told, for who looks after what refused it.
     detail: Option<&'static str>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Refusal {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     field: Option<String>,
-    /// The setting whose limit is reached.
+    /// The setting whose limit is reached; `writing` when it is that of events which wait to be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     limit: Option<&'static str>,
@@ -83,8 +83,8 @@ impl ApiError {
         self
     }
 
-    fn limit(mut self, limit: Limit) -> Self {
-        self.limit = Some(limit);
+    fn limit(mut self, setting: &'static str) -> Self {
+        self.limit = Some(setting);
         self
     }
 
@@ -233,7 +233,7 @@ impl From<ApiError> for Refusal {
     fn from(refused: ApiError) -> Self {
         let ApiError { sentence, code, field, limit, .. } = refused;
         let docs = format!("{CODES_EXPLAINED}#{code}");
-        Refusal { error: sentence, code, docs, field, limit: limit.map(Limit::setting) }
+        Refusal { error: sentence, code, docs, field, limit }
     }
 }
 
@@ -259,6 +259,7 @@ impl From<IngestError> for ApiError {
                 "overloaded",
                 "Too many events are waiting to be written; send it again.",
             )
+            .limit(ShedCause::Writing.as_str())
             .retry_after(RETRY_SOON_SECONDS),
             IngestError::OverShare(limit) => {
                 let what = match limit {
@@ -267,18 +268,21 @@ impl From<IngestError> for ApiError {
                 };
                 let sentence = format!("This account has {what}; send it again later.");
                 ApiError::new(StatusCode::TOO_MANY_REQUESTS, "account_over_limit", sentence)
-                    .limit(limit)
+                    .limit(limit.setting())
                     .retry_after(RETRY_LATER_SECONDS)
             }
             IngestError::Shed(limit) => {
                 let sentence =
                     format!("The gateway has reached its limit of {}; send it again later.", noun(limit));
                 ApiError::new(unavailable, "overloaded", sentence)
-                    .limit(limit)
+                    .limit(limit.setting())
                     .retry_after(RETRY_LATER_SECONDS)
             }
             IngestError::DiskFull => {
-                ApiError::new(unavailable, "disk_full", "The gateway's disk is full; send it again later.")
+                let sentence =
+                    "The free space on the gateway's disk is down to its reserve; send it again later.";
+                ApiError::new(unavailable, "disk_full", sentence)
+                    .limit("disk_reserve")
                     .retry_after(RETRY_LATER_SECONDS)
             }
             IngestError::Unavailable => {
@@ -330,6 +334,24 @@ impl<E: Into<ApiError>> From<ChangeError<E>> for ApiError {
         match error {
             ChangeError::Refused(refused) => refused.into(),
             ChangeError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_for_want_of_room_names_its_limit() {
+        for (error, limit) in [
+            (IngestError::Overloaded, "writing"),
+            (IngestError::DiskFull, "disk_reserve"),
+            (IngestError::Shed(Limit::Age), "backlog_max_age"),
+            (IngestError::OverShare(Limit::AccountRows), "max_pending"),
+        ] {
+            let refusal = Refusal::from(ApiError::from(error));
+            assert_eq!(refusal.limit, Some(limit), "{}", refusal.error);
         }
     }
 }

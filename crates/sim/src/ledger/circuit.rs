@@ -12,6 +12,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct CircuitModel {
     state: State,
+    /// The attempt that tries a circuit which is not closed, until it has ended.
+    probe: Option<DeliveryId>,
     /// Times it opened since it was last closed.
     trips: u32,
     /// It has closed in this run, so that the destination begins slowly.
@@ -22,7 +24,7 @@ pub(super) struct CircuitModel {
 enum State {
     Closed { failures: u32 },
     Open { until: Timestamp },
-    Probing { probe: Option<DeliveryId> },
+    Probing,
 }
 
 impl Default for State {
@@ -37,9 +39,9 @@ impl CircuitModel {
         let state = match record.circuit {
             Circuit::Closed => State::default(),
             Circuit::Open { until } => State::Open { until },
-            Circuit::HalfOpen => State::Probing { probe: None },
+            Circuit::HalfOpen => State::Probing,
         };
-        CircuitModel { state, trips: record.trips, recovered: false }
+        CircuitModel { state, trips: record.trips, ..CircuitModel::default() }
     }
 
     /// What the store must be told.
@@ -47,7 +49,7 @@ impl CircuitModel {
         let circuit = match self.state {
             State::Closed { .. } => Circuit::Closed,
             State::Open { until } => Circuit::Open { until },
-            State::Probing { .. } => Circuit::HalfOpen,
+            State::Probing => Circuit::HalfOpen,
         };
         CircuitRecord { circuit, trips: self.trips }
     }
@@ -55,15 +57,15 @@ impl CircuitModel {
     /// Whether an attempt must be let through.
     pub(super) fn lets_pass(&self, now: Timestamp) -> bool {
         match self.state {
-            State::Closed { .. } | State::Probing { probe: None } => true,
+            State::Closed { .. } => true,
             State::Open { until } => until <= now,
-            State::Probing { probe: Some(_) } => false,
+            State::Probing => self.probe.is_none(),
         }
     }
 
     /// The probe that is under way.
     pub(super) fn probe(&self) -> Option<DeliveryId> {
-        if let State::Probing { probe } = self.state { probe } else { None }
+        self.probe
     }
 
     /// A request went out.
@@ -72,10 +74,10 @@ impl CircuitModel {
         match self.state {
             State::Closed { .. } => return Ok(()),
             State::Open { until } if now < until => return Err(Breach::SentWhileOpen { destination, until }),
-            State::Probing { probe: Some(_) } => return Err(Breach::SecondProbe(destination)),
-            State::Open { .. } | State::Probing { probe: None } => {}
+            _ if self.probe.is_some() => return Err(Breach::SecondProbe(destination)),
+            State::Open { .. } | State::Probing => {}
         }
-        self.state = State::Probing { probe: Some(sent.delivery) };
+        (self.state, self.probe) = (State::Probing, Some(sent.delivery));
         Ok(())
     }
 
@@ -87,6 +89,8 @@ impl CircuitModel {
         delivery: DeliveryId,
         health: Health,
     ) -> bool {
+        let was_probe = self.probe == Some(delivery);
+        self.probe = self.probe.filter(|_| !was_probe);
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
         match self.state {
             State::Closed { failures } if failed && failures + 1 >= policy.threshold() => {
@@ -102,18 +106,18 @@ impl CircuitModel {
                 }
                 return false;
             }
-            State::Probing { probe: Some(probe) } if probe == delivery && failed => self.open(now, policy),
-            State::Probing { probe: Some(probe) } if probe == delivery => self.close(),
-            State::Probing { .. } | State::Open { .. } => return false,
+            State::Probing if was_probe && failed => self.open(now, policy),
+            State::Probing if was_probe => self.close(),
+            State::Probing | State::Open { .. } => return false,
         }
         true
     }
 
-    /// An operator's word.
+    /// An operator's word. A probe that is under way stays the only one.
     pub(super) fn order(&mut self, order: CircuitOrder) {
         match order {
             CircuitOrder::Open => self.state = State::Open { until: Timestamp::MAX },
-            CircuitOrder::HalfOpen => self.state = State::Probing { probe: None },
+            CircuitOrder::HalfOpen => self.state = State::Probing,
             CircuitOrder::Close => self.close(),
         }
     }

@@ -38,9 +38,14 @@ impl LineUp {
         self.count
     }
 
-    /// The first of a priority that is due.
-    pub(super) fn first_due(&self, priority: Priority, now: Timestamp) -> Option<(Timestamp, DeliveryId)> {
-        self.firsts_due(priority, now).into_iter().flatten().min()
+    /// The first of a priority that is due, in so many ranks.
+    pub(super) fn first_due(
+        &self,
+        priority: Priority,
+        now: Timestamp,
+        ranks: usize,
+    ) -> Option<(Timestamp, DeliveryId)> {
+        self.firsts_due(priority, now).into_iter().take(ranks).flatten().min()
     }
 
     /// The first of each rank of a priority that is due.

@@ -3,8 +3,11 @@
 
 mod audit;
 mod circuit;
+mod kept;
 mod letters;
 mod line_up;
+mod neighbours;
+mod pushback;
 mod rate;
 mod terms;
 mod turns;
@@ -12,6 +15,7 @@ mod waiting;
 
 use crate::breach::{Breach, Mismatch};
 use line_up::LineUp;
+use neighbours::Seen;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Lane, Line, OrderKey, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId};
@@ -28,6 +32,7 @@ pub(crate) struct Ledger {
     options: SchedulerOptions,
     entries: BTreeMap<DeliveryId, Entry>,
     accounts: BTreeMap<AccountId, Share>,
+    seen: BTreeMap<AccountId, Seen>,
     destinations: BTreeMap<DestinationId, Terms>,
     /// Sent, and its slot not given back.
     in_flight: BTreeMap<DeliveryId, Flight>,
@@ -95,6 +100,7 @@ impl Ledger {
             options,
             entries: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            seen: BTreeMap::new(),
             destinations: BTreeMap::new(),
             in_flight: BTreeMap::new(),
             orphans: BTreeMap::new(),
@@ -124,6 +130,7 @@ impl Ledger {
     /// A request went out.
     pub(crate) fn sent(&mut self, now: Timestamp, sent: &Ticket, attempt: AttemptId) -> Result<(), Breach> {
         self.check_limits(now, sent)?;
+        self.check_kept(now, sent)?;
         let entry = self.entries.get_mut(&sent.delivery).ok_or(Breach::Phantom(sent.delivery))?;
         match entry.stand {
             _ if self.in_flight.contains_key(&sent.delivery) => {
@@ -196,10 +203,11 @@ impl Ledger {
         let destination = flight.ticket.line.destination;
         self.owed.entry(destination).or_default().end(&flight.ticket);
         if let Some(terms) = self.destinations.get_mut(&destination).filter(|terms| !terms.deleted)
-            && terms.learn(now, delivery, answered.verdict)
+            && terms.learn(now, &flight, answered.verdict)
         {
             self.moved.push(destination);
         }
+        self.note_ended(flight.account, now);
         destination
     }
 

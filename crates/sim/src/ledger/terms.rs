@@ -2,8 +2,9 @@
 
 use super::circuit::CircuitModel;
 use super::line_up::RANKS;
+use super::pushback::PushbackModel;
 use super::rate::Bucket;
-use super::{Ledger, Stand};
+use super::{Flight, Ledger, Stand};
 use crate::breach::Breach;
 use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
@@ -22,6 +23,7 @@ pub(super) struct Terms {
     rate: Option<Bucket>,
     /// The receiver asked to be left alone until then.
     throttled_until: Timestamp,
+    pushback: PushbackModel,
     /// Requests of a run that died may go on until then.
     held_until: Timestamp,
     /// The last run died. What may only run once at a time counts requests of that run until they end.
@@ -29,6 +31,8 @@ pub(super) struct Terms {
     /// It was never adaptive in this run.
     never_adaptive: bool,
     always_by_key: bool,
+    /// So many ranks of its lanes may send: all, or fresh ones alone.
+    pub(super) ranks_open: usize,
     /// By priority: since when something waits for nothing but its turn, and how many of others went meanwhile.
     pub(super) waits: [Option<Waits>; Priority::COUNT],
     /// By priority and rank of lane: how many of its other lanes went while something of this lane was due.
@@ -57,10 +61,12 @@ impl Terms {
             circuit: CircuitModel::default(),
             rate: settings.rate_limit.map(|limit| Bucket::full(limit, now)),
             throttled_until: Timestamp::ZERO,
+            pushback: PushbackModel::default(),
             held_until: Timestamp::ZERO,
             orphans_count: OrphansCount::No,
             never_adaptive: !settings.adaptive,
             always_by_key: settings.ordering == Ordering::ByKey,
+            ranks_open: RANKS,
             waits: Default::default(),
             lanes_passed: Default::default(),
         }
@@ -105,9 +111,10 @@ impl Terms {
         if within { Ok(()) } else { Err(Breach::OverRate(sent.line.destination)) }
     }
 
-    pub(super) fn learn(&mut self, now: Timestamp, delivery: DeliveryId, verdict: Verdict) -> bool {
+    pub(super) fn learn(&mut self, now: Timestamp, flight: &Flight, verdict: Verdict) -> bool {
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
-        self.circuit.learn(now, self.settings.circuit, delivery, verdict.health)
+        self.pushback.learn(now, flight.sent_at, verdict);
+        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health)
     }
 
     /// Whether nothing that operators, receivers or limits say is in the way. The limit is the scheduler's own when it
@@ -117,6 +124,7 @@ impl Terms {
         !self.deleted
             && !self.settings.paused
             && self.throttled_until <= now
+            && self.pushback.until <= now
             && in_flight < limit
             && rate
             && self.circuit.lets_pass(now)
@@ -148,7 +156,7 @@ impl Ledger {
     pub(crate) fn circuit_ordered(&mut self, id: DestinationId, order: CircuitOrder) {
         let Some(terms) = self.destinations.get_mut(&id) else { return };
         if order != CircuitOrder::Open {
-            terms.throttled_until = Timestamp::ZERO;
+            (terms.throttled_until, terms.pushback) = (Timestamp::ZERO, PushbackModel::default());
         }
         terms.circuit.order(order);
         self.moved.push(id);
@@ -205,6 +213,7 @@ impl Ledger {
     /// A new run begins; these have to wait until then.
     pub(crate) fn started(&mut self, now: Timestamp, holds: &BTreeMap<DestinationId, Timestamp>) {
         self.stopping = false;
+        self.forget_ended();
         for (id, terms) in &mut self.destinations {
             terms.restart(now, CircuitModel::restored(self.kept.get(id).copied().unwrap_or_default()));
             terms.held_until = holds.get(id).copied().unwrap_or_default();
@@ -238,10 +247,13 @@ impl Ledger {
         if now < terms.throttled_until {
             return Err(Breach::SentBeforeRetryAfter { destination, until: terms.throttled_until });
         }
+        if now < terms.pushback.until {
+            return Err(Breach::SentWhileOverwhelmed { destination, until: terms.pushback.until });
+        }
         if self.in_flight.len() >= self.options.slots as usize {
             return Err(Breach::OverSlots);
         }
-        if self.is_full(terms.account) {
+        if self.is_full(terms.account, now) {
             return Err(Breach::OverAccountCap(terms.account));
         }
         let max = terms.max();
@@ -262,16 +274,6 @@ impl Ledger {
     /// Slots that a destination's attempts hold.
     pub(super) fn slots_used(&self, id: DestinationId) -> usize {
         self.in_flight.values().filter(|flight| flight.ticket.line.destination == id).count()
-    }
-
-    /// Whether an account has all that it may have in flight. Without a cap of its own it leaves a quarter of the slots
-    /// to others, if there are others.
-    pub(super) fn is_full(&self, account: AccountId) -> bool {
-        let slots = self.options.slots;
-        let among_others = (self.accounts.len() > 1).then_some((slots - slots / 4).max(1));
-        let cap = self.accounts.get(&account).and_then(|share| share.max_in_flight).or(among_others);
-        let used = self.in_flight.values().filter(|flight| flight.account == account).count();
-        cap.is_some_and(|cap| used >= cap as usize)
     }
 
     /// Requests that a receiver works on. Those of dead runs count where at most one may run at a time; other

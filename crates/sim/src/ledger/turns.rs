@@ -1,7 +1,8 @@
 //! Whose turn it was: bands under their floor first, else the most urgent; and nobody is passed over for long.
 
+use super::Ledger;
 use super::line_up::rank;
-use super::{Flight, Ledger};
+use super::terms::Waits;
 use crate::breach::Breach;
 use postrider_core::delivery::{Priority, Ticket};
 use postrider_core::id::DestinationId;
@@ -28,6 +29,7 @@ impl Ledger {
         now: Timestamp,
         limit: impl Fn(DestinationId) -> Option<usize>,
     ) -> Result<(), Breach> {
+        self.note_owed(now);
         let sent = std::mem::take(&mut self.sent_now);
         if let Some(moved) = self.moved.first() {
             return Err(Breach::NotKept(*moved));
@@ -38,13 +40,16 @@ impl Ledger {
             if let Some(max) = limit.filter(|max| self.slots_used(to) > *max) {
                 return Err(Breach::OverConcurrency { destination: to, max });
             }
+            if let Some(max) = limit {
+                self.check_late(ticket, max)?;
+            }
             if let Some(terms) = self.destinations.get_mut(&to) {
                 terms.waits[ticket.priority.index()] = None;
             }
             // Of a line whose page is on its way the scheduler may know nothing, and what waited long enough to be
             // raised has its turns in another band.
             match limit {
-                Some(_) if self.is_young(ticket.due, now) => self.count_lanes(now, ticket)?,
+                Some(max) if self.is_young(ticket.due, now) => self.count_lanes(now, ticket, max)?,
                 _ => self.forgive_lanes(to),
             }
         }
@@ -68,8 +73,9 @@ impl Ledger {
         let bands = |id: DestinationId| Priority::ALL.into_iter().map(move |band| (id, band));
         let waits = |(id, priority): (DestinationId, Priority)| {
             let terms = &self.destinations[&id];
-            let (due, _) = self.owed.get(&id)?.first_due(priority, now)?;
-            let since = terms.waits[priority.index()].filter(|_| !self.is_full(terms.account))?.since;
+            let (due, _) = self.owed.get(&id)?.first_due(priority, now, terms.ranks_open)?;
+            let turn = |_: &Waits| !self.may_be_full(terms.account, now);
+            let since = terms.waits[priority.index()].filter(turn)?.since;
             let waited = now.since(since.max(due)).as_millis();
             let raised = self.options.promotion_age.map_or(0, |age| waited / age.as_millis());
             let band_at_least = priority.raised(u64::try_from(raised).unwrap_or(u64::MAX));
@@ -78,7 +84,7 @@ impl Ledger {
         self.destinations.keys().copied().flat_map(bands).filter_map(waits).collect()
     }
 
-    fn is_young(&self, due: Timestamp, now: Timestamp) -> bool {
+    pub(super) fn is_young(&self, due: Timestamp, now: Timestamp) -> bool {
         self.options.promotion_age.is_none_or(|age| now.since(due) < age)
     }
 
@@ -98,23 +104,6 @@ impl Ledger {
             }
         }
         Ok(())
-    }
-
-    /// Attempts that surely have a slot of this band.
-    fn surely_in(&self, band: Priority) -> usize {
-        let sure = |flight: &&Flight| {
-            flight.ticket.priority == band && self.is_young(flight.ticket.due, flight.sent_at)
-        };
-        self.in_flight.values().filter(sure).count()
-    }
-
-    /// Attempts that may have a slot of this band: its own, and less urgent ones that had waited long.
-    fn possibly_in(&self, band: Priority) -> usize {
-        let possible = |flight: &&Flight| {
-            let raised = !self.is_young(flight.ticket.due, flight.sent_at);
-            flight.ticket.priority == band || (raised && flight.ticket.priority > band)
-        };
-        self.in_flight.values().filter(possible).count()
     }
 
     /// Counts what went in the same band meanwhile: what the weights make of a round for each destination of its
@@ -141,14 +130,16 @@ impl Ledger {
         }
     }
 
-    /// Of a destination's turns each lane has its share: at least one of eight, and a retry goes before a replay.
-    fn count_lanes(&mut self, now: Timestamp, sent: &Ticket) -> Result<(), Breach> {
+    /// Of a destination's turns each lane has its share: at least one of eight, and a retry goes before a replay. What
+    /// has all of the concurrency that it may have is not passed over.
+    fn count_lanes(&mut self, now: Timestamp, sent: &Ticket, limit: usize) -> Result<(), Breach> {
         let (id, band) = (sent.line.destination, sent.priority);
         let firsts = self.owed.get(&id).map(|owed| owed.firsts_due(band, now)).unwrap_or_default();
+        let open = self.ranks_open(id, limit);
         let due = firsts.map(|first| first.is_some_and(|(due, _)| self.is_young(due, now)));
         let Some(terms) = self.destinations.get_mut(&id) else { return Ok(()) };
         for (lane, passed) in terms.lanes_passed[band.index()].iter_mut().enumerate() {
-            *passed = if due[lane] && lane != rank(sent) { *passed + 1 } else { 0 };
+            *passed = if due[lane] && lane < open && lane != rank(sent) { *passed + 1 } else { 0 };
             if *passed > LANE_PASSED_MAX {
                 return Err(Breach::LaneStarves { destination: id, band, times: *passed });
             }

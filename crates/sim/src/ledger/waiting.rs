@@ -1,6 +1,7 @@
 //! Whether what could have gone has gone: nothing is late while there is room, and nothing starves while there is none.
 
 use super::Ledger;
+use super::line_up::RANKS;
 use super::terms::Waits;
 use crate::breach::Breach;
 use postrider_core::delivery::Priority;
@@ -23,15 +24,15 @@ impl Ledger {
         if self.stopping {
             return Ok(());
         }
+        self.note_owed(now);
         self.note_waiting(now, limit)?;
-        let room = self.in_flight.len() < self.options.slots as usize;
         for (id, terms) in &self.destinations {
             let waiting =
                 Priority::ALL.into_iter().filter_map(|band| Some((band, terms.waits[band.index()]?)));
             for (band, waits) in waiting {
-                let first = self.owed.get(id).and_then(|owed| owed.first_due(band, now));
+                let first = self.owed.get(id).and_then(|owed| owed.first_due(band, now, terms.ranks_open));
                 let Some((due, delivery)) = first else { continue };
-                if room && !self.is_full(terms.account) {
+                if self.is_open_to(band, due, now) && !self.may_be_full(terms.account, now) {
                     return Err(Breach::Late { delivery, due });
                 }
                 if self.patience().is_some_and(|patience| now.since(waits.since) > patience) {
@@ -54,11 +55,12 @@ impl Ledger {
     ) -> Result<(), Breach> {
         let ids: Vec<DestinationId> = self.destinations.keys().copied().collect();
         for id in ids {
-            let due = Priority::ALL
-                .map(|band| self.owed.get(&id).is_some_and(|owed| owed.first_due(band, now).is_some()));
-            let limit = if due.contains(&true) { limit(id) } else { None };
+            let limit = if self.due_bands(id, now, RANKS).contains(&true) { limit(id) } else { None };
+            let ranks_open = limit.map_or(RANKS, |limit| self.ranks_open(id, limit));
+            let due = self.due_bands(id, now, ranks_open);
             let in_flight = self.slots_used(id);
             let Some(terms) = self.destinations.get_mut(&id) else { continue };
+            terms.ranks_open = ranks_open;
             if let Some(limit) = limit {
                 terms.check_limit(id, limit)?;
             }
@@ -72,5 +74,11 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// The priorities of which something is due in so many ranks.
+    fn due_bands(&self, id: DestinationId, now: Timestamp, ranks: usize) -> [bool; Priority::COUNT] {
+        let owed = self.owed.get(&id);
+        Priority::ALL.map(|band| owed.is_some_and(|owed| owed.first_due(band, now, ranks).is_some()))
     }
 }

@@ -155,6 +155,51 @@ fn a_receiver_that_asks_for_time_gets_it_for_all_its_deliveries() {
     assert_eq!(bench.pass(ms(1)).len(), 1);
 }
 
+/// A receiver that says to each that it is overwhelmed, and not for how long; gives how many it was asked for within a minute.
+fn asked_within_a_minute(settings: Settings) -> u64 {
+    let mut bench = Bench::new(10, 0, 1);
+    bench.step(Input::Configure(destination(0), settings));
+    let mut running: Vec<_> = (0..100).flat_map(|_| bench.owe(0)).collect();
+    let end = bench.now.after(ms(60_000));
+    loop {
+        while let Some(delivery) = running.pop() {
+            bench.now = bench.now.after(ms(1));
+            let due = After::DueAgain(bench.now.after(ms(1)));
+            running.extend(sends(&bench.end(delivery, due, Health::Throttled)));
+        }
+        let wake = bench.scheduler.next_wake().unwrap();
+        if wake > end {
+            return bench.scheduler.counters().sent;
+        }
+        running.extend(bench.pass(wake.since(bench.now)));
+    }
+}
+
+#[test]
+fn a_receiver_that_is_overwhelmed_again_and_again_is_asked_less_and_less_often() {
+    assert_eq!(asked_within_a_minute(settings(1)), 7, "two, and then after 1, 2, 4, 8 and 16 s");
+    let strict = Settings { ordering: Ordering::Strict, ..settings(5) };
+    assert_eq!(asked_within_a_minute(strict), 7);
+    let fixed = Settings { adaptive: false, ..settings(5) };
+    assert!(asked_within_a_minute(fixed) <= 7 * 5);
+}
+
+#[test]
+fn a_pause_of_the_overwhelmed_is_shown_and_lifted_by_an_operator() {
+    let mut bench = Bench::new(10, 1, 1);
+    let mut running = bench.owe(0);
+    (0..3).for_each(|_| drop(bench.owe(0)));
+    for _ in 0..2 {
+        assert_ne!(bench.view(0).why, Why::Overwhelmed);
+        running = sends(&bench.end(running[0], After::Gone, Health::Overloaded));
+    }
+    let until = bench.now.after(ms(1000));
+    assert_eq!((bench.view(0).why, bench.view(0).until), (Why::Overwhelmed, Some(until)));
+    assert!(bench.pass(ms(999)).is_empty());
+    let lifted = bench.step(Input::Circuit(destination(0), crate::breaker::CircuitOrder::Close));
+    assert_eq!(sends(&lifted).len(), 1);
+}
+
 #[test]
 fn the_limit_follows_the_receiver_and_says_why() {
     let mut bench = Bench::new(100, 1, 8);

@@ -4,15 +4,19 @@ use super::*;
 use crate::account::Weight;
 use crate::breaker::CircuitOrder;
 use crate::delivery::OrderKey;
+use crate::limits::ACCOUNT_LINGER;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const DESTINATIONS: u64 = 5;
-const SLOTS: u32 = 6;
+/// So few that nothing is kept free for anybody.
+const FEW_SLOTS: u32 = 6;
+/// So many that slots are kept for the urgent, and concurrency for fresh events.
+const MANY_SLOTS: u32 = 40;
 
 #[derive(Clone, Debug)]
 enum Op {
-    Owe { to: u64, priority: u8, key: u64 },
+    Owe { to: u64, priority: u8, key: u64, count: u64 },
     End { nth: usize, how: How },
     Pass { ms: u64 },
     Configure { to: u64, max_concurrency: u64, paused: bool },
@@ -27,7 +31,9 @@ enum How {
     GivenUpOn,
 }
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+/// With more slots more comes at once, and more of it is sent at once.
+fn ops(slots: u32) -> impl Strategy<Value = Vec<Op>> {
+    let times = u64::from(slots / FEW_SLOTS);
     let how = prop_oneof![
         4 => Just(How::Delivered),
         3 => (0..100_000_u64).prop_map(|wait_ms| How::Failed { wait_ms }),
@@ -37,10 +43,11 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let order =
         prop_oneof![Just(CircuitOrder::Open), Just(CircuitOrder::HalfOpen), Just(CircuitOrder::Close)];
     let op = prop_oneof![
-        8 => (0..DESTINATIONS, 1..=4_u8, 0..4_u64).prop_map(|(to, priority, key)| Op::Owe { to, priority, key }),
+        8 => (0..DESTINATIONS, 1..=4_u8, 0..4_u64, 1..=times.div_ceil(2))
+            .prop_map(|(to, priority, key, count)| Op::Owe { to, priority, key, count }),
         8 => (0..20_usize, how).prop_map(|(nth, how)| Op::End { nth, how }),
         3 => (0..60_000_u64).prop_map(|ms| Op::Pass { ms }),
-        1 => (0..DESTINATIONS, 1..5_u64, proptest::bool::weighted(0.2))
+        1 => (0..DESTINATIONS, 1..5 * times, proptest::bool::weighted(0.2))
             .prop_map(|(to, max_concurrency, paused)| Op::Configure { to, max_concurrency, paused }),
         1 => (0..DESTINATIONS, order).prop_map(|(to, order)| Op::Circuit { to, order }),
     ];
@@ -54,19 +61,31 @@ struct World {
     stored: BTreeMap<(Line, Timestamp, DeliveryId), Ticket>,
     running: VecDeque<Ticket>,
     max_concurrency: BTreeMap<u64, u64>,
-    gone: usize,
+    /// When each account was last owed something.
+    owed_at: BTreeMap<AccountId, Timestamp>,
+    slots: u32,
+    owed: u64,
+    gone: u64,
 }
 
 impl World {
-    fn new() -> Self {
+    /// Where bands have slots of their own nothing is raised to another, so that it is known what is open to what waits.
+    fn new(slots: u32) -> Self {
+        let usual = SchedulerOptions::of_slots(slots);
+        let promotion_age = usual.promotion_age.filter(|_| slots < MANY_SLOTS);
+        let options = SchedulerOptions { promotion_age, ..usual };
         let mut world = World {
-            bench: Bench::with(SchedulerOptions::of_slots(SLOTS)),
+            bench: Bench::with(options),
             stored: BTreeMap::new(),
             running: VecDeque::new(),
             max_concurrency: BTreeMap::new(),
+            owed_at: BTreeMap::new(),
+            slots,
+            owed: 0,
             gone: 0,
         };
-        (0..DESTINATIONS).for_each(|to| world.configure(to, 3, false));
+        let concurrency = u64::from(slots / 2);
+        (0..DESTINATIONS).for_each(|to| world.configure(to, concurrency, false));
         world
     }
 
@@ -75,9 +94,13 @@ impl World {
         [Ordering::Strict, Ordering::ByKey, Ordering::None][to.min(2) as usize]
     }
 
+    fn account(to: u64) -> AccountId {
+        AccountId::from_u64(1 + to % 2)
+    }
+
     fn configure(&mut self, to: u64, max_concurrency: u64, paused: bool) {
         self.max_concurrency.insert(to, max_concurrency);
-        let account = AccountId::from_u64(1 + to % 2);
+        let account = World::account(to);
         let ordering = World::ordering(to);
         let settings = Settings { account, ordering, paused, ..settings(max_concurrency) };
         self.input(Input::Configure(destination(to), settings));
@@ -85,7 +108,7 @@ impl World {
 
     fn perform(&mut self, op: &Op) {
         match *op {
-            Op::Owe { to, priority, key } => self.owe(to, priority, key),
+            Op::Owe { to, priority, key, count } => (0..count).for_each(|_| self.owe(to, priority, key)),
             Op::End { nth, how } if nth < self.running.len() => self.end(nth, how),
             Op::End { .. } => {}
             Op::Pass { ms } => self.pass(ms),
@@ -103,6 +126,7 @@ impl World {
         };
         let blank = self.bench.ticket(to, Lane::Fresh, self.bench.now);
         let ticket = Ticket { line: Line::first(destination(to), priority, order), priority, ..blank };
+        self.owed += 1;
         self.store(ticket);
         self.input(Input::Owed(ticket));
     }
@@ -163,6 +187,12 @@ impl World {
                 }
             }
         }
+        for account in [0, 1].map(World::account) {
+            let own = |ticket: &Ticket| World::account(ticket.line.destination.as_u64()) == account;
+            if self.stored.values().any(own) {
+                self.owed_at.insert(account, self.bench.now);
+            }
+        }
         self.check_no_idle_slot();
         self.check_lines();
     }
@@ -177,20 +207,58 @@ impl World {
         self.running.push_back(ticket);
         let in_flight = self.running.iter().filter(|other| other.line.destination == to).count();
         assert!(in_flight as u64 <= self.max_concurrency[&to.as_u64()], "above the concurrency of {to}");
-        assert!(self.running.len() <= SLOTS as usize);
+        assert!(self.running.len() <= self.slots as usize);
     }
 
-    /// No slot is free while a destination may send, unless its account has all it may have.
+    /// No slot is free for a destination that may send, unless its account has all it may have.
     fn check_no_idle_slot(&self) {
-        if self.running.len() == SLOTS as usize {
+        if self.running.len() == self.slots as usize {
             return;
         }
-        let cap = SLOTS - SLOTS / 4;
-        for (id, view) in self.bench.scheduler.views(self.bench.now) {
-            let account = AccountId::from_u64(1 + id.as_u64() % 2);
-            let at_cap = self.bench.scheduler.in_flight_of(account) >= cap;
-            assert!(view.why != Why::Slots || at_cap, "{id} waits for a slot while one is free");
+        let views = self.bench.scheduler.views(self.bench.now);
+        for (id, view) in views.filter(|(_, view)| view.why == Why::Slots) {
+            let heads = self.heads(id, view.limit as usize);
+            let open = heads.iter().find(|head| self.is_open(head.priority));
+            assert!(
+                open.is_none() || self.is_at_cap(id),
+                "{open:?} waits for a slot while one is open to it"
+            );
         }
+    }
+
+    /// What of a destination may go: of an ordered line the first and one at a time, and no more retries than leave a
+    /// quarter of a greater limit to fresh events.
+    fn heads(&self, id: DestinationId, limit: usize) -> Vec<Ticket> {
+        let own = || self.running.iter().filter(|ticket| ticket.line.destination == id);
+        let is_late = |ticket: &Ticket| matches!(ticket.line.lane, Lane::Retry | Lane::Replay);
+        let late_full = limit >= 8 && own().filter(|ticket| is_late(ticket)).count() >= limit - limit / 4;
+        let mut lines_seen: BTreeSet<Line> = BTreeSet::new();
+        let may_go = |ticket: &&Ticket| match ticket.order_key() {
+            Some(_) => lines_seen.insert(ticket.line) && own().all(|other| other.line != ticket.line),
+            None => own().all(|other| other.delivery != ticket.delivery) && !(late_full && is_late(ticket)),
+        };
+        let of_destination = self.stored.values().filter(|ticket| ticket.line.destination == id);
+        let heads = of_destination.filter(may_go).filter(|ticket| ticket.due <= self.bench.now);
+        heads.copied().collect()
+    }
+
+    /// Whether a slot is open to a band: any that is free, but from 32 slots on for those that the more urgent have left
+    /// of their floors, unless the band has less than its own.
+    fn is_open(&self, band: Priority) -> bool {
+        let used = |of: Priority| self.running.iter().filter(|ticket| ticket.priority == of).count();
+        let floor = |of: Priority| Floors::of_slots(self.slots).of(of) as usize;
+        let urgent = Priority::ALL.into_iter().filter(|of| *of < band && self.slots >= 32);
+        let kept: usize = urgent.map(|of| floor(of).saturating_sub(used(of))).sum();
+        let free = self.slots as usize - self.running.len();
+        free > kept || (free > 0 && used(band) < floor(band))
+    }
+
+    /// Whether an account has three quarters of the slots, and the other is owed something or was a minute ago.
+    fn is_at_cap(&self, id: DestinationId) -> bool {
+        let account = World::account(id.as_u64());
+        let recent = |at: &Timestamp| self.bench.now < at.after(ACCOUNT_LINGER);
+        let others = self.owed_at.iter().any(|(other, at)| *other != account && recent(at));
+        others && self.bench.scheduler.in_flight_of(account) >= self.slots - self.slots / 4
     }
 
     /// What is owed by priority and lane adds up to what is owed.
@@ -222,20 +290,26 @@ impl World {
     }
 }
 
+fn check_everything_ends(slots: u32, ops: &[Op]) {
+    let mut world = World::new(slots);
+    ops.iter().for_each(|op| world.perform(op));
+    world.drain();
+    assert_eq!(world.gone, world.owed);
+    assert_eq!(world.bench.scheduler.pending(), Depth::default());
+    assert_eq!(world.bench.scheduler.waiting(), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn limits_order_and_work_hold_and_everything_ends(ops in ops()) {
-        let mut world = World::new();
-        for op in &ops {
-            world.perform(op);
-        }
-        world.drain();
-        let owed = ops.iter().filter(|op| matches!(op, Op::Owe { .. })).count();
-        prop_assert_eq!(world.gone, owed);
-        prop_assert_eq!(world.bench.scheduler.pending(), Depth::default());
-        prop_assert_eq!(world.bench.scheduler.waiting(), 0);
+    fn limits_order_and_work_hold_and_everything_ends(ops in ops(FEW_SLOTS)) {
+        check_everything_ends(FEW_SLOTS, &ops);
+    }
+
+    #[test]
+    fn the_same_holds_where_slots_are_kept_for_the_urgent(ops in ops(MANY_SLOTS)) {
+        check_everything_ends(MANY_SLOTS, &ops);
     }
 
     /// While all slots are in use, a delivery that may be sent is sent within this many sends: its turns (place in

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::account::Weight;
-use crate::limits::WINDOW_MAX;
+use crate::limits::{ACCOUNT_LINGER, WINDOW_MAX};
+use std::collections::VecDeque;
 
 fn share(weight: u32, max_in_flight: Option<u32>) -> Share {
     Share { weight: Weight::new(u64::from(weight)).unwrap(), max_in_flight }
@@ -167,6 +168,71 @@ fn an_account_at_its_cap_waits_and_the_others_do_not() {
     assert_eq!(bench.finish(sent[0], None).len(), 1);
     bench.step(Input::Share(AccountId::from_u64(1), share(1, Some(5))));
     assert_eq!(bench.in_flight_to(1), 5);
+}
+
+/// Two accounts without caps and with a destination each, 1 and 2, on so many slots.
+fn neighbours(slots: u32) -> Bench {
+    let mut bench = Bench::with(SchedulerOptions::of_slots(slots));
+    for number in [1, 2] {
+        let account = AccountId::from_u64(number);
+        bench.step(Input::Share(account, share(1, None)));
+        bench.step(Input::Configure(destination(number), Settings { account, ..settings(100) }));
+    }
+    bench
+}
+
+#[test]
+fn a_neighbour_that_is_owed_nothing_costs_nothing() {
+    let mut bench = neighbours(20);
+    let mut running: VecDeque<_> = (0..40).flat_map(|_| bench.owe(1)).collect();
+    assert_eq!(running.len(), 20, "it is as good as alone");
+    assert!(bench.owe(2).is_empty());
+    let next = bench.finish(running.pop_front().unwrap(), None);
+    assert_eq!((next.len(), bench.in_flight_to(2)), (1, 1), "the first slot that comes back is the other's");
+    for _ in 0..19 {
+        bench.finish(running.pop_front().unwrap(), None);
+    }
+    assert_eq!((bench.in_flight_to(1), bench.in_flight_to(2)), (15, 1), "and a quarter stays out of reach");
+}
+
+#[test]
+fn a_quarter_is_left_to_a_neighbour_for_a_while_after_its_last() {
+    let mut bench = neighbours(20);
+    let last = bench.owe(2)[0];
+    (0..40).for_each(|_| drop(bench.owe(1)));
+    bench.finish(last, None);
+    assert_eq!(bench.in_flight_to(1), 15);
+    assert_eq!(bench.scheduler.next_wake(), Some(bench.now.after(ACCOUNT_LINGER)));
+    assert!(bench.pass(ACCOUNT_LINGER - Duration::from_millis(1)).is_empty());
+    let again = bench.owe(2);
+    assert_eq!(again.len(), 1, "it finds a slot at once");
+    bench.finish(again[0], None);
+    assert!(bench.pass(ACCOUNT_LINGER - Duration::from_millis(1)).is_empty());
+    assert_eq!(bench.pass(Duration::from_millis(1)).len(), 5);
+}
+
+#[test]
+fn an_account_that_is_gone_is_forgotten_once_nothing_of_it_is_in_flight() {
+    let mut bench = neighbours(4);
+    let (gone, known) = (AccountId::from_u64(1), |bench: &Bench| bench.scheduler.queue.accounts());
+    let running = bench.owe(1)[0];
+    (0..5).for_each(|_| drop(bench.owe(1)));
+    bench.step(Input::Remove(destination(1)));
+    bench.step(Input::Forget(gone));
+    assert_eq!((known(&bench), bench.scheduler.in_flight_of(gone)), (2, 4), "its slots are not free yet");
+    (0..5).for_each(|_| drop(bench.owe(2)));
+    let others: Vec<_> = bench.scheduler.in_flight().map(|ticket| ticket.delivery).collect();
+    others
+        .into_iter()
+        .filter(|delivery| *delivery != running)
+        .for_each(|delivery| drop(bench.finish(delivery, None)));
+    assert_eq!(known(&bench), 2);
+    bench.finish(running, None);
+    assert_eq!((known(&bench), bench.in_flight_to(2)), (1, 3));
+    bench.step(Input::Forget(AccountId::from_u64(9)));
+    bench.step(Input::Share(gone, share(1, None)));
+    bench.step(Input::Forget(gone));
+    assert_eq!(known(&bench), 1);
 }
 
 #[test]

@@ -33,8 +33,8 @@ words! {
     CircuitState = ["closed", "open", "half_open"];
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [
-        "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "unclean_stop",
-        "paused", "dead_letter", "slots",
+        "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "overwhelmed",
+        "unclean_stop", "paused", "dead_letter", "slots",
     ];
     Resolution = ["1s", "1m", "1h"];
     StoreKind = ["sqlite", "postgresql"];

@@ -9,7 +9,7 @@ const FIELDS: &str = "delivery_id event_id account_id destination_id destination
 
 /// A destination on this path that gives up after so many attempts; gives its id.
 pub(super) fn hopeless(api: &Api, sink: &Sink, path: &str, max_attempts: u32) -> String {
-    sink.always(path, Reply::status(503));
+    sink.always(path, Reply::status(500));
     let policy = json!({ "delays_seconds": [0.05], "max_attempts": max_attempts, "jitter": "none" });
     api.destination(&sink.url(path), &json!({ "retry_policy": policy, "circuit": { "threshold": 10_000 } }))
 }
@@ -48,7 +48,7 @@ fn a_dead_letter_tells_why_and_has_all_its_attempts() {
     assert_eq!((&letter["destination_id"], &letter["reason"]), (&json!(destination), &json!("attempts")));
     assert_eq!((&letter["attempts_count"], &letter["body_bytes"]), (&json!(3), &json!(7)));
     assert_eq!(letter["destination_url"], sink.url("/in"));
-    assert!(text(&letter["last_error"]).contains("503"), "{letter}");
+    assert!(text(&letter["last_error"]).contains("500"), "{letter}");
     let full = api.get(&format!("/v1/dead-letters/{}", text(&letter["delivery_id"]))).data(200);
     check_fields(&full, &format!("{FIELDS} event attempts"));
     assert_eq!((&full["event"]["id"], &full["event"]["body"]), (&json!(event), &json!("{\"a\":1}")));

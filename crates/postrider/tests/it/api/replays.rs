@@ -99,7 +99,7 @@ fn a_job_is_paused_resumed_and_cancelled() {
     assert_eq!(once(&api, &made, "done")["done"], 4);
     sink.wait_for("/in", 8);
 
-    sink.always("/in", Reply::status(503));
+    sink.always("/in", Reply::status(500));
     let (_, ingest) = api.source();
     (0..3).for_each(|_| drop(dead(&api, &ingest, "b", b"{}")));
     let made = api.post("/v1/replays", &json!({ "rate_per_second": 0.01 })).data(202);

@@ -5,6 +5,7 @@ use crate::rig::client::{Client, request};
 use crate::rig::random::Random;
 use crate::rig::small_disk::SmallDisk;
 use crate::rig::{Answer, Api, Reply, Sink, Site, api::text, wait_until, wait_within};
+use crate::scheduling::check_refused;
 use postrider_postgres::testing::Server;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -57,9 +58,7 @@ fn fill(address: SocketAddr, path: &str, from: usize) -> (BTreeSet<usize>, Answe
 }
 
 fn check_refusal(answer: &Answer) {
-    assert_eq!(answer.code(503), "disk_full", "{answer}");
-    let seconds: Option<u64> = answer.headers.get("retry-after").and_then(|text| text.parse().ok());
-    assert!(seconds.is_some_and(|seconds| (1..=60).contains(&seconds)), "{:?}", answer.headers);
+    check_refused(answer, 503, "disk_full", "disk_reserve");
 }
 
 fn check_arrived(sink: &Sink, accepted: &BTreeSet<usize>) {

@@ -5,8 +5,9 @@ use crate::rig::{Answer, Reply, wait_until};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// A refusal is given without waiting for anything.
-const AT_ONCE: Duration = Duration::from_secs(1);
+/// A refusal is given without waiting for anything; a busy machine may delay one, but not each of several.
+const AT_ONCE: Duration = Duration::from_millis(100);
+const REFUSALS: usize = 5;
 
 /// Fails unless it is refused with all that a sender needs to know.
 pub(crate) fn check_refused(answer: &Answer, status: u16, code: &str, limit: &str) {
@@ -25,11 +26,13 @@ fn check_room(args: &[&str], room: usize, limit: &str) {
     for number in 0..room {
         assert_eq!(stage.offer("in", &body).status, 202, "number {number}");
     }
-    for _ in 0..3 {
+    let refusal = |_| {
         let asked_at = Instant::now();
         check_refused(&stage.offer("in", &body), 503, "overloaded", limit);
-        assert!(asked_at.elapsed() < AT_ONCE, "refused after {:?}", asked_at.elapsed());
-    }
+        asked_at.elapsed()
+    };
+    let fastest = (0..REFUSALS).map(refusal).min();
+    assert!(fastest < Some(AT_ONCE), "refused after {fastest:?}");
     stage.restart();
     check_refused(&stage.offer("in", &body), 503, "overloaded", limit);
     let view = stage.view(&id);

@@ -42,9 +42,31 @@ fn without_adaption_the_limit_stays_as_configured() {
     stage.send_many("in", 40);
     stage.sink.wait_for("/in", 8);
     stage.sink.release();
-    stage.sink.wait_for("/in", 120);
+    stage.sink.wait_for("/in", 24);
     assert_eq!(stage.view(&id)["concurrency"], json!({ "limit": 8, "reason": "configured" }));
     assert_eq!(stage.sink.in_flight_max("/in"), 8);
+}
+
+#[test]
+fn a_receiver_that_refuses_all_of_a_backlog_is_given_time() {
+    let stage = Stage::new(&[]);
+    for (name, settings) in [
+        ("one", json!({ "max_concurrency": 1 })),
+        ("fixed", json!({ "max_concurrency": 2, "adaptive": false })),
+        ("adaptive", json!({ "max_concurrency": 2 })),
+    ] {
+        let path = format!("/{name}");
+        stage.sink.always(&path, Reply::status(429));
+        let id = stage.destination(name, 3, &settings);
+        stage.change(&id, &json!({ "retry_policy": patient() }));
+        let events = stage.send_many(name, 30);
+        let view = stage.view_once(&id, "waiting_for", &json!("overwhelmed"));
+        assert!(view["waiting_until"].is_string(), "{view}");
+        let asked = stage.sink.arrivals_at(&path).len();
+        assert!(asked < 10, "it was asked {asked} times");
+        stage.sink.always(&path, Reply::status(200));
+        stage.all_delivered(&events);
+    }
 }
 
 #[test]

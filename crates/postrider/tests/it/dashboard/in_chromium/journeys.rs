@@ -46,7 +46,7 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
     let api = gateway.api();
-    sink.always("/in", Reply::status(503));
+    sink.always("/in", Reply::status(500));
     let (_, path) = api.source();
     let settings = json!({
         "name": "ledger", "retry_policy": { "max_attempts": 1 }, "circuit": { "threshold": 3, "cooldown_seconds": 600 },

@@ -1,0 +1,74 @@
+//! Whether an account has all that it may have in flight: its cap, or without one three quarters of the slots while
+//! another account is owed something or was within the last minute.
+//!
+//! News are on their way for a while, so that the checker knows of some accounts only that they may count.
+
+use super::Ledger;
+use postrider_core::id::AccountId;
+use postrider_core::time::Timestamp;
+use std::time::Duration;
+
+/// So long after its last an account counts.
+const LINGER: Duration = Duration::from_secs(60);
+/// Longer than news are on their way.
+const NEWS_MAX: Duration = Duration::from_secs(60);
+
+/// When an account was last seen with something.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    in_flight: Option<Timestamp>,
+    owed: Option<Timestamp>,
+}
+
+impl Ledger {
+    /// An attempt of an account gives its slot back.
+    pub(super) fn note_ended(&mut self, account: AccountId, now: Timestamp) {
+        self.seen.entry(account).or_default().in_flight = Some(now);
+    }
+
+    /// A new run knows of no earlier attempts.
+    pub(super) fn forget_ended(&mut self) {
+        self.seen.values_mut().for_each(|seen| seen.in_flight = None);
+    }
+
+    pub(super) fn note_owed(&mut self, now: Timestamp) {
+        let owed = self.owed.iter().filter(|(_, owed)| owed.len() > 0);
+        let owed = owed.filter_map(|(id, _)| self.destinations.get(id)).map(|terms| terms.account);
+        let in_flight = self.in_flight.values().map(|flight| flight.account);
+        let busy: Vec<AccountId> = owed.chain(in_flight).collect();
+        for account in busy {
+            self.seen.entry(account).or_default().owed = Some(now);
+        }
+    }
+
+    /// Whether an account surely has all that it may have.
+    pub(super) fn is_full(&self, account: AccountId, now: Timestamp) -> bool {
+        let there = |other: &AccountId| {
+            let recent = |at: Timestamp| now < at.after(LINGER);
+            self.used_by(*other) > 0
+                || self.seen.get(other).and_then(|seen| seen.in_flight).is_some_and(recent)
+        };
+        self.has_all(account, there)
+    }
+
+    /// Whether it may have.
+    pub(super) fn may_be_full(&self, account: AccountId, now: Timestamp) -> bool {
+        let may_be_there = |other: &AccountId| {
+            let recent = |at: Timestamp| now <= at.after(LINGER + NEWS_MAX);
+            self.seen.get(other).and_then(|seen| seen.owed).is_some_and(recent)
+        };
+        self.has_all(account, may_be_there)
+    }
+
+    fn has_all(&self, account: AccountId, counts: impl Fn(&AccountId) -> bool) -> bool {
+        let slots = self.options.slots;
+        let others = self.accounts.keys().any(|other| *other != account && counts(other));
+        let among_others = others.then_some((slots - slots / 4).max(1));
+        let cap = self.accounts.get(&account).and_then(|share| share.max_in_flight).or(among_others);
+        cap.is_some_and(|cap| self.used_by(account) >= cap as usize)
+    }
+
+    fn used_by(&self, account: AccountId) -> usize {
+        self.in_flight.values().filter(|flight| flight.account == account).count()
+    }
+}
