@@ -279,8 +279,7 @@ impl From<IngestError> for ApiError {
                     .retry_after(RETRY_LATER_SECONDS)
             }
             IngestError::DiskFull => {
-                let sentence =
-                    "The free space on the gateway's disk is down to its reserve; send it again later.";
+                let sentence = "The store's disk is full, or down to its reserve; send it again later.";
                 ApiError::new(unavailable, "disk_full", sentence)
                     .limit("disk_reserve")
                     .retry_after(RETRY_LATER_SECONDS)

@@ -2,7 +2,7 @@
 
 use crate::dashboard::clip::short;
 use crate::dashboard::show;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Deserialize)]
@@ -19,7 +19,7 @@ pub(in crate::dashboard) struct Attempt {
     error_message: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(in crate::dashboard) struct Timing {
     dns_ms: Option<f64>,
     connect_ms: Option<f64>,
