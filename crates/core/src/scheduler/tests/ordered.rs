@@ -33,26 +33,27 @@ impl Desk {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
             for action in self.bench.step(input) {
-                match action {
-                    Action::Send(ticket) => self.sent(ticket),
-                    Action::Load { line, limit } => {
-                        let of_line = self.stored.values().filter(|ticket| ticket.line == line).copied();
-                        inputs.push(page(of_line, limit, |tickets, end| Input::Page { line, tickets, end }));
-                    }
-                    Action::LoadKeys { destination, after, limit } => {
-                        let past =
-                            self.stored.iter().filter(|((key, _), _)| after.is_none_or(|after| *key > after));
-                        let rows = past.map(|(_, ticket)| *ticket);
-                        inputs.push(page(rows, limit, |tickets, end| Input::Keys {
-                            destination,
-                            tickets,
-                            end,
-                        }));
-                    }
-                    Action::Keep(..) => {}
-                }
+                inputs.extend(self.carry_out(action));
             }
         }
+    }
+
+    /// What the store answers.
+    fn carry_out(&mut self, action: Action) -> Option<Input> {
+        match action {
+            Action::Send(ticket) => self.sent(ticket),
+            Action::Load { line, limit } => {
+                let of_line = self.stored.values().filter(|ticket| ticket.line == line).copied();
+                return Some(page(of_line, limit, |tickets, end| Input::Page { line, tickets, end }));
+            }
+            Action::LoadKeys { destination, after, limit } => {
+                let past = self.stored.iter().filter(|((key, _), _)| after.is_none_or(|after| *key > after));
+                let rows = past.map(|(_, ticket)| *ticket);
+                return Some(page(rows, limit, |tickets, end| Input::Keys { destination, tickets, end }));
+            }
+            Action::Keep(..) => {}
+        }
+        None
     }
 
     fn sent(&mut self, ticket: Ticket) {
@@ -187,6 +188,27 @@ fn a_discarded_head_lets_its_key_go_on_and_so_does_a_change_to_skip() {
         desk.deliver_all();
         assert_eq!(desk.bench.scheduler.pending().rows, 0);
     }
+}
+
+#[test]
+fn more_keys_than_fit_into_memory_are_let_go_at_once_and_read_by_pages() {
+    let mut desk = Desk::new(Ordering::ByKey, 5);
+    let keys = KEYS_MAX as u64 * 2;
+    for key in 0..keys {
+        let (head, _) = (desk.owe(key), desk.owe(key));
+        desk.end(head, After::Blocks);
+    }
+    assert_eq!((desk.bench.view(0).blocked_keys as u64, desk.running().len()), (keys, 0));
+    desk.stored.retain(|_, ticket| ticket.due != Timestamp::MAX);
+    let gone = Depth { rows: keys, bytes: 0 };
+    let asked = desk.bench.step(Input::UnblockedAll { destination: destination(0), gone });
+    assert!(matches!(asked[..], [Action::LoadKeys { .. }]), "{} pages were asked for", asked.len());
+    for answer in asked.into_iter().filter_map(|action| desk.carry_out(action)).collect::<Vec<_>>() {
+        desk.input(answer);
+    }
+    desk.deliver_all();
+    assert_eq!((desk.stored.len(), desk.bench.view(0).blocked_keys), (0, 0));
+    assert_eq!(desk.bench.scheduler.pending().rows, 0);
 }
 
 #[test]

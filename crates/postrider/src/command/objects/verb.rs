@@ -8,7 +8,7 @@ use crate::command::assignment;
 use crate::terminal::{Screen, clean, say, say_json};
 use anyhow::ensure;
 use clap::Subcommand;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(super) enum Verb {
@@ -74,7 +74,7 @@ impl Verb {
                 answer(reading, &made)
             }
             Verb::Edit { which, fields } => edit(reading, &client, kind, which, fields),
-            Verb::Delete { which, agreement } => delete(&client, kind, which, agreement),
+            Verb::Delete { which, agreement } => delete(reading, &client, kind, which, agreement),
         }
     }
 }
@@ -94,12 +94,21 @@ fn edit(
     answer(reading, &client.patch(&path, before.tag.as_ref(), &body)?.data()?)
 }
 
-fn delete(client: &Client, kind: Kind, which: &str, agreement: &Agreement) -> anyhow::Result<()> {
+fn delete(
+    reading: &Reading,
+    client: &Client,
+    kind: Kind,
+    which: &str,
+    agreement: &Agreement,
+) -> anyhow::Result<()> {
     let id = kind.find(client, which)?;
     agreement.asked(|| Ok(format!("Delete the {} {id}", kind.noun())))?;
     let answer = client.delete(&format!("{}/{id}", kind.path()), None)?;
     ensure!(answer.status.is_success(), answer.refusal());
-    say(&format!("{id} is deleted\n"))
+    match reading.json {
+        true => say_json(&json!({ "id": id, "deleted": true })),
+        false => say(&format!("{id} is deleted\n")),
+    }
 }
 
 fn answer(reading: &Reading, object: &Value) -> anyhow::Result<()> {

@@ -1,8 +1,10 @@
 //! `postrider top`: destinations by their backlog, live, with keys to pause, resume and tell circuits.
 
+mod caller;
 mod keys;
 mod view;
 
+use self::caller::{Answer, Call, Caller};
 use self::keys::{HELP, Key, Wish};
 pub(crate) use self::view::{Frame, draw};
 use super::{Reading, Run, id, items, text};
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at the gateway.
 const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks at what was answered, while no key is pressed.
+const KEY_WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
 pub(crate) struct TopArgs {
@@ -67,7 +71,9 @@ impl Run for TopArgs {
             return say(&frame.text());
         }
         let mut terminal = ratatui::try_init().context("take the terminal over")?;
-        let done = Live::new(&client).run(&mut terminal);
+        let done = Caller::start(client)
+            .context("start a thread")
+            .and_then(|caller| Live::new(caller).run(&mut terminal));
         ratatui::restore();
         done
     }
@@ -77,8 +83,8 @@ fn look(client: &Client) -> anyhow::Result<Value> {
     client.read("/v1/destinations", &[])
 }
 
-struct Live<'a> {
-    client: &'a Client,
+struct Live {
+    caller: Caller,
     destinations: Vec<Value>,
     order: Order,
     /// The id of the one that keys are about: places in the list change from look to look.
@@ -91,10 +97,10 @@ struct Live<'a> {
     away: Option<String>,
 }
 
-impl<'a> Live<'a> {
-    fn new(client: &'a Client) -> Self {
+impl Live {
+    fn new(caller: Caller) -> Self {
         Live {
-            client,
+            caller,
             destinations: Vec::new(),
             order: Order::Pending,
             chosen: None,
@@ -107,12 +113,21 @@ impl<'a> Live<'a> {
     fn run(&mut self, terminal: &mut ratatui::DefaultTerminal) -> anyhow::Result<()> {
         let mut looked_at = None::<Instant>;
         loop {
-            if looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
-                self.look();
+            while let Some(answer) = self.caller.answer() {
+                match answer {
+                    Answer::Looked(listed) => self.looked(listed),
+                    Answer::Told(now) => {
+                        self.told(now);
+                        looked_at = None;
+                    }
+                }
+            }
+            if self.caller.is_idle() && looked_at.is_none_or(|at| at.elapsed() >= LOOK) {
+                self.caller.call(Call::Look);
                 looked_at = Some(Instant::now());
             }
             self.show(terminal)?;
-            if event::poll(LOOK / 4).context("wait for a key")?
+            if event::poll(KEY_WAIT).context("wait for a key")?
                 && let Event::Key(key) = event::read().context("read a key")?
             {
                 match Key::of(key) {
@@ -123,10 +138,7 @@ impl<'a> Live<'a> {
                         self.order = self.order.next();
                         self.put_in_order();
                     }
-                    Key::Wish(wish) => {
-                        self.tell(wish);
-                        looked_at = None;
-                    }
+                    Key::Wish(wish) => self.tell(wish),
                     Key::Other => {}
                 }
             }
@@ -135,15 +147,16 @@ impl<'a> Live<'a> {
 
     fn show(&mut self, terminal: &mut ratatui::DefaultTerminal) -> anyhow::Result<()> {
         let destinations = counted(self.destinations.len() as u64, "destination");
-        let head = vec![format!("{destinations}  {}", self.away.as_ref().unwrap_or(&self.note))];
+        let said = self.caller.silence().or_else(|| self.away.clone()).unwrap_or_else(|| self.note.clone());
+        let head = vec![format!("{destinations}  {said}")];
         let frame = Frame { destinations: &self.destinations, head, order: self.order, keys: HELP };
         terminal.draw(|screen| draw(screen, &frame, &mut self.table)).context("draw")?;
         Ok(())
     }
 
     /// A gateway that is away for a moment is no reason to end.
-    fn look(&mut self) {
-        match look(self.client) {
+    fn looked(&mut self, listed: anyhow::Result<Value>) {
+        match listed {
             Ok(listed) => {
                 let is_first = self.destinations.is_empty();
                 self.destinations = items(&listed).to_vec();
@@ -189,9 +202,14 @@ impl<'a> Live<'a> {
             Wish::Open => ("circuit", json!({ "state": "open" })),
             Wish::Close => ("circuit", json!({ "state": "closed" })),
         };
-        let told = id(chosen)
-            .and_then(|id| self.client.post(&format!("/v1/destinations/{id}/{call}"), &body)?.data());
-        self.note = match told {
+        match id(chosen) {
+            Ok(id) => self.caller.call(Call::Tell { path: format!("/v1/destinations/{id}/{call}"), body }),
+            Err(error) => self.note = format!("{error:#}"),
+        }
+    }
+
+    fn told(&mut self, now: anyhow::Result<Value>) {
+        self.note = match now {
             Ok(now) => format!(
                 "{} is {}, its circuit {}",
                 text(&now["name"]),

@@ -45,6 +45,8 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
         desk.said(&["destinations", "delete", "billing", "--yes"]).out(0),
         format!("{id} is deleted\n")
     );
+    let source = desk.said(&["sources", "delete", "default", "--yes", "--json"]).json(0);
+    assert_eq!(source["deleted"], true, "for programs too: {source}");
     let gone = desk.said(&["destinations", "show", "billing"]);
     assert!(gone.err().contains("there is no destination \"billing\"; give its id, dst_…"), "{gone:?}");
 }

@@ -3,6 +3,7 @@
 use super::pseudo_terminal::PseudoTerminal;
 use crate::dashboard::browser::Browser;
 use crate::rig::{Api, Desk, Sink, wait_until};
+use rustix::process::Signal;
 use serde_json::json;
 
 const COLUMNS: u16 = 80;
@@ -133,6 +134,19 @@ fn top_says_that_the_gateway_is_away_for_as_long_as_it_is() {
     top.press("q");
     top.end();
     drop(desk);
+}
+
+#[test]
+fn top_is_left_at_once_while_the_gateway_hangs() {
+    let desk = Desk::new();
+    let mut top = PseudoTerminal::start(desk.command(&["top"]), COLUMNS);
+    let head = |top: &PseudoTerminal| top.screen().lines().next().unwrap_or_default().to_owned();
+    wait_until("it is shown", || (head(&top) == "0 destinations").then_some(()));
+    desk.gateway.signal(Signal::STOP);
+    wait_until("it is said", || head(&top).contains("has not answered for").then_some(()));
+    top.press("q");
+    top.end();
+    desk.gateway.signal(Signal::CONT);
 }
 
 /// Digits as one `#`, circuits as `~`, since both depend on the moment; of the list, the columns up to the circuit.
