@@ -74,6 +74,15 @@ impl CircuitOrder {
             CircuitOrder::Close => "closed",
         }
     }
+
+    /// What it makes of a circuit at first.
+    pub const fn circuit(self) -> Circuit {
+        match self {
+            CircuitOrder::Open => Circuit::Open { until: Timestamp::MAX },
+            CircuitOrder::HalfOpen => Circuit::HalfOpen,
+            CircuitOrder::Close => Circuit::Closed,
+        }
+    }
 }
 
 /// Whether an attempt may begin.

@@ -205,18 +205,20 @@ pub(crate) async fn keep_circuits(
     // It outlives the process; a crash of the server costs a destination that is down one more round of failures.
     change.batch_execute("SET LOCAL synchronous_commit = off").await?;
     for (destination, record) in circuits {
-        put_circuit(&change, *destination, *record).await?;
+        put_circuit(&change, *destination, record.circuit, Some(record.trips)).await?;
     }
     Ok(change.commit().await?)
 }
 
+/// Without `trips` they stay as they were.
 pub(crate) async fn put_circuit(
-    change: &Transaction<'_>,
+    change: &impl GenericClient,
     destination: DestinationId,
-    record: CircuitRecord,
+    circuit: Circuit,
+    trips: Option<u32>,
 ) -> Result<(), QueryError> {
     let id = int(destination.as_u64());
-    let open_until = match record.circuit {
+    let open_until = match circuit {
         Circuit::Closed => {
             change.execute("DELETE FROM circuits WHERE destination_id = $1", &[&id]).await?;
             return Ok(());
@@ -225,10 +227,12 @@ pub(crate) async fn put_circuit(
         Circuit::HalfOpen => None,
     };
     // One that was deleted meanwhile leaves nothing behind.
-    let put = "INSERT INTO circuits SELECT id, $2, $3 FROM configuration
+    let put = "INSERT INTO circuits SELECT id, $2, coalesce($3, 0) FROM configuration
          WHERE kind = 'destination' AND id = $1 AND document IS NOT NULL
-         ON CONFLICT (destination_id) DO UPDATE SET open_until = excluded.open_until, trips = excluded.trips";
-    change.execute(put, &[&id, &open_until, &i32::try_from(record.trips).unwrap_or(i32::MAX)]).await?;
+         ON CONFLICT (destination_id) DO UPDATE
+         SET open_until = excluded.open_until, trips = coalesce($3, circuits.trips)";
+    let trips = trips.map(|trips| i32::try_from(trips).unwrap_or(i32::MAX));
+    change.execute(put, &[&id, &open_until, &trips]).await?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Mail between nodes: written in the transaction that it tells of, read by the owner of the shard.
 
+use crate::configuration::put_circuit;
 use crate::doubt::{WAIT_BRIEFLY, is_still_held};
 use crate::error::QueryError;
 use crate::members::Identity;
@@ -67,9 +68,12 @@ const WRITE: &str = "INSERT INTO mail SELECT m.shard, $1, $2, $3, m.body
 /// Of the letters that this process has written.
 static NUMBER: AtomicI64 = AtomicI64::new(0);
 
-/// Only the owner's: what was handed over a moment ago is for somebody else to read, who would never hear of it.
-const TAKE: &str = "DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
-     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body, m.shard, m.node, m.incarnation, m.number";
+/// Only the owner's: what was handed over a moment ago is for somebody else to read, who would never hear of it. In the
+/// order of their writer, since of two orders the later holds.
+const TAKE: &str =
+    "WITH taken AS (DELETE FROM mail m USING shards s WHERE m.shard = ANY($3) AND s.shard = m.shard
+     AND s.owner = $1 AND s.incarnation = $2 RETURNING m.body, m.shard, m.node, m.incarnation, m.number)
+     SELECT * FROM taken ORDER BY node, incarnation, number";
 
 /// By locking them: who takes them out holds them until its COMMIT has ended.
 const STILL_THERE: &str = "SELECT FROM mail WHERE (shard, node, incarnation, number) IN
@@ -126,7 +130,8 @@ impl Taken {
     }
 }
 
-/// Takes the mail of these shards out, as far as they are the reader's.
+/// Takes the mail of these shards out, as far as they are the reader's. What of it is an order outlives the reader: it is
+/// noted in the same transaction.
 pub(crate) async fn take(
     client: &impl GenericClient,
     reader: Identity,
@@ -138,6 +143,11 @@ pub(crate) async fn take(
     let mut taken = Taken::default();
     for row in &rows {
         taken.add(row)?;
+    }
+    for letter in &taken.letters {
+        if let Mail::Circuit(destination, order) = letter {
+            put_circuit(client, *destination, order.circuit(), None).await?;
+        }
     }
     Ok(taken)
 }

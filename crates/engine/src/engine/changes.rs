@@ -4,18 +4,21 @@ use super::{ChangeError, Engine};
 use crate::catalog::{Catalog, Prepared};
 use crate::dispatch::Control;
 use crate::maintenance;
-use postrider_core::breaker::CircuitOrder;
+use postrider_core::breaker::{Circuit, CircuitOrder};
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Input;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError};
+use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError, TellOf};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// What other nodes have changed is known within milliseconds.
 const CATCH_UP_MAX: Duration = Duration::from_secs(5);
+/// The owner of a destination hears an order within milliseconds, and tells what it does every second.
+const ORDER_MAX: Duration = Duration::from_secs(2);
+const ORDER_LOOK: Duration = Duration::from_millis(20);
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
@@ -100,11 +103,35 @@ impl Engine {
         order: CircuitOrder,
     ) -> Result<(), StoreError> {
         if self.store.is_shared() {
-            return self.store.send_mail(Mail::Circuit(destination, order)).await;
+            let before = self.circuit_of(destination).await?;
+            self.store.send_mail(Mail::Circuit(destination, order)).await?;
+            self.circuit_moves(destination, before, order).await;
+            return Ok(());
         }
         let (reply, answer) = oneshot::channel();
         self.tell(Control::Circuit(destination, order, reply)).await;
         answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the engine has stopped".into())))
+    }
+
+    /// Where a circuit stands, as far as it is known here.
+    async fn circuit_of(&self, destination: DestinationId) -> Result<Circuit, StoreError> {
+        let activity = self.activity_of(TellOf::One(destination)).await?;
+        let view = activity.seen(destination).and_then(|seen| seen.view);
+        Ok(view.map_or(Circuit::Closed, |view| view.circuit))
+    }
+
+    /// Waits a while for its owner to do as it was told, so that whoever looks next sees it done.
+    async fn circuit_moves(&self, destination: DestinationId, before: Circuit, order: CircuitOrder) {
+        let moved = async {
+            // The order is on record: what cannot be seen now is done all the same.
+            while let Ok(now) = self.circuit_of(destination).await {
+                if now != before || now == order.circuit() {
+                    return;
+                }
+                tokio::time::sleep(ORDER_LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(ORDER_MAX, moved).await;
     }
 
     /// Has the scheduler go by what is configured.

@@ -75,7 +75,7 @@ pub(super) async fn write(client: &mut Object, vault: &Vault, head: &Head) -> Re
         }
     }
     for (destination, record) in &head.circuits {
-        configuration::put_circuit(&change, *destination, *record).await?;
+        configuration::put_circuit(&change, *destination, record.circuit, Some(record.trips)).await?;
     }
     for replay in &head.replays {
         replays::write(&change, replay).await?;

@@ -1,12 +1,13 @@
 //! Nodes that die or freeze: others take over, nothing is lost, and who was taken for dead changes nothing.
 
 use super::{
-    Cluster, LEASE_SECONDS, check_ledger, ledger_of, load_on, most_owned_by, owned_by, patient, set_up,
+    Cluster, LEASE_SECONDS, api, check_ledger, ledger_of, load_on, most_owned_by, owned_by, patient, set_up,
 };
 use crate::rig::audit::{Fault, fault_at, fault_since};
 use crate::rig::wait::let_pass;
 use crate::rig::{Gateway, Sink, wait_until};
 use rustix::process::Signal;
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 const PATHS: [&str; 6] = ["/a", "/b", "/c", "/d", "/e", "/f"];
@@ -76,4 +77,22 @@ fn a_node_that_was_frozen_past_its_lease_writes_nothing_and_begins_anew() {
         assert!(first.err().contains("taken for dead"), "{}", first.err());
         (away, Some(first))
     });
+}
+
+#[test]
+fn what_an_operator_orders_while_nobody_owns_a_destination_is_done_by_its_next_owner() {
+    let (cluster, sink) = (Cluster::new(2), Sink::start());
+    let mut nodes = cluster.start();
+    set_up(&nodes, &sink, &PATHS, &json!({}));
+    let most = most_owned_by(&cluster, &nodes);
+    let orphaned = owned_by(&cluster, &nodes[0], most);
+    nodes.remove(most).kill();
+    let left = api(&nodes[0]);
+    let listed = left.get("/v1/destinations").data(200);
+    let orphan = listed.as_array().unwrap().iter().find(|one| one["url"] == sink.url(&orphaned[0]).as_str());
+    let path = format!("/v1/destinations/{}", orphan.unwrap()["id"].as_str().unwrap());
+    left.post(&format!("{path}/circuit"), &json!({ "state": "open" })).data(200);
+    assert_eq!(cluster.ask("SELECT count(DISTINCT owner) FROM shards"), "2", "nobody has taken over yet");
+    cluster.wait_for_parts(1);
+    wait_until("it is done", || (left.get(&path).data(200)["circuit_state"] == "open").then_some(()));
 }

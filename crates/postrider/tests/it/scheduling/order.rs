@@ -188,7 +188,7 @@ fn check_one_of_a_key_at_a_time(ordering: &str, key: &Value) {
     let events: Vec<String> = (0..3).map(send).collect();
     stage.sink.wait_for("/in", 1);
     stage.kill();
-    assert_eq!(stage.view(&id)["waiting_for"], "unclean_stop");
+    stage.view_once(&id, "waiting_for", &json!("unclean_stop"));
     stage.all_delivered(&events);
     assert_eq!(stage.sink.in_flight_max("/in"), 1);
     assert_eq!(stage.numbers_at("in"), [0, 0, 1, 2]);

@@ -42,9 +42,14 @@ fn a_receiver_that_hangs_is_seen_by_its_slots_and_what_waits() {
     assert_eq!(after.sum("postrider_events_accepted_total", &[]), 5.0);
     assert!(after.sum("postrider_commit_seconds_count", &[]) > 1.0);
     assert_eq!(after.sum("postrider_commit_size_sum", &[]), 10.0, "five events and five outcomes");
-    assert!(
-        after.sum("postrider_store_bytes", &[]) > 0.0 && after.sum("postrider_disk_free_bytes", &[]) > 0.0
-    );
+}
+
+#[test]
+fn the_disk_of_an_embedded_store_is_seen() {
+    let stage = Stage::new(&[]);
+    let found = Samples::scrape(&stage.api);
+    assert!(found.sum("postrider_store_bytes", &[]) > 0.0);
+    assert!(found.sum("postrider_disk_free_bytes", &[]) > 0.0);
 }
 
 #[test]
