@@ -49,6 +49,12 @@ macro_rules! id_type {
                 self.0
             }
 
+            /// Writes the text form behind what is there.
+            pub fn append_to(self, text: &mut Vec<u8>) {
+                text.extend_from_slice($prefix.as_bytes());
+                text.extend_from_slice(&base32(self.0));
+            }
+
             /// Reads the text form.
             pub fn parse(text: &str) -> Result<Self, NotAnId> {
                 let digits = text.strip_prefix($prefix).ok_or(NotAnId)?;
@@ -59,7 +65,7 @@ macro_rules! id_type {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str($prefix)?;
-                write_base32(self.0, f)
+                f.write_str(std::str::from_utf8(&base32(self.0)).expect("the alphabet is ASCII"))
             }
         }
     };
@@ -145,12 +151,12 @@ pub const fn same_node(one: u64, other: u64) -> bool {
     (one ^ other) & (STEP - 1) == 0
 }
 
-fn write_base32(value: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn base32(value: u64) -> [u8; TEXT_LENGTH] {
     let mut text = [0u8; TEXT_LENGTH];
     for (index, place) in text.iter_mut().rev().enumerate() {
         *place = ALPHABET[(value >> (5 * index) & 31) as usize];
     }
-    f.write_str(std::str::from_utf8(&text).expect("the alphabet is ASCII"))
+    text
 }
 
 fn parse_base32(digits: &str) -> Result<u64, NotAnId> {

@@ -2,9 +2,6 @@
 //! leave. By hand: it is eight small messages that do not change, and the crates for it would bring a second HTTP client
 //! and a gRPC stack.
 
-use std::fmt::Display;
-use std::io::Write as _;
-
 /// A length that is filled in later takes as many bytes, whatever it is. Readers of protobuf take such numbers.
 const LENGTH_BYTES: usize = 3;
 const LENGTH_MAX: usize = (1 << (7 * LENGTH_BYTES)) - 1;
@@ -13,9 +10,9 @@ const LENGTH_MAX: usize = (1 << (7 * LENGTH_BYTES)) - 1;
 /// they take so many bytes. Nothing stands behind them, so they need not be moved.
 pub fn trace_request_head(span_bytes: usize, node: &str) -> Vec<u8> {
     let mut resource = Vec::new();
-    text(&mut resource, 1, "service.name", &"postrider");
-    text(&mut resource, 1, "service.version", &env!("CARGO_PKG_VERSION"));
-    text(&mut resource, 1, "service.instance.id", &node);
+    text(&mut resource, 1, "service.name", "postrider");
+    text(&mut resource, 1, "service.version", env!("CARGO_PKG_VERSION"));
+    text(&mut resource, 1, "service.instance.id", node);
     let mut scope = Vec::new();
     bytes(&mut scope, 1, b"postrider");
     let mut scope_spans = Vec::new();
@@ -37,10 +34,13 @@ fn announced(into: &mut Vec<u8>, field: u64, length: usize) {
 }
 
 /// A `KeyValue` with a text.
-pub(super) fn text(into: &mut Vec<u8>, field: u64, name: &str, value: &impl Display) {
-    pair(into, field, name, |any| {
-        delimited(any, 1, |text| write!(text, "{value}").expect("bytes in memory take everything"));
-    });
+pub(super) fn text(into: &mut Vec<u8>, field: u64, name: &str, value: &str) {
+    pair(into, field, name, |any| bytes(any, 1, value.as_bytes()));
+}
+
+/// The same with a text that is written in place.
+pub(super) fn written(into: &mut Vec<u8>, field: u64, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
+    pair(into, field, name, |any| delimited(any, 1, value));
 }
 
 /// A `KeyValue` with a number. A negative one has all its bits, as protobuf wants it.
@@ -96,7 +96,7 @@ fn varint(into: &mut Vec<u8>, mut value: u64) {
 mod tests {
     use super::*;
 
-    fn written(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    fn bytes_of(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut bytes = Vec::new();
         write(&mut bytes);
         bytes
@@ -106,18 +106,18 @@ mod tests {
     fn numbers_are_written_as_protobuf_has_them() {
         for (value, expected) in [(0, &[0][..]), (1, &[1]), (127, &[127]), (128, &[128, 1]), (300, &[172, 2])]
         {
-            assert_eq!(written(|into| varint(into, value)), expected);
+            assert_eq!(bytes_of(|into| varint(into, value)), expected);
         }
-        let most = written(|into| varint(into, u64::MAX));
+        let most = bytes_of(|into| varint(into, u64::MAX));
         assert_eq!((most.len(), most[9]), (10, 1));
-        assert_eq!(written(|into| fixed(into, 7, 1)), [57, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes_of(|into| fixed(into, 7, 1)), [57, 1, 0, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn what_is_delimited_has_its_field_its_length_and_its_bytes() {
-        let pair = written(|into| integer(into, 9, "a", 5));
+        let pair = bytes_of(|into| integer(into, 9, "a", 5));
         assert_eq!(pair, [74, 0x80 | 9, 0x80, 0, 10, 1, b'a', 18, 0x80 | 2, 0x80, 0, 24, 5]);
-        let long = written(|into| delimited(into, 1, |inner| inner.extend([b'x'; 300])));
+        let long = bytes_of(|into| delimited(into, 1, |inner| inner.extend([b'x'; 300])));
         assert_eq!((&long[..4], long.len()), (&[10, 0x80 | 44, 0x80 | 2, 0][..], 304));
     }
 

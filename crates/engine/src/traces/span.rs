@@ -2,12 +2,13 @@
 //! counted: nothing waits for a collector.
 
 use super::context::{SampleRatio, TraceContext, span_of_attempt, span_of_event};
-use super::protobuf::{bytes, delimited, fixed, integer, number, text};
+use super::protobuf::{bytes, delimited, fixed, integer, number, text, written};
 use crate::send::AttemptReport;
 use postrider_core::id::EventId;
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +24,10 @@ const ATTRIBUTE: u64 = 9;
 const KIND_SERVER: u64 = 2;
 const KIND_CLIENT: u64 = 3;
 const STATUS_ERROR: u64 = 2;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Where spans leave.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +81,16 @@ impl Spans {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The span is written before the lock is taken, which the workers and the dispatcher share.
     fn write(&self, span: impl FnOnce(&mut Vec<u8>)) {
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            delimited(scratch, SPAN, span);
+            self.append(scratch);
+        });
+    }
+
+    fn append(&self, span: &[u8]) {
         let mut waiting = self.waiting();
         if waiting.batches.back().is_none_or(|batch| batch.len() >= BATCH_BYTES) {
             if waiting.batches.len() == BATCHES_MAX {
@@ -87,7 +101,7 @@ impl Spans {
             waiting.batches.push_back(room);
         }
         let batch = waiting.batches.back_mut().expect("there is one with room");
-        delimited(batch, SPAN, span);
+        batch.extend_from_slice(span);
         if batch.len() >= BATCH_BYTES {
             self.0.full.notify_one();
         }
@@ -107,14 +121,14 @@ impl Spans {
             }
             let took = now.since(content.received_at);
             told(span, &context, ("accept", KIND_SERVER), content.received_at, took);
-            text(span, ATTRIBUTE, "postrider.event.id", &event);
-            text(span, ATTRIBUTE, "postrider.account.id", &content.account);
+            written(span, ATTRIBUTE, "postrider.event.id", |text| event.append_to(text));
+            written(span, ATTRIBUTE, "postrider.account.id", |text| content.account.append_to(text));
             integer(span, ATTRIBUTE, "messaging.message.body.size", whole(content.body.len()));
             if let Some(source) = content.origin.source() {
-                text(span, ATTRIBUTE, "postrider.source.id", &source);
+                written(span, ATTRIBUTE, "postrider.source.id", |text| source.append_to(text));
             }
             if let Some(event_type) = &content.event_type {
-                text(span, ATTRIBUTE, "postrider.event.type", &event_type.as_str());
+                text(span, ATTRIBUTE, "postrider.event.type", event_type.as_str());
             }
         });
     }
@@ -137,12 +151,14 @@ impl Spans {
             bytes(span, 2, &span_of_attempt(ticket.delivery, attempt));
             bytes(span, 4, &span_of_event(ticket.event));
             told(span, context, ("deliver", KIND_CLIENT), report.started_at, report.trace.timing.total);
-            text(span, ATTRIBUTE, "postrider.event.id", &ticket.event);
-            text(span, ATTRIBUTE, "postrider.delivery.id", &ticket.delivery);
-            text(span, ATTRIBUTE, "postrider.destination.id", &ticket.line.destination);
-            text(span, ATTRIBUTE, "postrider.account.id", &report.content.account);
+            written(span, ATTRIBUTE, "postrider.event.id", |text| ticket.event.append_to(text));
+            written(span, ATTRIBUTE, "postrider.delivery.id", |text| ticket.delivery.append_to(text));
+            written(span, ATTRIBUTE, "postrider.destination.id", |text| {
+                ticket.line.destination.append_to(text)
+            });
+            written(span, ATTRIBUTE, "postrider.account.id", |text| report.content.account.append_to(text));
             integer(span, ATTRIBUTE, "postrider.attempt", attempt.into());
-            text(span, ATTRIBUTE, "postrider.outcome", &report.outcome.as_str());
+            text(span, ATTRIBUTE, "postrider.outcome", report.outcome.as_str());
             if let Some(status) = report.trace.status {
                 integer(span, ATTRIBUTE, "http.response.status_code", status.into());
             }
