@@ -154,7 +154,7 @@ impl Spans {
             written(span, ATTRIBUTE, "postrider.event.id", |text| ticket.event.append_to(text));
             written(span, ATTRIBUTE, "postrider.delivery.id", |text| ticket.delivery.append_to(text));
             written(span, ATTRIBUTE, "postrider.destination.id", |text| {
-                ticket.line.destination.append_to(text)
+                ticket.line.destination.append_to(text);
             });
             written(span, ATTRIBUTE, "postrider.account.id", |text| report.content.account.append_to(text));
             integer(span, ATTRIBUTE, "postrider.attempt", attempt.into());
