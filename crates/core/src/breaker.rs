@@ -196,12 +196,8 @@ impl Breaker {
     /// or the circuit is closed.
     pub fn order(&mut self, order: CircuitOrder) -> Moved {
         match order {
-            CircuitOrder::Open => {
-                self.circuit = Circuit::Open { until: Timestamp::MAX };
-                Moved::Opened
-            }
-            CircuitOrder::HalfOpen => {
-                self.circuit = Circuit::HalfOpen;
+            CircuitOrder::Open | CircuitOrder::HalfOpen => {
+                self.circuit = order.circuit();
                 Moved::Opened
             }
             CircuitOrder::Close => self.close(),

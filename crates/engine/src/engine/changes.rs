@@ -18,7 +18,8 @@ use tokio::sync::{mpsc, oneshot};
 const CATCH_UP_MAX: Duration = Duration::from_secs(5);
 /// The owner of a destination hears an order within milliseconds, and tells what it does every second.
 const ORDER_MAX: Duration = Duration::from_secs(2);
-const ORDER_LOOK: Duration = Duration::from_millis(20);
+/// Each look is a few queries.
+const ORDER_LOOK: Duration = Duration::from_millis(50);
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
