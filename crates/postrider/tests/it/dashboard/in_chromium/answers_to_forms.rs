@@ -16,12 +16,13 @@ fn send(tab: &mut Tab, page: &str, fields: &Value, answer: &str) {
             for (const [name, value] of Object.entries({{ ...fields, form_token: token }}))
                 form.append(Object.assign(document.createElement('input'), {{ type: 'hidden', name, value }}));
             document.body.append(form);
+            document.isLeft = true;
             form.submit();
         }})({}, {fields})",
         json!(page)
     ));
+    tab.stand();
     tab.read(answer);
-    tab.wait("document.readyState === 'complete'");
 }
 
 /// From a page to what answers its form, each with a name for its picture and words that it has.

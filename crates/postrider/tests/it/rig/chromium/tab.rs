@@ -80,7 +80,8 @@ impl Tab {
     }
 
     /// Presses the first button or link with these words, once it is there and nothing lies over it. Found and pressed
-    /// in one step, since pages change by themselves.
+    /// in one step, since pages change by themselves. Where it leads to another page, that one stands afterwards: what is
+    /// pressed on a page that is about to go may have no effect.
     pub(crate) fn press(&mut self, words: &str) {
         let press = "(words => {
             const fits = (found) => found.innerText.trim() === words && found.checkVisibility();
@@ -90,10 +91,17 @@ impl Tab {
             const box = found.getClientRects()[0];
             const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
             if (!found.contains(top)) return false;
+            document.isLeft = found.matches('a[href]') || (!!found.form && found.type === 'submit');
             found.click();
             return true;
         })";
         self.wait(&format!("{press}({})", json!(words)));
+        self.stand();
+    }
+
+    /// Waits until a page stands, and not the one that was marked as left.
+    pub(crate) fn stand(&mut self) {
+        self.wait("!document.isLeft && document.readyState === 'complete'");
     }
 
     /// The key that goes from one control to the next.
