@@ -162,10 +162,16 @@ impl Judged<'_> {
                 return (quiet_since - began, Vec::new());
             }
             if began.elapsed() > DRAIN {
-                return (
-                    began.elapsed(),
-                    vec![format!("{DRAIN:?} after all faults there are still owed: {owed:?}")],
-                );
+                let asked = [
+                    "/v1/queue",
+                    "/v1/deliveries?status=queued",
+                    "/v1/deliveries?status=retry_scheduled",
+                    "/v1/cluster",
+                ];
+                let told = asked
+                    .map(|path| format!("{path}: {:?}", self.stage.apis[0].call("GET", path, &json!({}))));
+                let owed = format!("{DRAIN:?} after all faults there are still owed: {owed:?}");
+                return (began.elapsed(), std::iter::once(owed).chain(told).collect());
             }
             sleep(LOOK);
         }

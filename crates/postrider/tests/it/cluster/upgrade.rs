@@ -7,8 +7,9 @@ use crate::rig::{Sink, wait_until};
 use std::time::Instant;
 
 const PATHS: [&str; 3] = ["/a", "/b", "/c"];
-/// A migration as a later version may have one: it only adds, so that whoever does not know of it needs not to.
-const LATER: &str = "DO 'DECLARE at regclass; BEGIN
+/// A migration as a later version may have one: it only adds, so that whoever does not know of it needs not to. When it
+/// and a node wait for each other's tables it is tried again, as a node that starts does.
+const LATER: &str = "DO 'DECLARE at regclass; BEGIN LOOP BEGIN
          FOR at IN SELECT oid FROM pg_class WHERE relnamespace = ''public''::regnamespace
              AND relkind IN (''r'', ''p'') AND NOT relispartition AND relname <> ''refinery_schema_history'' LOOP
              EXECUTE format(''ALTER TABLE %s ADD COLUMN added text DEFAULT ''''later'''''', at);
@@ -17,7 +18,9 @@ const LATER: &str = "DO 'DECLARE at regclass; BEGIN
          INSERT INTO refinery_schema_history
              SELECT version + 1, ''later'', applied_on, checksum FROM refinery_schema_history
              ORDER BY version DESC LIMIT 1;
-     END'";
+         RETURN;
+         EXCEPTION WHEN deadlock_detected THEN NULL;
+     END; END LOOP; END'";
 
 #[test]
 fn nodes_of_the_version_before_go_on_beside_a_schema_that_was_added_to() {

@@ -103,11 +103,14 @@ fn a_log_with_a_flipped_bit_is_refused_after_a_kill_and_nothing_of_it_is_touched
     let site = Site::new();
     let gateway = site.start();
     let (_, path) = gateway.api().source();
-    (0..EVENTS).for_each(|number| drop(gateway.api().send(&path, &[], body(number).as_bytes())));
+    // Few, so that nothing was moved out of the log: behind one that was begun anew a bit may flip.
+    let events = 8;
+    (0..events).for_each(|number| drop(gateway.api().send(&path, &[], body(number).as_bytes())));
     gateway.kill();
     for name in ["segments/00000001.db-wal", "live.db-wal"] {
         let log = site.data_dir().join(name);
         let whole = read(&log).unwrap();
+        assert!(whole.len() < 1 << 20, "{name} is long enough to be moved");
         // Its head, its first frame, one in the middle, and the last, which has been safe for no longer than the others.
         for at in [20, 100, whole.len() / 2, whole.len() - 100] {
             flip(&log, at);
@@ -116,7 +119,7 @@ fn a_log_with_a_flipped_bit_is_refused_after_a_kill_and_nothing_of_it_is_touched
         }
     }
     let gateway = site.start();
-    assert_eq!(gateway.api().get("/v1/events?limit=1").data(200)["total"], EVENTS);
+    assert_eq!(gateway.api().get("/v1/events?limit=1").data(200)["total"], events);
     assert_eq!(gateway.stop().code, Some(0));
 }
 
