@@ -7,7 +7,7 @@
 mod account;
 mod destination;
 
-pub(crate) use account::{Account, Wire};
+pub(crate) use account::{Account, Source, Wire};
 pub(crate) use destination::{Guards, NewDestination};
 
 use crate::api::Api;

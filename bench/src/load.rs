@@ -12,6 +12,7 @@ pub(crate) use target::Target;
 
 use crate::event::{Stamp, unix_now_ns};
 use crate::progress::progress;
+use crate::units::nanoseconds;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use connection::{Answer, Connection};
@@ -103,7 +104,7 @@ impl Load {
                     return Ok(());
                 }
                 Answer::Refused { wait, told } => {
-                    let took_ns = u64::try_from(asked.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    let took_ns = nanoseconds(asked.elapsed());
                     self.outcome().note_refused(took_ns, told);
                     if self.plan.refused == Refused::Dropped {
                         self.outcome().note_dropped();

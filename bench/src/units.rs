@@ -16,6 +16,10 @@ pub(crate) fn milliseconds(microseconds: u64) -> f64 {
     float(microseconds) / 1000.0
 }
 
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     float(bytes) / 1_048_576.0
 }

@@ -38,7 +38,16 @@ impl Account {
     }
 
     pub(crate) async fn source(&self, name: &str) -> anyhow::Result<Source> {
-        let source = self.create("sources", &json!({ "name": name })).await?;
+        self.source_of(&json!({ "name": name })).await
+    }
+
+    /// One whose events say in `type` what they are.
+    pub(crate) async fn typed_source(&self, name: &str) -> anyhow::Result<Source> {
+        self.source_of(&json!({ "name": name, "event_type_from": { "json_pointer": "/type" } })).await
+    }
+
+    async fn source_of(&self, wanted: &Value) -> anyhow::Result<Source> {
+        let source = self.create("sources", wanted).await?;
         Ok(Source { id: text(&source, "id")?, path_token: text(&source, "path_token")? })
     }
 

@@ -1,6 +1,7 @@
 //! Which event is next, and when: as soon as a connection is free, or at a fixed rate whatever the gateway does.
 
 use crate::event::{Stamp, unix_now_ns};
+use crate::units::nanoseconds;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -43,7 +44,7 @@ impl Pace {
             return Some(Stamp { sent_ns: unix_now_ns(), seq, load: self.load });
         };
         let due = self.started + due_after(seq, rate_per_s);
-        let late_ns = u64::try_from(due.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let late_ns = nanoseconds(due.elapsed());
         tokio::time::sleep_until(due.min(self.deadline)).await;
         Some(Stamp { sent_ns: unix_now_ns().saturating_sub(late_ns), seq, load: self.load })
     }

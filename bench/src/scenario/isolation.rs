@@ -37,6 +37,7 @@ pub(crate) async fn measure(
         | ScenarioName::HalfLoad
         | ScenarioName::Watched
         | ScenarioName::Scrape
+        | ScenarioName::Pages
         | ScenarioName::All => anyhow::bail!("{name:?} is not about isolation"),
     }
 }

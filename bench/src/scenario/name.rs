@@ -32,6 +32,8 @@ pub(crate) enum ScenarioName {
     Watched,
     /// The metrics of a gateway with 100,000 destinations, idle and while it delivers
     Scrape,
+    /// The dashboard's pages on a store with a great many attempts (--finished)
+    Pages,
     /// All of them; backlog where --pending is given
     All,
 }
@@ -85,9 +87,10 @@ mod tests {
         assert_eq!(asked_for(&[Storm, Hanging, Storm], 3, 9).expect("legal"), [Hanging, Storm]);
         let others = [
             Hanging, Storm, Critical, Flood, Chaos, Herd, Overload, Ingest, Nginx, HalfLoad, Watched, Scrape,
+            Pages,
         ];
         assert_eq!(asked_for(&[All], 3, 0).expect("legal"), [&[Throughput][..], &others].concat());
-        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 14);
+        assert_eq!(asked_for(&[All, Herd], 3, 9).expect("legal").len(), 15);
     }
 
     #[test]

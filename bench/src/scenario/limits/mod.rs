@@ -1,9 +1,10 @@
 //! Limits: how near the gateway comes to servers that do less, how long its events take when the
-//! machine has room, and what it costs to be watched and scraped.
+//! machine has room, what it costs to be watched and scraped, and how long pages take on much history.
 
 mod half_load;
 mod ingest;
 mod nginx;
+mod pages;
 mod scrape;
 mod watched;
 
@@ -28,6 +29,7 @@ pub(crate) async fn measure(
         ScenarioName::Nginx => nginx::measure(args, receiver).await.map(Some),
         ScenarioName::HalfLoad => half_load::measure(args, receiver).await.map(Some),
         ScenarioName::Watched => watched::measure(args, receiver).await.map(Some),
+        ScenarioName::Pages => pages::measure(args, receiver).await.map(Some),
         ScenarioName::Scrape => scrape::measure(args, receiver).await.map(Some),
         _ => Ok(None),
     }

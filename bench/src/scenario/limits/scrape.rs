@@ -13,7 +13,7 @@ use crate::latency::Latency;
 use crate::progress::progress;
 use crate::role::Receiver;
 use crate::scratch::Scratch;
-use crate::units::{milliseconds, number};
+use crate::units::{milliseconds, nanoseconds, number};
 use crate::verdict::{Goal, ratio};
 use anyhow::Context as _;
 use std::fmt::Write as _;
@@ -103,7 +103,7 @@ async fn scrape(api: &Api, into: &mut Latency) -> anyhow::Result<()> {
     let began = Instant::now();
     let status = api.status("/metrics").await?;
     anyhow::ensure!(status.is_success(), "/metrics answered {status}");
-    into.record_ns(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    into.record_ns(nanoseconds(began.elapsed()));
     Ok(())
 }
 

@@ -126,6 +126,12 @@ fn the_scrape_scenario_runs() {
 }
 
 #[test]
+fn the_pages_scenario_opens_every_page_of_a_store_with_days_of_history() {
+    let slowest = ["ms of the slowest page, first", "ms of the slowest page, again"];
+    check("pages", &["kB of the largest page"], &slowest);
+}
+
+#[test]
 fn the_nginx_scenario_runs_or_says_what_it_needs() {
     if Command::new("nginx").arg("-v").output().is_ok() {
         return check("nginx", &[], &["gateway by nginx"]);
