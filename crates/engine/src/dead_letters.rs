@@ -67,18 +67,9 @@ impl DeadLetters {
         })
     }
 
-    /// As many as asked for, unless there are no more.
-    pub async fn list(&self, mut query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
-        let mut page = self.store.dead_letters(query.clone()).await?;
-        while page.next.is_some() && page.items.len() < query.limit {
-            let left = query.limit - page.items.len();
-            let more = DeadLetterQuery { limit: left, after: page.next, ..query };
-            let next = self.store.dead_letters(more.clone()).await?;
-            page.items.extend(next.items);
-            page.next = next.next;
-            query = DeadLetterQuery { limit: query.limit, ..more };
-        }
-        Ok(page)
+    /// As many as asked for, or fewer where the store would have to look through too many.
+    pub async fn list(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
+        self.store.dead_letters(query).await
     }
 
     /// All of an account by destination and cause.

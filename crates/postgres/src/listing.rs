@@ -44,12 +44,13 @@ async fn newest(
         Some(Direction::Inbound) | None => "",
     };
     let select = format!(
-        "SELECT {FACT_COLUMNS} FROM events WHERE account_id = $1 AND id BETWEEN $2 AND $3 {way}
-         ORDER BY id DESC LIMIT $4 OFFSET $5"
+        "SELECT {FACT_COLUMNS} FROM events
+         WHERE account_id = $1 AND id BETWEEN $2 AND $3 AND received_at < $4 {way}
+         ORDER BY id DESC LIMIT $5 OFFSET $6"
     );
     let (account, limit, offset) = (int(query.account.as_u64()), int(limit as u64), int(offset as u64));
-    let rows =
-        client.query(&select, &[&account, &int(*ids.start()), &int(*ids.end()), &limit, &offset]).await?;
+    let (least, most, before) = (int(*ids.start()), int(*ids.end()), int(query.received_before()));
+    let rows = client.query(&select, &[&account, &least, &most, &before, &limit, &offset]).await?;
     rows.iter().map(history::read_facts).collect()
 }
 

@@ -71,11 +71,13 @@ fn newest(
         Some(Direction::Inbound) | None => "",
     };
     let mut select = segment.prepare_cached(&format!(
-        "SELECT {FACT_COLUMNS} FROM events WHERE account_id = ?1 AND id BETWEEN ?2 AND ?3 {way}
-         ORDER BY id DESC LIMIT ?4 OFFSET ?5"
+        "SELECT {FACT_COLUMNS} FROM events
+         WHERE account_id = ?1 AND id BETWEEN ?2 AND ?3 AND received_at < ?4 {way}
+         ORDER BY id DESC LIMIT ?5 OFFSET ?6"
     ))?;
-    let key =
-        params![int(query.account.as_u64()), int(ids.0), int(ids.1), int(limit as u64), int(offset as u64)];
+    let (limit, offset) = (int(limit as u64), int(offset as u64));
+    let received_before = int(query.received_before());
+    let key = params![int(query.account.as_u64()), int(ids.0), int(ids.1), received_before, limit, offset];
     let rows = select.query_map(key, history::read_facts)?;
     rows.collect()
 }

@@ -6,6 +6,7 @@ use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
 use postrider_core::outcome::DeathReason;
 use postrider_core::time::Timestamp;
+use std::ops::Range;
 
 /// A delivery that was given up on.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +68,32 @@ pub enum DeadLetterOrder {
     OldestFirst,
 }
 
+impl DeadLetterOrder {
+    /// What of a range comes behind a place.
+    pub fn behind(
+        self,
+        range: &Range<DeadLetterPosition>,
+        place: DeadLetterPosition,
+    ) -> Range<DeadLetterPosition> {
+        match self {
+            DeadLetterOrder::NewestFirst => range.start..range.end.min(place),
+            DeadLetterOrder::OldestFirst => range.start.max(place.next())..range.end,
+        }
+    }
+}
+
+impl DeadLetterPosition {
+    /// The first of a moment.
+    fn at(died_at: Timestamp) -> Self {
+        DeadLetterPosition { died_at, delivery: DeliveryId::from_u64(0) }
+    }
+
+    fn next(self) -> Self {
+        let delivery = DeliveryId::from_u64(self.delivery.as_u64().saturating_add(1));
+        DeadLetterPosition { delivery, ..self }
+    }
+}
+
 /// Which dead letters to list. Those that were discarded are in no list.
 #[derive(Clone, Debug)]
 pub struct DeadLetterQuery {
@@ -80,6 +107,18 @@ pub struct DeadLetterQuery {
     pub after: Option<DeadLetterPosition>,
     /// At most so many.
     pub limit: usize,
+}
+
+impl DeadLetterQuery {
+    /// The places to look at.
+    pub fn range(&self) -> Range<DeadLetterPosition> {
+        let since = DeadLetterPosition::at(self.filter.since.unwrap_or(Timestamp::ZERO));
+        let until = DeadLetterPosition::at(self.filter.until.unwrap_or(Timestamp::MAX));
+        match self.after {
+            None => since..until,
+            Some(after) => self.order.behind(&(since..until), after),
+        }
+    }
 }
 
 /// A part of a list. It may hold fewer than asked for and still not be the last, because a store looks through

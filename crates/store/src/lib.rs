@@ -56,7 +56,7 @@ pub use event_filter::{EventFacts, EventFilter};
 pub use field_place::FieldPlace;
 pub use headers::Headers;
 pub use health::{HEALTH_MINUTES, Health, HealthMinute, ToldHealth};
-pub use list_scan::ListScan;
+pub use list_scan::{ListScan, NUMBERED_WITHIN};
 pub use memory::MemoryStore;
 pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};

@@ -4,17 +4,25 @@ use crate::event::EventDetail;
 use crate::query::{EventPage, EventQuery};
 use postrider_core::id::{EventId, least_at};
 use postrider_core::limits::{SCAN_BYTES_MAX, SCAN_EVENTS_MAX};
+use postrider_core::time::Timestamp;
 use std::time::Duration;
 
-/// An event has its id by then. Only a clock that was set back by more while the gateway was down could hide some.
-const NUMBERED_WITHIN: Duration = Duration::from_secs(3600);
+/// From its arrival on, an event has its id by then: both are by one clock, and it waits for no more than the commit before
+/// its own. One that a disk lets wait for longer may be left out where the time in between is asked for.
+pub const NUMBERED_WITHIN: Duration = Duration::from_secs(60);
 
 impl EventQuery {
-    /// The least and the greatest id that it can find.
+    /// The least and the greatest id that it can find. Of those numbered shortly after `until` few or none were received
+    /// before it, and there may be a great many: a store leaves them out by [`EventQuery::received_before`] as it reads.
     pub fn ids(&self) -> (u64, u64) {
         let by_time = self.filter.until.map_or(u64::MAX >> 1, |until| least_at(until.after(NUMBERED_WITHIN)));
         let behind = self.after.map_or(u64::MAX >> 1, |after| after.as_u64().saturating_sub(1));
         (self.filter.since.map_or(0, least_at), by_time.min(behind))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn received_before(&self) -> u64 {
+        self.filter.until.map_or(u64::MAX >> 1, Timestamp::unix_ms)
     }
 }
 

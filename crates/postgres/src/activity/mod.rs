@@ -44,9 +44,10 @@ const NODE: &str =
          longest_wait_ms = excluded.longest_wait_ms, accounts = excluded.accounts
      RETURNING n.xmax = 0";
 
-/// What earlier owners told of these shards, this node in an earlier life among them.
+/// What earlier owners told of these shards, this node in an earlier life among them; and all that it told itself in this
+/// one, when it does not know what that was.
 const CLEAR: &str = "DELETE FROM destination_activity WHERE (shard = ANY($3) OR node = $1)
-     AND (node, incarnation) IS DISTINCT FROM ($1, $2)";
+     AND ($4 OR (node, incarnation) IS DISTINCT FROM ($1, $2))";
 
 /// Those who left long ago and are shown nowhere.
 const FORGET: &str = "DELETE FROM node_activity n WHERE told_at < now() - interval '1 hour'
@@ -79,7 +80,8 @@ pub(crate) async fn tell(
     // The server forgets all of it in a crash.
     let known = known.filter(|_| !is_first);
     if known.as_ref().is_none_or(|known| known.own != own) {
-        change.execute(CLEAR, &[&identity.node, &identity.incarnation, &numbers(own)]).await?;
+        let anew = known.is_none();
+        change.execute(CLEAR, &[&identity.node, &identity.incarnation, &numbers(own), &anew]).await?;
         change.execute(FORGET, &[]).await?;
     }
     let before = known.map(|known| known.destinations).unwrap_or_default();

@@ -7,6 +7,7 @@ mod changes;
 mod conformance;
 mod ownership;
 mod partitions;
+mod told;
 mod unheard;
 
 use postrider_postgres::{PostgresOptions, PostgresStore};

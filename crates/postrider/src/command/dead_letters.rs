@@ -201,14 +201,17 @@ impl DeadLetterArgs {
         if self.reading.json {
             return say_json(&page);
         }
-        let listed = items(&page["items"]);
-        if listed.is_empty() {
-            eprintln!("there are no such dead letters");
-        } else {
+        let (listed, has_older) = (items(&page["items"]), page["next_cursor"].is_string());
+        if !listed.is_empty() {
             say(&table(listed).text(Screen::of_stdout()))?;
         }
-        if page["next_cursor"].is_string() {
-            eprintln!("there are older ones; --limit or --until show more");
+        match (listed.is_empty(), has_older) {
+            (true, true) => {
+                eprintln!("none of the newest is such a dead letter; --until looks at older ones");
+            }
+            (true, false) => eprintln!("there are no such dead letters"),
+            (false, true) => eprintln!("there are older ones; --limit or --until show more"),
+            (false, false) => {}
         }
         Ok(())
     }

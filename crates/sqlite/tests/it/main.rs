@@ -3,4 +3,5 @@
 
 mod conformance;
 mod counts;
+mod dead_letters;
 mod files;

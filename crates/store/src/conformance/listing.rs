@@ -12,6 +12,7 @@ use bytes::Bytes;
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, EventId, SourceId, least_at};
+use postrider_core::limits::SCAN_EVENTS_MAX;
 use postrider_core::outcome::Next;
 use postrider_core::pattern::EventPattern;
 use std::sync::Arc;
@@ -174,6 +175,16 @@ async fn one_of_each(store: &dyn Store) -> Vec<NewEvent> {
     ];
     accept(store, events.clone()).await;
     events
+}
+
+pub async fn an_event_of_long_ago_is_found_by_its_time_however_many_came_since(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let (old, later) = (least_at(START), START.after(seconds(5)));
+    accept(&*store, vec![event(old, vec![])]).await;
+    let since = 0..=SCAN_EVENTS_MAX as u64;
+    accept(&*store, since.map(|n| received(later, event(least_at(later) + n, vec![]))).collect()).await;
+    let filter = EventFilter { until: Some(START.after(seconds(1))), ..EventFilter::default() };
+    assert_eq!(list(&*store, only(filter)).await, (vec![old], 1));
 }
 
 pub async fn every_event_filter_leaves_out_what_it_should(harness: &dyn Harness) {

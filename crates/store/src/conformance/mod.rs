@@ -150,6 +150,7 @@ macro_rules! conformance_suite {
                 another_account_sees_nothing
                 a_list_goes_on_where_it_ended
                 every_event_filter_leaves_out_what_it_should
+                an_event_of_long_ago_is_found_by_its_time_however_many_came_since
             }
             outbound {
                 an_event_tells_where_it_comes_from
