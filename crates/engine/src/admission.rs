@@ -12,7 +12,7 @@ use postrider_core::scheduler::{Backlog, Scheduler};
 use postrider_core::time::Timestamp;
 use postrider_store::{Account, Elsewhere};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
@@ -92,6 +92,8 @@ pub(crate) struct Admission {
     looked_at_ms: AtomicU64,
     /// Accounts that are over a limit of theirs.
     over: RwLock<IdMap<AccountId, Limit>>,
+    /// Whether there is one, which is seldom: else no event needs the lock.
+    any_over: AtomicBool,
     /// What is owed by other nodes, as they told last.
     elsewhere: RwLock<Elsewhere>,
 }
@@ -116,13 +118,16 @@ impl Admission {
             commit_since_ms: AtomicU64::new(0),
             looked_at_ms: AtomicU64::new(0),
             over: RwLock::default(),
+            any_over: AtomicBool::new(false),
             elsewhere: RwLock::default(),
         }
     }
 
     /// Whether an event of this account may come in now.
     pub(crate) fn admit(&self, account: AccountId, now: Timestamp) -> Result<(), Refusal> {
-        if let Some(limit) = self.over.read().unwrap_or_else(PoisonError::into_inner).get(&account) {
+        if self.any_over.load(Relaxed)
+            && let Some(limit) = self.over.read().unwrap_or_else(PoisonError::into_inner).get(&account)
+        {
             return Err(Refusal::Account(*limit));
         }
         self.admit_anyone(now).map_err(Refusal::All)
@@ -210,9 +215,9 @@ impl Admission {
         let longest_wait = u64::try_from(longest_wait.as_millis()).unwrap_or(u64::MAX);
         self.longest_wait_ms.store(longest_wait, Relaxed);
         let over = self.over_limits(&backlogs, &catalog.read().unwrap_or_else(PoisonError::into_inner));
-        let mut known = self.over.write().unwrap_or_else(PoisonError::into_inner);
-        if !(known.is_empty() && over.is_empty()) {
-            *known = over;
+        if self.any_over.load(Relaxed) || !over.is_empty() {
+            self.any_over.store(!over.is_empty(), Relaxed);
+            *self.over.write().unwrap_or_else(PoisonError::into_inner) = over;
         }
     }
 
@@ -235,6 +240,7 @@ impl Admission {
             let found = catalog.account(id).and_then(|account| own_limit(account, waits));
             if let Some(limit) = found {
                 self.over.write().unwrap_or_else(PoisonError::into_inner).insert(id, limit);
+                self.any_over.store(true, Relaxed);
             }
         }
     }
@@ -242,7 +248,7 @@ impl Admission {
     /// While somebody is refused for what only a look can tell, it is looked again by then, also if nothing happens.
     pub(crate) fn look_again_at(&self) -> Option<Timestamp> {
         let waits_too_long = Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.age;
-        let refusing = waits_too_long || !self.over.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let refusing = waits_too_long || self.any_over.load(Relaxed);
         refusing.then(|| Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed)).after(LOOK))
     }
 

@@ -33,6 +33,14 @@ pub struct Catalog {
     event_types: EventTypes,
 }
 
+/// An active source and what checks its senders, when they must sign.
+pub struct Entrance {
+    /// Where events come in.
+    pub source: Arc<Source>,
+    /// `None`: whoever knows the URL may send.
+    pub verifier: Option<Arc<Verifier>>,
+}
+
 /// A destination with what is made of its settings once and not for each event.
 pub(crate) struct Known {
     destination: Arc<Destination>,
@@ -139,14 +147,19 @@ impl Catalog {
         }
     }
 
-    /// The active source of an ingest URL.
-    pub fn source_by_token(&self, token: &str) -> Option<&Arc<Source>> {
-        self.sources.get(self.sources_by_token.get(token)?).filter(|source| source.active)
+    /// The entrance of an ingest URL.
+    pub fn entrance_by_token(&self, token: &str) -> Option<Entrance> {
+        self.open_entrance(self.sources.get(self.sources_by_token.get(token)?)?)
     }
 
-    /// What checks the senders of a source, when they must sign.
-    pub fn verifier(&self, source: SourceId) -> Option<Arc<Verifier>> {
-        self.verifiers.get(&source).cloned()
+    /// The entrance of a source that no URL names.
+    pub fn entrance(&self, account: AccountId, source: SourceId) -> Option<Entrance> {
+        self.open_entrance(self.source(account, source)?)
+    }
+
+    fn open_entrance(&self, source: &Arc<Source>) -> Option<Entrance> {
+        let verifier = self.verifiers.get(&source.id).cloned();
+        source.active.then(|| Entrance { source: Arc::clone(source), verifier })
     }
 
     /// The routes that take an event of this source (or of none, if it is sent through the API) and type, unless their

@@ -36,7 +36,7 @@ mod traces;
 pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
-pub use catalog::Catalog;
+pub use catalog::{Catalog, Entrance};
 pub use clock::Clock;
 pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;

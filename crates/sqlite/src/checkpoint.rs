@@ -1,8 +1,9 @@
-//! Moves pages from the open segment's write-ahead log into its database, off the writer's path, in small steps, early.
+//! Moves pages from the open segment's write-ahead log into its database, off the writer's path.
 //!
-//! A thread of its own makes passive checkpoints while the writer goes on writing. Such a pass never catches up
-//! with a busy writer, and a log restarts only when all of it is moved. So once a log is long, the writer makes
-//! the last small step itself, right after a pass: little is left to move then.
+//! A thread of its own makes passive checkpoints while the writer goes on writing, each when the log has grown by so
+//! much again: a pass costs two syncs, and a page that changes often is moved once by each. Such a pass never catches up
+//! with a busy writer, and a log restarts only when all of it is moved. So once a log is long, passes follow each other
+//! until little is left to move, and the writer makes that last small step itself.
 //!
 //! A checkpoint whose sync fails is the end, as a commit's is. What earlier passes moved may not have been synced
 //! yet, and the next sync would succeed without it; then the log, which has the only good copy, would be begun anew.
@@ -18,13 +19,21 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-/// Pages in a log at which a pass begins, at most: 16 MB. Pages of the queue change many times meanwhile and are
-/// moved once.
-const PASS_PAGES_MAX: u64 = 16 * 1024 * 1024 / PAGE_BYTES;
-/// The same at least, for a small disk: 1 MB.
-const PASS_PAGES_MIN: u64 = 1024 * 1024 / PAGE_BYTES;
-/// The writer makes the last step when the log is so many times longer.
-const FINISH_FACTOR: u32 = 4;
+/// Pages by which a log has grown when a pass begins: a megabyte. A commit that meets the sync of more waits for longer,
+/// and with less at a time there are as many syncs as commits.
+const PASS_PAGES: u32 = pages_of(1 << 20);
+/// All of a log that is so long is to be moved, at most: 64 MB.
+const LONG_PAGES_MAX: u32 = pages_of(64 << 20);
+/// The same at least, for a small disk: 4 MB.
+const LONG_PAGES_MIN: u32 = pages_of(4 << 20);
+/// What the writer moves itself: half a megabyte.
+const LAST_STEP_PAGES: u32 = pages_of(1 << 19);
+/// Of a log that is longer by this factor it moves whatever is left: passes do not keep up with it.
+const HURRY_FACTOR: u32 = 2;
+
+const fn pages_of(bytes: u64) -> u32 {
+    (bytes / PAGE_BYTES) as u32
+}
 
 const IDLE: u8 = 0;
 const PASSING: u8 = 1;
@@ -37,8 +46,10 @@ enum Job {
 
 /// The writer's side of it.
 pub(crate) struct Checkpointer {
-    pass_pages: u32,
+    long_pages: u32,
     pages: Arc<AtomicU32>,
+    /// How many there were when the last pass began.
+    passed: u32,
     state: Arc<AtomicU8>,
     failure: Failure,
     segment: PathBuf,
@@ -47,18 +58,18 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// What is in a log is yet to be written a second time, so a log is kept well below the disk's reserve.
+    /// What is in a log is yet to be written a second time, so a log is moved once it is half of the disk's reserve.
     pub(crate) fn start(disk_reserve_bytes: u64, failure: Failure) -> Self {
-        let share = disk_reserve_bytes / PAGE_BYTES / u64::from(2 * FINISH_FACTOR);
-        let pass_pages = share.clamp(PASS_PAGES_MIN, PASS_PAGES_MAX);
+        let share = u32::try_from(disk_reserve_bytes / 2 / PAGE_BYTES).unwrap_or(u32::MAX);
         let state = Arc::new(AtomicU8::new(IDLE));
         let (jobs, inbox) = sync_channel(4);
         let worker = Worker { state: Arc::clone(&state), failure: failure.clone(), open: None };
         let thread =
             thread::Builder::new().name("sqlite-checkpoint".into()).spawn(move || worker.run(&inbox));
         Checkpointer {
-            pass_pages: u32::try_from(pass_pages).expect("it is clamped"),
+            long_pages: share.clamp(LONG_PAGES_MIN, LONG_PAGES_MAX),
             pages: Arc::default(),
+            passed: 0,
             state,
             failure,
             segment: PathBuf::new(),
@@ -71,6 +82,7 @@ impl Checkpointer {
     pub(crate) fn watch(&mut self, connection: &mut Connection, path: PathBuf) -> rusqlite::Result<()> {
         self.segment = path;
         self.pages = Arc::default();
+        self.passed = 0;
         let pages_now = Arc::clone(&self.pages);
         connection.wal_hook(Some(move |_: &mut Wal, pages: std::ffi::c_int| {
             pages_now.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
@@ -79,19 +91,25 @@ impl Checkpointer {
     }
 
     /// Called by the writer between two commands.
-    pub(crate) fn after_write(&self, segment: &Connection) {
+    pub(crate) fn after_write(&mut self, segment: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         let state = self.state.load(Ordering::Acquire);
-        if pages < self.pass_pages || state == PASSING || self.check().is_err() {
-            return;
+        // A log that was begun anew is shorter.
+        self.passed = if pages < self.passed { 0 } else { self.passed };
+        match next_step(pages, self.passed, self.long_pages, state) {
+            _ if self.check().is_err() => {}
+            Step::Wait => {}
+            Step::Pass => {
+                self.passed = pages;
+                self.state.store(PASSING, Ordering::Release);
+                self.send(Job::Pass(self.segment.clone()));
+            }
+            Step::Finish => {
+                self.passed = pages;
+                self.failure.note(checkpoint(segment, "PASSIVE"));
+                self.state.store(IDLE, Ordering::Release);
+            }
         }
-        if pages >= FINISH_FACTOR * self.pass_pages && state == PASSED {
-            self.failure.note(checkpoint(segment, "PASSIVE"));
-            self.state.store(IDLE, Ordering::Release);
-            return;
-        }
-        self.state.store(PASSING, Ordering::Release);
-        self.send(Job::Pass(self.segment.clone()));
     }
 
     /// Whether no checkpoint has failed for good; nothing may be written once one has.
@@ -119,6 +137,29 @@ impl Checkpointer {
         {
             self.state.store(IDLE, Ordering::Release);
         }
+    }
+}
+
+/// What is to be done with a log.
+#[derive(Debug, PartialEq, Eq)]
+enum Step {
+    Wait,
+    /// By the thread.
+    Pass,
+    /// By the writer.
+    Finish,
+}
+
+/// Of so many pages the last pass found this many.
+fn next_step(pages: u32, passed: u32, long_pages: u32, state: u8) -> Step {
+    let (left, is_long) = (pages - passed, pages >= long_pages);
+    let can_finish = left <= LAST_STEP_PAGES || pages >= HURRY_FACTOR * long_pages;
+    match state {
+        PASSING => Step::Wait,
+        PASSED if is_long && can_finish => Step::Finish,
+        // While somebody reads what is in it, a long log cannot be moved whole; it is tried again by and by.
+        _ if left > if is_long { LAST_STEP_PAGES } else { PASS_PAGES } => Step::Pass,
+        _ => Step::Wait,
     }
 }
 
@@ -207,4 +248,47 @@ pub(crate) fn after_commits(connection: &mut Connection, failure: &Failure) -> r
         // An error from here would be taken for one of the commit, which is made.
         Ok(())
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: u32 = 4096;
+
+    /// What is done with a log that grows by so many pages between two looks, and is moved within one of them: how many
+    /// passes are made, and when it is finished.
+    fn steps(pages_a_look: u32, looks: u32) -> (u32, Option<u32>) {
+        let (mut pages, mut passed, mut state, mut passes) = (0, 0, IDLE, 0);
+        for _ in 0..looks {
+            pages += pages_a_look;
+            match next_step(pages, passed, LONG, state) {
+                Step::Wait => state = if state == PASSING { PASSED } else { state },
+                Step::Pass => (passed, state, passes) = (pages, PASSING, passes + 1),
+                Step::Finish => return (passes, Some(pages)),
+            }
+        }
+        (passes, None)
+    }
+
+    #[test]
+    fn a_log_is_moved_by_few_passes_and_begun_anew_once_it_is_long() {
+        let (passes, finished_at) = steps(2, 10_000);
+        assert!((30..34).contains(&passes), "{passes}");
+        assert!(finished_at.is_some_and(|pages| (LONG..LONG + 10).contains(&pages)), "{finished_at:?}");
+        assert_eq!(steps(2, LONG / 2 - 1).1, None);
+    }
+
+    #[test]
+    fn a_log_that_grows_faster_than_it_is_moved_is_still_begun_anew() {
+        let (_, finished_at) = steps(500, 1000);
+        let soon = HURRY_FACTOR * LONG..HURRY_FACTOR * LONG + 1500;
+        assert!(finished_at.is_some_and(|pages| soon.contains(&pages)), "{finished_at:?}");
+    }
+
+    #[test]
+    fn a_long_log_that_somebody_reads_is_not_moved_at_every_commit() {
+        assert_eq!(next_step(LONG + 10, LONG, LONG, IDLE), Step::Wait);
+        assert_eq!(next_step(LONG + LAST_STEP_PAGES + 1, LONG, LONG, IDLE), Step::Pass);
+    }
 }

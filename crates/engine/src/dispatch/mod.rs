@@ -235,6 +235,12 @@ impl Dispatcher {
                 taken = inboxes.control.recv_many(&mut told, CONTROL_MAX) => Turn::Taken(taken),
                 () = timer => Turn::Woken,
             };
+            // Outcomes and events that are here already share the next commit.
+            if !reports.is_empty() || !drafts.is_empty() {
+                self.commits.give_way(reports.len() + drafts.len() + inboxes.drafts.len());
+                self.take_more(&mut inboxes, &mut reports, &mut drafts);
+            }
+            // After all that is taken in this turn: no event has an id of before it was received.
             self.now = self.clock.now();
             // What an operator was told is done comes before any event that was taken in after it.
             while let Ok(control) = inboxes.control.try_recv() {
@@ -245,14 +251,6 @@ impl Dispatcher {
                 // The engine is gone.
                 Turn::Taken(0) => return,
                 Turn::Taken(_) => {
-                    // Outcomes and events that are here already share the next commit.
-                    while let Ok(report) = inboxes.reports.try_recv() {
-                        reports.push(report);
-                    }
-                    while drafts.len() < COMMIT_EVENTS_MAX && self.commits.has_room() {
-                        let Ok(draft) = inboxes.drafts.try_recv() else { break };
-                        drafts.push(draft);
-                    }
                     reports.drain(..).for_each(|report| self.report(report));
                     drafts.drain(..).for_each(|draft| self.commits.take_draft(draft));
                 }
@@ -267,6 +265,14 @@ impl Dispatcher {
             if !self.workers.iter_mut().all(WorkerHandle::flush) {
                 self.fault.tell("a thread that sends has ended");
             }
+        }
+    }
+
+    fn take_more(&self, inboxes: &mut Inboxes, reports: &mut Vec<AttemptReport>, drafts: &mut Vec<Draft>) {
+        reports.extend(std::iter::from_fn(|| inboxes.reports.try_recv().ok()));
+        while drafts.len() < COMMIT_EVENTS_MAX && self.commits.has_room() {
+            let Ok(draft) = inboxes.drafts.try_recv() else { break };
+            drafts.push(draft);
         }
     }
 

@@ -1,6 +1,8 @@
 //! What the process cannot go on from, told by whoever meets it first.
 
 use postrider_store::StoreError;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 /// The store can no longer be trusted; the process must end.
@@ -9,7 +11,11 @@ pub struct Fault(pub String);
 
 /// Where a fault is told, by whoever meets it first.
 #[derive(Clone, Default)]
-pub(crate) struct FaultSender(watch::Sender<Option<Fault>>);
+pub(crate) struct FaultSender {
+    /// Looked at for every event, which must not cost a lock.
+    told: Arc<AtomicBool>,
+    fault: watch::Sender<Option<Fault>>,
+}
 
 impl FaultSender {
     /// Notes a store that can no longer be trusted. Other errors pass and are the caller's business.
@@ -21,14 +27,15 @@ impl FaultSender {
 
     pub(crate) fn tell(&self, cause: &str) {
         tracing::error!(%cause, "the gateway cannot go on");
-        self.0.send_replace(Some(Fault(cause.to_owned())));
+        self.told.store(true, Ordering::Release);
+        self.fault.send_replace(Some(Fault(cause.to_owned())));
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Fault>> {
-        self.0.subscribe()
+        self.fault.subscribe()
     }
 
     pub(crate) fn is_told(&self) -> bool {
-        self.0.borrow().is_some()
+        self.told.load(Ordering::Acquire)
     }
 }

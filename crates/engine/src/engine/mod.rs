@@ -210,13 +210,17 @@ impl Engine {
 
     /// Whether events can be accepted now; why not, when not.
     pub fn ready(&self) -> Result<(), IngestError> {
+        self.ready_at(self.clock.now())
+    }
+
+    fn ready_at(&self, now: Timestamp) -> Result<(), IngestError> {
         if self.stopping.load(Ordering::Relaxed) {
             Err(IngestError::Stopping)
         } else if self.fault.is_told() {
             Err(IngestError::Unavailable)
         } else if self.store_health.is_full() {
             Err(IngestError::DiskFull)
-        } else if self.store_health.is_away(self.clock.now()) {
+        } else if self.store_health.is_away(now) {
             Err(IngestError::Unavailable)
         } else {
             Ok(())
@@ -229,8 +233,9 @@ impl Engine {
     }
 
     fn has_room(&self, account: AccountId) -> Result<(), IngestError> {
-        self.ready()?;
-        Ok(self.admission.admit(account, self.clock.now())?)
+        let now = self.clock.now();
+        self.ready_at(now)?;
+        Ok(self.admission.admit(account, now)?)
     }
 
     /// Nodes that share the store, this one included, as it heard last.

@@ -7,14 +7,11 @@ use crate::operational::{Notice, NoticeKind};
 use postrider_core::id::{AccountId, EventId, time_of};
 use postrider_core::limits::STREAM_RESUME_MAX;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, EventFilter, EventQuery, StoreError};
+use postrider_store::{Change, EventFilter, EventQuery, NUMBERED_WITHIN, StoreError};
 use serde_json::json;
-use std::time::Duration;
 
 /// Events read at once.
 const PAGE: usize = 200;
-/// An event has its id within this time of its arrival; it only bounds how far back is looked.
-const NUMBERED_WITHIN: Duration = Duration::from_secs(3600);
 
 /// What was accepted since a watcher has left off.
 #[derive(Debug, Default)]
@@ -47,7 +44,7 @@ impl Engine {
             event_type: filter.event_type.clone(),
             source: filter.source,
             destination: filter.destination,
-            since: Some(before(time_of(last.as_u64()))),
+            since: Some(time_of(last.as_u64()).before(NUMBERED_WITHIN)),
             ..EventFilter::default()
         };
         let mut after = None;
@@ -91,11 +88,6 @@ impl DestinationChange {
             facts: json!({ "disabled_reason": self.reason }),
         }
     }
-}
-
-fn before(at: Timestamp) -> Timestamp {
-    let ms = u64::try_from(NUMBERED_WITHIN.as_millis()).unwrap_or(u64::MAX);
-    Timestamp::from_unix_ms(at.unix_ms().saturating_sub(ms))
 }
 
 /// What a change means for whether a destination is sent to.

@@ -17,9 +17,8 @@ use http::{HeaderName, StatusCode};
 use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
-use postrider_engine::{Accepted, Arrival, storable_headers};
+use postrider_engine::{Accepted, Arrival, Entrance, storable_headers};
 use postrider_store::{SendWindow, Source};
-use std::sync::Arc;
 
 /// What a sender is told whose event was taken, or whose question was answered.
 pub(crate) struct Told {
@@ -58,22 +57,22 @@ pub(crate) async fn by_token(
     Segment(token): Segment,
     request: Request,
 ) -> Result<Told, ApiError> {
-    take_event(&app, source_by_token(&app, &token), request).await
+    take_event(&app, entrance_by_token(&app, &token), request).await
 }
 
-/// The source that an ingest path names.
-pub(crate) fn source_by_token(app: &App, token: &str) -> Option<Arc<Source>> {
-    app.engine.catalog().source_by_token(token).cloned()
+/// Where an ingest path leads.
+pub(crate) fn entrance_by_token(app: &App, token: &str) -> Option<Entrance> {
+    app.engine.catalog().entrance_by_token(token)
 }
 
 /// Takes an event in for a source, and notes why where it does not.
 pub(crate) async fn take_event<B: Arriving>(
     app: &App,
-    source: Option<Arc<Source>>,
+    entrance: Option<Entrance>,
     request: http::Request<B>,
 ) -> Result<Told, ApiError> {
-    let source = source.ok_or_else(|| ApiError::not_found("source"))?;
-    take(app, &source, request).await.inspect_err(|refused| note(app, &source, refused))
+    let entrance = entrance.ok_or_else(|| ApiError::not_found("source"))?;
+    take(app, &entrance, request).await.inspect_err(|refused| note(app, &entrance.source, refused))
 }
 
 /// Post an event to the listed destinations
@@ -91,19 +90,19 @@ pub(crate) async fn take_event<B: Arriving>(
     responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
 )]
 pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Told, ApiError> {
-    let source = app.first.ingress.and_then(|id| open_source(&app, id));
+    let entrance = app.first.ingress.and_then(|id| open_entrance(&app, id));
     let hint = "path; list [[destinations]] in the config file to open it";
-    take_event(&app, Some(source.ok_or_else(|| ApiError::not_found(hint))?), request).await
+    take_event(&app, Some(entrance.ok_or_else(|| ApiError::not_found(hint))?), request).await
 }
 
-/// The source behind a door without a token, unless it is switched off.
-pub(super) fn open_source(app: &App, id: SourceId) -> Option<Arc<Source>> {
-    app.engine.catalog().source(app.first.account, id).filter(|source| source.active).cloned()
+/// What is behind a door without a token, unless it is switched off.
+pub(super) fn open_entrance(app: &App, id: SourceId) -> Option<Entrance> {
+    app.engine.catalog().entrance(app.first.account, id)
 }
 
 async fn take<B: Arriving>(
     app: &App,
-    source: &Arc<Source>,
+    Entrance { source, verifier }: &Entrance,
     request: http::Request<B>,
 ) -> Result<Told, ApiError> {
     let (head, incoming) = request.into_parts();
@@ -112,8 +111,7 @@ async fn take<B: Arriving>(
     app.pass_rate(source.id.as_u64(), source.rate_limit)?;
     let passed = hops::passed(&head.headers)?;
     let body = incoming.whole(&head.headers, BODY_BYTES_MAX).await?;
-    let verifier = app.engine.catalog().verifier(source.id);
-    let signed_id = match &verifier {
+    let signed_id = match verifier {
         None => None,
         Some(verifier) => verify(app, source, verifier, &head, &body)?.signed_id,
     };
@@ -121,7 +119,7 @@ async fn take<B: Arriving>(
         return Ok(Told { status: StatusCode::OK, json: reply });
     }
     let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
-    let window = send_window::of_headers(&head.headers, app.engine.clock().now())?;
+    let window = send_window::of_headers(&head.headers, || app.engine.clock().now())?;
     let arrival = cloud_event::named(Arrival { window, ..arrival }, &head.headers)?;
     // The event's headers are the request's: where those have no count, there is none to look for.
     let arrival = if passed == 0 { arrival } else { hops::kept(arrival, passed)? };

@@ -59,7 +59,7 @@ pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
 pub(crate) use body::{Arriving, BODY_DEADLINE};
 pub(crate) use error::ApiError;
 pub(crate) use events::newest_cursor;
-pub(crate) use ingest::{source_by_token, take_event};
+pub(crate) use ingest::{entrance_by_token, take_event};
 pub(crate) use logo::Logo;
 
 use crate::config::Config;
@@ -137,8 +137,8 @@ impl App {
 
     /// Lets a key or a source be used once more, or says when it may be again: of its limit this node has its part.
     fn pass_rate(&self, id: u64, limit: Option<RateLimit>) -> Result<(), ApiError> {
-        let part = limit.map(|limit| limit.among(self.engine.nodes()));
-        self.rates.pass(id, part, self.engine.clock().now())
+        let Some(limit) = limit else { return Ok(()) };
+        self.rates.pass(id, limit.among(self.engine.nodes()), self.engine.clock().now())
     }
 
     /// What this gateway is known by.

@@ -16,8 +16,7 @@ pub(crate) struct Rates(Mutex<HashMap<u64, (RateLimit, RateGate)>>);
 
 impl Rates {
     /// Lets one pass, or says when to come again.
-    pub(crate) fn pass(&self, id: u64, limit: Option<RateLimit>, now: Timestamp) -> Result<(), ApiError> {
-        let Some(limit) = limit else { return Ok(()) };
+    pub(crate) fn pass(&self, id: u64, limit: RateLimit, now: Timestamp) -> Result<(), ApiError> {
         let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if gates.len() >= GATES_KEPT && !gates.contains_key(&id) {
             gates.retain(|_, (_, gate)| !gate.is_rested(now));
@@ -43,20 +42,19 @@ mod tests {
 
     const START: Timestamp = Timestamp::from_unix_ms(1_000_000);
 
-    fn limit(per_second: f64, burst: u64) -> Option<RateLimit> {
-        RateLimit::new(per_second, Some(burst)).ok()
+    fn limit(per_second: f64, burst: u64) -> RateLimit {
+        RateLimit::new(per_second, Some(burst)).unwrap()
     }
 
-    fn passed(rates: &Rates, id: u64, limit: Option<RateLimit>, now: Timestamp) -> usize {
+    fn passed(rates: &Rates, id: u64, limit: RateLimit, now: Timestamp) -> usize {
         (0..100).filter(|_| rates.pass(id, limit, now).is_ok()).count()
     }
 
     #[test]
-    fn each_has_its_own_gate_and_no_limit_has_none() {
+    fn each_has_its_own_gate() {
         let rates = Rates::default();
         assert_eq!(passed(&rates, 1, limit(1.0, 3), START), 3);
         assert_eq!(passed(&rates, 2, limit(1.0, 5), START), 5);
-        assert_eq!(passed(&rates, 3, None, START), 100);
         let later = START.after(Duration::from_secs(2));
         assert_eq!(passed(&rates, 1, limit(1.0, 3), later), 2);
         let (changed, rested) = (later.after(Duration::from_secs(1)), later.after(Duration::from_secs(2)));

@@ -12,7 +12,14 @@ static DELIVER_AT_HEADER: HeaderName = HeaderName::from_static("postrider-delive
 static TTL_HEADER: HeaderName = HeaderName::from_static("postrider-ttl");
 
 /// From the headers of an event.
-pub(crate) fn of_headers(headers: &HeaderMap, now: Timestamp) -> Result<SendWindow, ApiError> {
+pub(crate) fn of_headers(
+    headers: &HeaderMap,
+    now: impl FnOnce() -> Timestamp,
+) -> Result<SendWindow, ApiError> {
+    if ![&DELIVER_AT_HEADER, &TTL_HEADER].into_iter().any(|name| headers.contains_key(name)) {
+        return Ok(SendWindow::default());
+    }
+    let now = now();
     let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let deliver_at = text(&DELIVER_AT_HEADER).map(|text| deliver_at("Postrider-Deliver-At", text, now));
     let ttl = text(&TTL_HEADER).map(|text| ttl("Postrider-Ttl", text.parse().ok()));
@@ -69,9 +76,9 @@ mod tests {
         headers.insert("postrider-ttl", HeaderValue::from_static("60"));
         let expected =
             SendWindow { deliver_at: Some(at), expires_at: Some(at.after(Duration::from_secs(60))) };
-        assert_eq!(of_headers(&headers, NOW).unwrap(), expected);
+        assert_eq!(of_headers(&headers, || NOW).unwrap(), expected);
         assert_eq!(fields(&json!({ "deliver_at": at.to_string(), "ttl_seconds": 60 })).unwrap(), expected);
-        assert_eq!(of_headers(&HeaderMap::new(), NOW).unwrap(), SendWindow::default());
+        assert_eq!(of_headers(&HeaderMap::new(), || NOW).unwrap(), SendWindow::default());
     }
 
     #[test]

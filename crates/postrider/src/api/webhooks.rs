@@ -47,7 +47,7 @@ impl Door {
 pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Response, ApiError> {
     let closed = || ApiError::not_found("path; set webhooks_secret to open it");
     let door = app.webhooks.as_ref().ok_or_else(closed)?;
-    let source = ingest::open_source(&app, door.source).ok_or_else(closed)?;
+    let source = ingest::open_entrance(&app, door.source).ok_or_else(closed)?.source;
     take_order(&app, door, &source, request).await.inspect_err(|refused| ingest::note(&app, &source, refused))
 }
 

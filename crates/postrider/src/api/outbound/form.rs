@@ -32,7 +32,7 @@ pub(super) fn of_request(head: &HeaderMap, body: Bytes, now: Timestamp) -> Resul
         external_scope: Some(event.source),
         headers: storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes()))),
         body,
-        window: send_window::of_headers(head, now)?,
+        window: send_window::of_headers(head, || now)?,
         priority: None,
     })
 }

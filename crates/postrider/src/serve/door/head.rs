@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use memchr::{memchr_iter, memmem};
+use std::mem::MaybeUninit;
 
 /// How every such request begins.
 const BEGINNING: &[u8] = b"POST /ingest/";
@@ -63,9 +64,9 @@ fn read(bytes: &[u8]) -> Option<Head> {
     }
     // Headers are slices of it: those of the connection's buffer would keep all of that in memory.
     let head = Bytes::copy_from_slice(bytes);
-    let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut parsed = httparse::Request::new(&mut fields);
-    let whole = parsed.parse(&head).ok()?;
+    let mut fields = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut []);
+    let whole = parsed.parse_with_uninit_headers(&head, &mut fields).ok()?;
     if whole != httparse::Status::Complete(bytes.len()) || parsed.version != Some(1) {
         return None;
     }

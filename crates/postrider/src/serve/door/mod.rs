@@ -17,7 +17,9 @@ use axum::response::IntoResponse;
 use bytes::{Buf, Bytes, BytesMut};
 use head::{Head, Look, look};
 use http::HeaderMap;
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::task::Poll;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -58,7 +60,7 @@ where
             }
         };
         let (answer, then) = connection.answer(app, head, stop).await;
-        timeout(WRITE_DEADLINE, connection.stream.write_all(&answer)).await.ok()?.ok()?;
+        connection.write(&answer).await?;
         if then == Then::Close {
             let _ = connection.stream.shutdown().await;
             return None;
@@ -87,12 +89,23 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
     async fn answer(&mut self, app: &App, head: Head, stop: &watch::Receiver<bool>) -> (Vec<u8>, Then) {
         self.read.advance(head.bytes);
         self.unread_body = head.body_bytes;
-        let source = api::source_by_token(app, head.token());
-        let taken = api::take_event(app, source, head.request.map(|()| Body(self))).await;
-        let then = if *stop.borrow() || !self.skip_body() { Then::Close } else { Then::Next };
+        let entrance = api::entrance_by_token(app, head.token());
+        let taken = api::take_event(app, entrance, head.request.map(|()| Body(self))).await;
+        // It changes once, and to see that takes no lock.
+        let stopping = stop.has_changed().unwrap_or(true);
+        let then = if stopping || !self.skip_body() { Then::Close } else { Then::Next };
         match taken {
             Ok(told) => (answer::json(told.status, &told.json, then), then),
             Err(refused) => (answer::other(refused.into_response(), then).await, then),
+        }
+    }
+
+    /// Nearly always there is room for all of it at once, and no clock is looked at.
+    async fn write(&mut self, answer: &[u8]) -> Option<()> {
+        let mut writing = pin!(self.stream.write_all(answer));
+        match poll_fn(|context| Poll::Ready(writing.as_mut().poll(context))).await {
+            Poll::Ready(written) => written.ok(),
+            Poll::Pending => timeout(WRITE_DEADLINE, writing).await.ok()?.ok(),
         }
     }
 
