@@ -9,9 +9,9 @@ use super::{Desk, Shared, ask, looking, show};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::Method;
-use serde::Deserialize;
+use http::{HeaderMap, Method};
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 #[derive(Deserialize)]
@@ -39,7 +39,7 @@ struct Brand {
 }
 
 /// A link to the portal, this once.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 struct Link {
     url: String,
     expires_at: String,
@@ -77,8 +77,16 @@ const NUMBERS: [&str; 6] = [
 const BRAND: [&str; 5] = ["company_name", "docs_title", "logo_url", "primary_color", "support_email"];
 const PORTAL: [&str; 2] = ["return_url", "expires_in_seconds"];
 
-pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
-    shown(&session, look(&desk.api, &session, &id).await)
+pub(super) async fn page(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let here = here(&id);
+    let link = desk.once.told(&session, &here, &headers);
+    let page = look(&desk.api, &session, &id).await.map(|page| AccountPage { link, ..page });
+    desk.once.taken(&here, &headers, shown(&session, page))
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, Refused> {
@@ -92,6 +100,10 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, 
 /// The operator says for whom; anybody else can only mean their own.
 fn acting(session: &Session, id: &str) -> Session {
     if session.is_operator() { session.acting_for(id) } else { session.clone() }
+}
+
+fn here(id: &str) -> String {
+    format!("/accounts/{}", segment(id))
 }
 
 fn at(id: &str) -> String {
@@ -132,7 +144,7 @@ pub(super) async fn change(
 ) -> Response {
     let wanted = form.wanted(&TEXTS, &NUMBERS);
     match desk.api.change(&session, Method::PATCH, &at(&id), &wanted).await {
-        Ok(_) => see_other(&format!("/accounts/{}", segment(&id))),
+        Ok(_) => see_other(&here(&id)),
         Err(refused) => {
             let fields = [&TEXTS[..], &NUMBERS[..]].concat();
             again(&desk, &session, &id, refusal(form, &fields, refused, |page, filled| page.filled = filled))
@@ -148,7 +160,7 @@ pub(super) async fn change_brand(
 ) -> Response {
     let wanted = form.wanted(&BRAND, &[]);
     match desk.api.post(&acting(&session, &id), "/v1/brand-settings", &wanted).await {
-        Ok(_) => see_other(&format!("/accounts/{}", segment(&id))),
+        Ok(_) => see_other(&here(&id)),
         Err(refused) => {
             again(&desk, &session, &id, refusal(form, &BRAND, refused, |page, filled| page.brand = filled))
                 .await
@@ -156,7 +168,7 @@ pub(super) async fn change_brand(
     }
 }
 
-/// The link is shown this once and cannot be asked for again, so there is no page to go on to.
+/// The link is shown once and cannot be asked for again.
 pub(super) async fn make_link(
     State(desk): Shared,
     Path(id): Path<String>,
@@ -165,7 +177,7 @@ pub(super) async fn make_link(
     let mut wanted = form.wanted(&["return_url"], &["expires_in_seconds"]);
     wanted.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
     match desk.api.post(&acting(&session, &id), "/v1/portal-sessions", &wanted).await {
-        Ok(made) => again(&desk, &session, &id, |page| page.link = Link::deserialize(made).ok()).await,
+        Ok(made) => desk.once.leave(&session, &here(&id), &Link::deserialize(made).ok()),
         Err(refused) => {
             again(&desk, &session, &id, refusal(form, &PORTAL, refused, |page, filled| page.portal = filled))
                 .await

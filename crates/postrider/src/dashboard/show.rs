@@ -25,6 +25,14 @@ pub(super) fn brief(text: &str) -> String {
     short(text, BRIEF_BYTES)
 }
 
+/// Where a list has nothing to show: a store looks through only so much at a time.
+pub(super) fn none_of(next_cursor: &Option<String>) -> &'static str {
+    match next_cursor {
+        Some(_) => "There is none among those that were looked through; older ones are on the next page.",
+        None => "There is none.",
+    }
+}
+
 /// A sentence that may quote what came from outside.
 pub(super) fn sentence(text: &str) -> String {
     short(text, SENTENCE_BYTES)

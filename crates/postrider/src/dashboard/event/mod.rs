@@ -15,6 +15,7 @@ pub(super) use timeline::Timeline;
 use super::Shared;
 use super::answer::{Frame, Refused, done, file, see_other, shown};
 use super::clip::{Rest, clip, short};
+use super::filled::Filled;
 use super::guard::{Change, Visitor};
 use super::inside::{Inside, segment};
 use super::session::Session;
@@ -24,9 +25,9 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use curl::{Body, Request};
-use elsewhere::{ANSWER_BYTES, Elsewhere};
-use http::HeaderValue;
+use elsewhere::Sent;
 use http::header::CONTENT_DISPOSITION;
+use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use std::collections::HashMap;
 use timeline::Delivery;
@@ -47,7 +48,9 @@ struct EventPage {
     frame: Frame,
     event: Event,
     timeline: Timeline,
-    elsewhere: Elsewhere,
+    /// The form for another URL, and what came of it.
+    elsewhere: Filled,
+    sent: Option<Sent>,
     /// JSON with its lines apart.
     formatted: Option<(String, Rest)>,
     raw: (String, Rest),
@@ -63,8 +66,20 @@ enum Command {
     TooLong,
 }
 
-pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id): Path<String>) -> Response {
-    shown(&session, look(&desk.api, &session, &id, None).await)
+pub(super) async fn page(
+    State(desk): Shared,
+    Visitor(session): Visitor,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let here = here(&id);
+    let sent = desk.once.told(&session, &here, &headers);
+    let page = look(&desk.api, &session, &id, None).await.map(|page| EventPage { sent, ..page });
+    desk.once.taken(&here, &headers, shown(&session, page))
+}
+
+fn here(id: &str) -> String {
+    format!("/events/{}", segment(id))
 }
 
 async fn look(
@@ -87,8 +102,8 @@ async fn look(
     event.body.truncate(raw.0.len());
     let frame = Frame::of(Some(session), "events").refusing(refused);
     let headers = short(&show::lines(&event.headers), HEADERS_BYTES);
-    let elsewhere = Elsewhere::default();
-    Ok(EventPage { frame, event, timeline, elsewhere, formatted, raw, body_bytes, rewritten, headers })
+    let (elsewhere, sent) = (Filled::default(), None);
+    Ok(EventPage { frame, event, timeline, elsewhere, sent, formatted, raw, body_bytes, rewritten, headers })
 }
 
 /// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.

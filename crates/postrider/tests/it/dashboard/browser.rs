@@ -29,6 +29,7 @@ impl Browser {
         let answer = self.submit("/sign-in", &[("key", key)], &[]);
         if let Some(cookie) = answer.headers.get("set-cookie") {
             assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+            assert!(cookie.len() <= 4096, "no browser keeps {} bytes", cookie.len());
             self.cookie = cookie.split(';').next().unwrap().to_owned();
         }
         answer
@@ -62,6 +63,7 @@ impl Browser {
         let cookie =
             changed.headers.get("set-cookie").unwrap_or_else(|| panic!("nothing is shown: {changed}"));
         assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+        assert!(cookie.len() <= 4096, "no browser keeps {} bytes", cookie.len());
         let cookie = cookie.split(';').next().unwrap_or_default();
         let page = self.send("GET", &next(changed), &[("cookie", cookie)], "");
         let taken = page.headers.get("set-cookie").unwrap_or_default();

@@ -63,8 +63,9 @@ fn an_account_is_made_changed_linked_to_and_deleted() {
     );
     let bad = body(&browser.change(&format!("{page}/portal"), &[("expires_in_seconds", "0")]));
     assert!(bad.contains("id=\"expires_in_seconds-problem\""), "{bad}");
-    let linked =
-        body(&browser.change(&format!("{page}/portal"), &[("expires_in_seconds", ""), ("return_url", "")]));
+    let linked = browser.shown_once(
+        &browser.change(&format!("{page}/portal"), &[("expires_in_seconds", ""), ("return_url", "")]),
+    );
     let (_, rest) = linked.split_once("/portal#token=").expect("a link");
     let token = rest.split(['<', '&']).next().unwrap();
     assert_eq!(api.with_key(token).get("/v1/brand-settings").data(200)["company_name"], "Shop");
