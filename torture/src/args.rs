@@ -1,5 +1,6 @@
 //! The command line of `scripts/torture`.
 
+use crate::page::SECONDS_MIN;
 use clap::{Parser, ValueEnum};
 use postrider_torture::fleet::Store;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "scripts/torture")]
 pub(crate) struct Args {
-    /// How long there are load and faults; 60, and 1800 with --soak.
+    /// How long there are load and faults; 60, 300 with --guarantees, and 1800 with --soak.
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
     /// Of all chance; a new one when absent. It is printed.
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     /// For half an hour, and a report of memory, descriptors, store and latency over time.
     #[arg(long)]
     pub(crate) soak: bool,
-    /// Writes the page of promises with the results of this run, which must be green.
+    /// Writes the page of promises with the results of this run, which must be green, with faults, and of 300 s at least.
     #[arg(long, value_name = "FILE")]
     pub(crate) guarantees: Option<PathBuf>,
     /// With --guarantees: runs nothing, and leaves the results that are there.
@@ -42,7 +43,12 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn seconds(&self) -> u64 {
-        self.seconds.unwrap_or(if self.soak { 1800 } else { 60 })
+        let usual = match (self.soak, &self.guarantees) {
+            (true, _) => 1800,
+            (false, Some(_)) => SECONDS_MIN,
+            (false, None) => 60,
+        };
+        self.seconds.unwrap_or(usual)
     }
 }
 

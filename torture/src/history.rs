@@ -150,7 +150,12 @@ pub struct Record {
     pub answered: usize,
     /// How many of them succeeded.
     pub successes: usize,
+    /// Why it was given up on, in the gateway's word.
+    pub reason: Option<String>,
 }
+
+/// The gateway's word for a delivery that was given up on because its attempts were used up.
+pub const ATTEMPTS_USED_UP: &str = "attempts";
 
 /// What became of a delivery, as the gateway says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ pub mod check;
 pub mod fleet;
 pub mod history;
 pub mod nemesis;
+mod pace;
 pub mod producer;
 pub mod promises;
 pub mod records;

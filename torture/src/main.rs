@@ -37,7 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
             }
         };
         show(&outcome);
-        results.push(page::result(&args, store, seed, &outcome));
+        results.push((store, page::result(&args, store, seed, &outcome)));
         if !outcome.verdict.is_green() {
             red = true;
             show_deeds(&outcome);

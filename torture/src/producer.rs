@@ -1,6 +1,7 @@
-//! Producers that post without pause and write down what they were answered.
+//! Producers that post at a pace of their own and write down what they were answered.
 
-use crate::history::{Fate, Posted};
+use crate::history::{Fate, Moment, Posted};
+use crate::pace::Pace;
 use crate::rig::client::{Client, request};
 use crate::rig::random::Random;
 use crate::rig::wire::Message;
@@ -21,8 +22,10 @@ pub struct Order {
     pub path: String,
     /// The kinds that it posts, with the type that such events have; the more often one stands here the more of it.
     pub kinds: Vec<(u8, &'static str)>,
-    /// Between two posts.
-    pub pause: Duration,
+    /// Between two posts, however long they take.
+    pub apart: Duration,
+    /// Before its first post, so that not all post at the same moments.
+    pub first_after: Duration,
     /// Its number, which is the key of its events.
     pub number: u16,
     /// Of its chance.
@@ -106,6 +109,9 @@ impl Producer {
         let mut random = Random::seeded(self.order.seed);
         self.turn = usize::from(self.order.number);
         let mut ledger = Ledger::default();
+        let first = self.watch.now() + self.order.first_after.as_micros() as Moment;
+        let mut pace = Pace::new(self.order.apart, first);
+        thread::sleep(pace.next_in(self.watch.now()));
         while !self.stop.load(Ordering::Relaxed) {
             let number = ledger.entries.len();
             let (kind, event_type) = *random.one_of(&self.order.kinds);
@@ -114,7 +120,7 @@ impl Producer {
             entry.0.posted.kind = kind;
             ledger.entries.push(entry.0);
             ledger.oddities.extend(entry.1);
-            thread::sleep(self.order.pause);
+            thread::sleep(pace.next_in(self.watch.now()));
         }
         ledger
     }

@@ -84,6 +84,7 @@ fn of_event(stage: &Stage, event: &str, shown: &Value) -> Vec<Record> {
                 .collect(),
             answered: attempts.iter().filter(|attempt| attempt["response_status"].is_number()).count(),
             successes: attempts.iter().filter(|attempt| attempt["outcome"] == "success").count(),
+            reason: delivery["reason"].as_str().map(str::to_owned),
         })
     };
     deliveries.filter_map(record).collect()

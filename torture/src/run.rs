@@ -3,7 +3,7 @@
 use crate::check::{Verdict, check, unexplained};
 use crate::fleet::{Fleet, LEASE, Store};
 use crate::history::{History, Moment, Record, SECOND};
-use crate::nemesis::{Log, Nemesis};
+use crate::nemesis::{self, Log, Nemesis};
 use crate::producer::{Ledger, Producers};
 use crate::records::records;
 use crate::sink::Sink;
@@ -39,7 +39,7 @@ pub struct Options {
 pub enum Faults {
     /// All there are.
     All,
-    /// The same, with minutes between two that end a process, so that processes grow old.
+    /// The same, as far apart as lets each kind come once, so that processes grow old.
     Seldom,
     /// A clean run.
     None,
@@ -79,7 +79,7 @@ pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink))
     let rest = match options.faults {
         Faults::None => None,
         Faults::All => Some([Duration::from_millis(500), Duration::from_secs(5)]),
-        Faults::Seldom => Some([Duration::from_secs(60), Duration::from_secs(300)]),
+        Faults::Seldom => Some(nemesis::seldom(options.store, options.duration)),
     };
     let nemesis = rest.map(|rest| Nemesis::start(watch, &fleet, &stage, &sink, rest, options.seed));
     while began.elapsed() < options.duration {

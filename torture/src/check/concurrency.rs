@@ -1,11 +1,12 @@
 //! G4: no more in flight at the receiver than a destination allows, of an ordered line no more than one.
 //!
 //! What was in flight at a fault is counted on where it is waited out: at ordered destinations and at those of one at a
-//! time. The others go on at once, which is the stated exception to their limit.
+//! time. The others go on at once, which is the stated exception to their limit: what the dead had open and what its
+//! successor opens make twice the limit, and no more.
 
 use super::sorted::{Sorted, seconds};
 use super::tally::Tally;
-use crate::history::{Arrival, Destination, Fault, Line, Moment};
+use crate::history::{Arrival, Destination, Fault, History, Line, Moment};
 use std::collections::BTreeMap;
 
 pub(super) fn judge(sorted: &Sorted, tallies: &mut [Tally], findings: &mut Vec<String>) {
@@ -38,6 +39,11 @@ fn excesses(sorted: &Sorted, destination: &Destination, arrivals: &[&Arrival]) -
         let name = &destination.name;
         if count > limit as usize {
             found.push(format!("over-concurrency: {count} at once at {name} at {at}, of {limit} at most"));
+        } else if in_flight.len() > most_in_faults(sorted, destination, &in_flight) {
+            let count = in_flight.len();
+            found.push(format!(
+                "over-concurrency: {count} at once at {name} at {at}, even with what faults explain"
+            ));
         }
         let in_line = lines(sorted, destination, &in_flight).values().max().copied().unwrap_or(0);
         if in_line > 1 {
@@ -53,7 +59,27 @@ fn end(arrival: &Arrival, destination: &Destination) -> Moment {
 }
 
 fn was_cut_off(arrival: &Arrival, now: Moment, faults: &[Fault]) -> bool {
-    faults.iter().any(|fault| arrival.began <= fault.until && fault.from <= now)
+    faults.iter().any(|fault| is_cut_off_by(fault, arrival, now))
+}
+
+fn is_cut_off_by(fault: &Fault, arrival: &Arrival, now: Moment) -> bool {
+    arrival.began <= fault.until && fault.from <= now
+}
+
+/// As many as may be in flight when the last of these arrives, with all that faults explain.
+///
+/// Whoever sends to a destination keeps to its limit, and only a fault gives it to another who does not count what is
+/// open: an orderly stop or handover lets attempts end first. So each fault since the oldest of these began adds one
+/// limit at most, and one fault makes twice the limit. A node that goes on until its lease ends opens requests within the
+/// fault, so which of these were open when it began says nothing. The dead kept to the limit of their time, which may
+/// have been higher.
+fn most_in_faults(sorted: &Sorted, destination: &Destination, in_flight: &[&Arrival]) -> usize {
+    let History { faults, heard_within, .. } = sorted.history;
+    let (oldest, last) = (in_flight[0], in_flight[in_flight.len() - 1]);
+    let since = faults.iter().filter(|fault| is_cut_off_by(fault, oldest, last.began)).count();
+    let limit = |arrival: &Arrival| destination.limit_at(arrival.began, *heard_within) as usize;
+    let highest = in_flight.iter().map(|arrival| limit(arrival)).max().unwrap_or(0);
+    limit(last) + since * highest
 }
 
 /// How many are in flight of each line of an ordered destination.

@@ -1,11 +1,11 @@
 //! G6, G7: what the gateway has on record is what the receiver saw, and each delivery has one end.
 //!
 //! A node whose work was taken over and that wrote all the same would leave an attempt that nobody saw, a number twice,
-//! or a second end.
+//! a second end, or a dead letter over what was delivered.
 
-use super::sorted::{Sorted, was_taken};
+use super::sorted::{Sorted, seconds, was_taken};
 use super::tally::Tally;
-use crate::history::{Arrival, End, Record};
+use crate::history::{Answer, Arrival, End, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(super) fn judge(sorted: &Sorted, tallies: &mut [Tally], findings: &mut Vec<String>) {
@@ -22,6 +22,7 @@ pub(super) fn judge(sorted: &Sorted, tallies: &mut [Tally], findings: &mut Vec<S
         // By its id: of some events the sender never heard.
         let arrivals = came.get(&(record.destination, record.event)).map_or(&[][..], Vec::as_slice);
         wrong.extend(disagreements(record, arrivals));
+        wrong.extend(denied(sorted, record, arrivals));
         for what in wrong {
             tallies[record.destination].forged += 1;
             findings.push(format!("forged: a delivery to {} {what}", sorted.name(record.destination)));
@@ -49,4 +50,20 @@ fn disagreements(record: &Record, arrivals: &[&Arrival]) -> Vec<String> {
         wrong.push(format!("has {} answers on record, and {came} attempts came", record.answered));
     }
     wrong
+}
+
+/// Why a dead letter was delivered in truth, if it was.
+///
+/// An answer that a fault may have cut off, or that came too late for its sender, was never heard: to try again after it,
+/// and to give up at last, is right.
+fn denied(sorted: &Sorted, record: &Record, arrivals: &[&Arrival]) -> Option<String> {
+    if record.end != End::DeadLetter {
+        return None;
+    }
+    if record.successes > 0 {
+        return Some("is a dead letter, and has a successful attempt on record".to_owned());
+    }
+    let was_heard = |taken: &&&Arrival| !sorted.is_cut_off(taken) && !sorted.timed_out(taken);
+    let taken = arrivals.iter().filter(|arrival| arrival.answer == Answer::Taken).find(was_heard)?;
+    Some(format!("is a dead letter, and the receiver took it at {}", seconds(taken.ended)))
 }

@@ -5,7 +5,7 @@
 pub struct Tally {
     /// Accepted and taken by the receiver.
     pub ok: usize,
-    /// Accepted and given up on after all attempts.
+    /// Accepted and given up on.
     pub dead: usize,
     /// Accepted, and neither taken nor given up on.
     pub lost: usize,
@@ -23,9 +23,9 @@ pub struct Tally {
     pub misordered: usize,
     /// Sent while as many were in flight as may be, or while paused.
     pub over_concurrency: usize,
-    /// Tried too often or too soon.
+    /// Tried too often or too soon, or given up on too soon.
     pub undisciplined: usize,
-    /// On record and never seen by the receiver.
+    /// On record and not as the receiver saw it.
     pub forged: usize,
 }
 

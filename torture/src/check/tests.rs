@@ -1,12 +1,14 @@
 //! The judge judged: a history without fault is green, and each planted fault turns it red by its own name.
 
 mod concurrency;
+mod dead_letters;
 mod order;
 mod records;
 
 use super::{Tally, Verdict, check, unexplained};
 use crate::history::{
-    Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted, Record, SECOND,
+    ATTEMPTS_USED_UP, Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted,
+    Record, SECOND,
 };
 
 const MS: Moment = SECOND / 1000;
@@ -60,6 +62,18 @@ fn record(destination: usize, body: u64) -> Record {
         timed_out: Vec::new(),
         answered: 1,
         successes: 1,
+        reason: None,
+    }
+}
+
+/// Given up on after all attempts that the destinations here allow.
+fn dead_letter(destination: usize, body: u64) -> Record {
+    Record {
+        end: End::DeadLetter,
+        attempts: vec![1, 2, 3],
+        successes: 0,
+        reason: Some(ATTEMPTS_USED_UP.to_owned()),
+        ..record(destination, body)
     }
 }
 
@@ -132,20 +146,13 @@ fn an_event_that_was_dropped_is_lost() {
 #[test]
 fn an_event_that_was_only_ever_failed_is_lost_unless_it_is_a_dead_letter() {
     let failed = |history: &mut History| arrival_of(history, UNORDERED, 4).answer = Answer::Failed;
-    let end = |history: &mut History, end: Option<End>| {
-        let at =
-            history.records.iter().position(|known| (known.destination, known.event) == (UNORDERED, 1004));
-        let mut known = history.records.remove(at.unwrap());
-        known.successes = 0;
-        history.records.extend(end.map(|end| Record { end, ..known }));
-    };
     check_red(UNORDERED, "lost", |history| {
         failed(history);
-        end(history, None);
+        history.records.retain(|record| (record.destination, record.event) != (UNORDERED, 1004));
     });
     let verdict = check_green(|history| {
         failed(history);
-        end(history, Some(End::DeadLetter));
+        *record_of(history) = dead_letter(UNORDERED, 4);
     });
     assert_eq!(verdict.total(), Tally { ok: 29, dead: 1, ..Tally::default() });
 }

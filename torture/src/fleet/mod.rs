@@ -38,7 +38,7 @@ const NODES: usize = 3;
 /// Short, so that a run sees many ends of it, and longer than a busy machine lets a node wait.
 pub(crate) const LEASE: Duration = Duration::from_secs(3);
 /// G11: every node is ready again so long after a fault, on a busy machine.
-const READY: Duration = Duration::from_secs(60);
+pub(crate) const READY: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 const ADMIN_KEY: &str = "hk_0123456789abcdefghjkmnpq";
 
@@ -83,6 +83,11 @@ impl Fleet {
     /// With the admin key, acting for the first account.
     pub fn api(&self) -> Api {
         Api { addresses: self.addresses.clone(), key: ADMIN_KEY.to_owned() }
+    }
+
+    /// Where it keeps events.
+    pub fn store(&self) -> Store {
+        if self.database.is_some() { Store::Postgres } else { Store::Embedded }
     }
 
     /// Its database, if it has one.

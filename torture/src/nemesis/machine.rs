@@ -2,15 +2,15 @@
 
 use super::Shared;
 use super::plan::Deck;
-use crate::fleet::{Database, LEASE};
+use crate::fleet::{Database, LEASE, Store};
 use crate::rig::proxy::Proxy;
 use crate::rig::random::Random;
 use anyhow::Context as _;
 use rustix::process::Signal;
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug)]
-enum Blow {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Blow {
     Kill,
     KillAndKillTheStart,
     Terminate,
@@ -27,6 +27,8 @@ const OF_ANY: &[Blow] = &[Blow::Kill, Blow::KillAndKillTheStart, Blow::Terminate
 const OF_DATABASES: &[Blow] =
     &[Blow::Cut, Blow::Stall, Blow::CutAll, Blow::KillBackend, Blow::KillPostmaster, Blow::RestartDatabase];
 
+/// Before the first blow.
+const FIRST_AFTER: Duration = Duration::from_secs(2);
 /// What a process had written before it was killed may be read from the socket this much later.
 const READ_LATE: Duration = Duration::from_secs(1);
 /// A node that is heard of again needs this long to hear that it was taken for dead.
@@ -36,20 +38,56 @@ pub(super) fn names() -> impl Iterator<Item = String> {
     [OF_ANY, OF_DATABASES].into_iter().flatten().map(|blow| format!("{blow:?}"))
 }
 
-pub(super) fn strike(shared: &Shared, mut random: Random) -> anyhow::Result<()> {
-    let is_shared = shared.fleet.database().is_some();
-    let mut blows = Deck::of(&if is_shared { [OF_ANY, OF_DATABASES].concat() } else { OF_ANY.to_vec() });
-    shared.pass(Duration::from_secs(2));
+/// The kinds of blow to the machine of a run.
+pub(super) fn blows(store: Store) -> Vec<Blow> {
+    match store {
+        Store::Embedded => OF_ANY.to_vec(),
+        Store::Postgres => [OF_ANY, OF_DATABASES].concat(),
+    }
+}
+
+/// One blow, and the peace after it.
+struct Turn {
+    blow: Blow,
+    node: usize,
+    lasts: Duration,
+    rest: Duration,
+}
+
+/// All that happens to a machine, as the seed has it.
+struct Turns {
+    blows: Deck<Blow>,
+    nodes: usize,
+    /// The least and the most between two blows.
+    rest: [Duration; 2],
+    random: Random,
+}
+
+impl Turns {
+    fn draw(&mut self) -> Turn {
+        let Turns { blows, nodes, rest: [least, most], random } = self;
+        Turn {
+            blow: blows.draw(random),
+            node: random.below(*nodes),
+            // Half of the faults end before a lease does, half after.
+            lasts: random.between(Duration::from_millis(200), LEASE * 2),
+            rest: random.between(*least, *most),
+        }
+    }
+}
+
+pub(super) fn strike(shared: &Shared, random: Random) -> anyhow::Result<()> {
+    let fleet = &shared.fleet;
+    let blows = Deck::of(&blows(fleet.store()));
+    let mut turns = Turns { blows, nodes: fleet.size(), rest: shared.rest, random };
+    shared.pass(FIRST_AFTER);
     while !shared.is_over() {
-        let (blow, node) = (blows.draw(&mut random), random.below(shared.fleet.size()));
-        // Half of the faults end before a lease does, half after.
-        let lasts = random.between(Duration::from_millis(200), LEASE * 2);
+        let Turn { blow, node, lasts, rest } = turns.draw();
         let what = format!("{blow:?} node {node}");
         shared.does(&what);
         land(shared, blow, node, lasts, &what)?;
         shared.fleet.node(node).look();
-        let [least, most] = shared.rest;
-        shared.pass(random.between(least, most));
+        shared.pass(rest);
     }
     Ok(())
 }
@@ -112,5 +150,38 @@ fn strike_database(shared: &Shared, database: &Database, blow: Blow, node: usize
         Blow::Cut | Blow::Stall | Blow::CutAll => database.proxies.iter().for_each(Proxy::restore),
         Blow::KillBackend => {}
         _ => database.server.start_again(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nemesis::plan::{BLOW, seldom};
+    use std::collections::BTreeSet;
+
+    const SOAK: Duration = Duration::from_secs(1800);
+
+    /// What lands in a soak in which every blow takes as long as it may.
+    fn landed(store: Store, seed: u64) -> BTreeSet<Blow> {
+        let blows = blows(store);
+        let rest = seldom(SOAK, blows.len());
+        let mut turns = Turns { blows: Deck::of(&blows), nodes: 3, rest, random: Random::seeded(seed) };
+        let (mut at, mut landed) = (FIRST_AFTER, BTreeSet::new());
+        while at < SOAK {
+            let turn = turns.draw();
+            landed.insert(turn.blow);
+            at += BLOW + turn.rest;
+        }
+        landed
+    }
+
+    #[test]
+    fn every_blow_lands_in_a_soak_of_half_an_hour() {
+        for store in [Store::Embedded, Store::Postgres] {
+            let all: BTreeSet<Blow> = blows(store).into_iter().collect();
+            for seed in 0..500 {
+                assert_eq!(landed(store, seed), all, "{} by seed {seed}", store.name());
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ mod plan;
 mod receivers;
 mod stalls;
 
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Store};
 use crate::history::{Fault, Moment};
 use crate::rig::random::Random;
 use crate::sink::Sink;
@@ -33,6 +33,11 @@ type Lane = fn(&Shared, Random) -> anyhow::Result<()>;
 pub fn deeds() -> Vec<String> {
     let moods = crate::sink::Mood::ALL.iter().map(|mood| format!("{mood:?}"));
     machine::names().chain(moods).collect()
+}
+
+/// The least and the most between two blows to the machine, for a run in which processes are to grow old.
+pub fn seldom(store: Store, duration: Duration) -> [Duration; 2] {
+    plan::seldom(duration, machine::blows(store).len())
 }
 
 /// What all lanes know.

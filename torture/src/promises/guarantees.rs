@@ -89,8 +89,9 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
         code: "G8",
         name: "Isolation",
         promise: "One bad destination, one flooding tenant, one storm of retries or one burst of bulk does not slow the others \
-                  beyond a bound: their p99 is at most 1.5 times what it is without one that hangs, and 2 times what it is \
-                  without a flood, a storm or a burst.",
+                  beyond a bound: by the median of several rounds of [the benchmark](performance.md#isolation), their p99 \
+                  is at most 1.5 times what it is without one that hangs, and 2 times what it is without a flood, a storm \
+                  or a burst.",
         columns: &[],
         by: &[
             Test(

@@ -95,14 +95,15 @@ impl Stage {
 
     /// Who posts what: seven for the first account, one for the neighbour, at so many events a second together.
     pub fn orders(&self, addresses: &[SocketAddr], seed: u64, rate: u32) -> Vec<Order> {
-        let pause = Duration::from_secs(u64::from(PRODUCERS)) / rate;
+        let apart = Duration::from_secs(u64::from(PRODUCERS)) / rate;
         let order = |number: u16| {
             let whose = if number + 1 == PRODUCERS { Whose::Neighbour } else { Whose::First };
             let kinds = KINDS.iter().filter(|kind| kind.whose == whose);
             let kinds = kinds.flat_map(|kind| vec![(kind.number, kind.event_type); kind.share]).collect();
             let path = self.ingest[whose as usize].clone();
             let seed = seed ^ (u64::from(number) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            Order { addresses: addresses.to_vec(), path, kinds, pause, number, seed }
+            let first_after = apart * u32::from(number) / u32::from(PRODUCERS);
+            Order { addresses: addresses.to_vec(), path, kinds, apart, first_after, number, seed }
         };
         (0..PRODUCERS).map(order).collect()
     }

@@ -28,6 +28,28 @@ fn what_a_fault_cut_off_counts_only_where_it_is_waited_out() {
 }
 
 #[test]
+fn no_more_than_a_limit_for_each_fault_and_one_for_now_are_at_once_even_in_faults() {
+    let during = arrival(UNORDERED, 2).began;
+    // Bodies 2 to 5 are twice the limit, with 6 they are more.
+    let at_once = |last: u64, faults: usize| {
+        move |history: &mut History| {
+            let ended = arrival(UNORDERED, last).began + MS;
+            (2..=last).for_each(|body| arrival_of(history, UNORDERED, body).ended = ended);
+            (0..faults).for_each(|_| history.faults.push(fault(during, SECOND)));
+        }
+    };
+    check_green(at_once(5, 1));
+    check_red(UNORDERED, "over-concurrency", at_once(6, 1));
+    check_green(at_once(6, 2));
+    // What the dead process had open goes by the limit of its time.
+    check_green(|history| {
+        at_once(6, 1)(history);
+        history.destinations[UNORDERED].limits[0].max_concurrency = 4;
+        history.destinations[UNORDERED].limits.push(Limit { from: 450 * MS, max_concurrency: 2 });
+    });
+}
+
+#[test]
 fn one_that_was_given_up_on_by_its_deadline_is_not_in_flight_any_more() {
     check_green(|history| {
         history.destinations[UNORDERED].timeout = 90 * MS;

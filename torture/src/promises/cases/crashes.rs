@@ -70,6 +70,10 @@ pub(super) const CASES: &[Case] = &[
         "the same with `max_concurrency` 1 and a slow receiver: it never has two, not even right after the restart",
         &[
             Test(
+                "crates/postrider/tests/it/faults/abort.rs",
+                "a_receiver_of_one_at_a_time_has_no_two_wherever_a_commit_was_cut_off",
+            ),
+            Test(
                 "crates/postrider/tests/it/faults/hold.rs",
                 "a_receiver_of_one_at_a_time_never_has_two_even_after_a_kill",
             ),

@@ -132,7 +132,7 @@ pub(super) const CASES: &[Case] = &[
         "–",
         "every call without a key, with a revoked one, with another tenant's, with one that may only read",
         &[
-            Test("crates/postrider/tests/it/api/keys.rs", "no_call_is_answered_without_a_key_that_counts"),
+            Test("crates/postrider/tests/it/api/scopes.rs", "keys_that_do_not_count_are_all_told_the_same"),
             Test(
                 "crates/postrider/tests/it/api/scopes.rs",
                 "every_call_is_for_its_scopes_and_names_the_one_it_needs",

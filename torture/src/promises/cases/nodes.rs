@@ -152,7 +152,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B18",
         "P",
-        "a long transaction holds vacuum back: delivery does not slow down",
+        "a long transaction holds vacuum back: delivery takes at most 3 times as long",
         &[Test(
             "crates/postrider/tests/it/cluster/latency.rs",
             "a_transaction_that_holds_vacuum_back_does_not_slow_delivery",

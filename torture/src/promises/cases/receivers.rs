@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "answers 200 and drips the body: the slot is free by the deadline",
+        "answers 200 and drips the body: the slot is free a second after the deadline at the latest",
         &[
             Test(HANGING, "a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept"),
             Test(RESOURCES, "answers_that_drip_cost_no_descriptors"),

@@ -218,14 +218,16 @@ fn a_dead_letter_whose_commit_was_cut_off_anywhere_is_one_dead_letter() {
     }
 }
 
-#[test]
-fn an_ordered_line_whose_commit_was_cut_off_anywhere_stays_in_order_one_at_a_time() {
-    for moment in MOMENTS {
+/// Four events to a destination of these settings, cut off while the first is under way: all arrive, never two at once.
+/// Gives what arrived at each moment, repetitions left out.
+fn one_at_a_time(settings: &Value) -> Vec<(Moment, Vec<Vec<u8>>)> {
+    let arrivals = |moment: Moment| {
         let (sink, mut doomed) = (Sink::start(), Doomed::start(moment));
         let (_, path) = doomed.api.source();
         sink.always("/line", Reply::held());
-        let policy = json!({ "delays_seconds": [0.1], "max_attempts": 20, "jitter": "none" });
-        let settings = json!({ "ordering": "strict", "timeout_seconds": 1, "retry_policy": policy });
+        let mut settings = settings.clone();
+        settings["timeout_seconds"] = json!(1);
+        settings["retry_policy"] = json!({ "delays_seconds": [0.1], "max_attempts": 20, "jitter": "none" });
         doomed.api.destination(&sink.url("/line"), &settings);
         let send = |number: usize| doomed.api.send(&path, &[], number.to_string().as_bytes());
         let ids: Vec<String> = (0..4).map(send).collect();
@@ -234,9 +236,26 @@ fn an_ordered_line_whose_commit_was_cut_off_anywhere_stays_in_order_one_at_a_tim
         sink.release();
         doomed.begin_anew();
         ids.iter().for_each(|id| drop(doomed.api.event_once(id, "delivered")));
+        assert_eq!(sink.in_flight_max("/line"), 1, "at {moment:?} with {settings}");
         let mut bodies: Vec<Vec<u8>> = sink.arrivals().into_iter().map(|arrival| arrival.body).collect();
         bodies.dedup();
-        assert_eq!(bodies, [b"0", b"1", b"2", b"3"], "each again only before the next, at {moment:?}");
-        assert_eq!(sink.in_flight_max("/line"), 1, "at {moment:?}");
+        (moment, bodies)
+    };
+    MOMENTS.map(arrivals).into()
+}
+
+#[test]
+fn an_ordered_line_whose_commit_was_cut_off_anywhere_stays_in_order_one_at_a_time() {
+    for settings in
+        [json!({ "ordering": "strict" }), json!({ "ordering": "by_key", "ordering_key": "\"same\"" })]
+    {
+        for (moment, bodies) in one_at_a_time(&settings) {
+            assert_eq!(bodies, [b"0", b"1", b"2", b"3"], "each again only before the next, at {moment:?}");
+        }
     }
+}
+
+#[test]
+fn a_receiver_of_one_at_a_time_has_no_two_wherever_a_commit_was_cut_off() {
+    one_at_a_time(&json!({ "max_concurrency": 1 }));
 }
