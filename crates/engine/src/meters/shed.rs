@@ -90,7 +90,14 @@ impl Shed {
 
     /// All that were refused.
     pub(crate) fn total(&self) -> u64 {
-        self.counts().iter().map(|(_, _, count)| count).sum()
+        self.by_cause().iter().map(|(_, count)| count).sum()
+    }
+
+    /// What was counted by cause, of all accounts; every cause is there, also while nothing was refused for it.
+    pub fn by_cause(&self) -> [(ShedCause, u64); ShedCause::ALL.len()] {
+        let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        let all = || accounts.values().chain(std::iter::once(&self.others));
+        ShedCause::ALL.map(|cause| (cause, all().map(|causes| causes[cause.index()].get()).sum()))
     }
 
     /// What was counted, by account (none for all those that are not told apart) and cause; nothing is left out.
@@ -118,6 +125,9 @@ mod tests {
             shed.note(AccountId::from_u64(account), &IngestError::Shed(Limit::Age));
         }
         shed.note(AccountId::from_u64(1), &IngestError::Stopping);
+        let by_cause = shed.by_cause();
+        assert_eq!(by_cause.iter().filter(|(_, count)| *count == 120).count(), 2, "{by_cause:?}");
+        assert_eq!((by_cause.iter().filter(|(_, count)| *count == 0).count(), shed.total()), (8, 240));
         let counts = shed.counts();
         assert_eq!(counts.len(), 2 * (ACCOUNTS_MAX + 1));
         let sum = |wanted| -> u64 {

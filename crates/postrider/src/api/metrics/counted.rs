@@ -27,6 +27,12 @@ fn ingest(text: &mut Exposition, meters: &Meters, catalog: &Catalog) {
         "Events that had been accepted before under the same key.",
         meters.repeated.get(),
     );
+    // From 0 on: of a series that begins with the first refusals a rate sees nothing until there are more.
+    let help = "Events refused for want of room, by what there was too much of.";
+    let mut family = text.family("postrider_shed_by_limit_total", Kind::Counter, help);
+    for (cause, count) in meters.shed.by_cause() {
+        family.sample(&[("limit", cause.as_str())], count);
+    }
     let help = "Events refused for want of room, by what there was too much of and by account.";
     let mut family = text.family("postrider_shed_total", Kind::Counter, help);
     for (account, cause, count) in meters.shed.counts() {
