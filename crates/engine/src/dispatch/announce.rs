@@ -109,7 +109,7 @@ fn draft(catalog: &Catalog, to: DestinationId, telling: &Telling, now: Timestamp
         account: receiver.account,
         origin: Origin::Api(None),
         headers: [("content-type", "application/json"), ("x-event-type", event_type)].into_iter().collect(),
-        body: telling.body(about.map(|found| found.name.as_str()), now),
+        body: telling.body(about.map(|found| found.name.as_str())),
         event_type: telling.event_type(),
         received_at: now,
         window: Default::default(),

@@ -4,7 +4,6 @@ use super::pace::Telling;
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId};
-use postrider_core::time::Timestamp;
 use serde_json::{Value, json};
 
 /// Kinds of operational events.
@@ -57,7 +56,7 @@ impl Telling {
     }
 
     /// The body of the event, in the form that Standard Webhooks suggests.
-    pub(crate) fn body(&self, destination_name: Option<&str>, now: Timestamp) -> Bytes {
+    pub(crate) fn body(&self, destination_name: Option<&str>) -> Bytes {
         let mut data = self.notice.facts.clone();
         data["account_id"] = self.notice.account.map(|id| id.to_string()).into();
         if let Some(id) = self.notice.destination {
@@ -67,13 +66,14 @@ impl Telling {
         data["count"] = self.count.into();
         data["untold"] = self.untold.into();
         let event_type = self.notice.kind.event_type();
-        json!({ "type": event_type, "timestamp": now.to_string(), "data": data }).to_string().into()
+        json!({ "type": event_type, "timestamp": self.at.to_string(), "data": data }).to_string().into()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postrider_core::time::Timestamp;
 
     #[test]
     fn an_operational_event_has_a_legal_type_and_a_body_of_its_own() {
@@ -85,9 +85,9 @@ mod tests {
             NoticeKind::BacklogOverLimit,
         ] {
             let notice = Notice { kind, account: None, destination: None, facts: json!({ "limit": "x" }) };
-            let telling = Telling { notice, count: 2, untold: 3 };
+            let telling = Telling { notice, at: Timestamp::ZERO, count: 2, untold: 3 };
             assert_eq!(telling.event_type().unwrap().as_str(), kind.event_type());
-            let body: Value = serde_json::from_slice(&telling.body(None, Timestamp::ZERO)).unwrap();
+            let body: Value = serde_json::from_slice(&telling.body(None)).unwrap();
             let data = json!({ "limit": "x", "account_id": null, "count": 2, "untold": 3 });
             let expected =
                 json!({ "type": kind.event_type(), "timestamp": "1970-01-01T00:00:00.000Z", "data": data });

@@ -16,6 +16,8 @@ pub(crate) const SUBJECTS_MAX: usize = 64;
 pub(crate) struct Telling {
     /// The last of those that it stands for.
     pub(crate) notice: Notice,
+    /// When that was. What is gathered of one thing can be told after another that came later, and is known by this.
+    pub(crate) at: Timestamp,
     /// How many it stands for.
     pub(crate) count: u64,
     /// How many were about other things and are told nowhere.
@@ -34,7 +36,7 @@ pub(crate) struct Pace {
 struct Quiet {
     until: Timestamp,
     count: u64,
-    last: Option<Notice>,
+    last: Option<(Notice, Timestamp)>,
 }
 
 impl Pace {
@@ -43,7 +45,7 @@ impl Pace {
         let key = (notice.kind, notice.subject());
         if let Some(quiet) = self.quiet.get_mut(&key) {
             quiet.count += 1;
-            quiet.last = Some(notice);
+            quiet.last = Some((notice, now));
             return None;
         }
         if self.quiet.len() >= SUBJECTS_MAX {
@@ -51,21 +53,22 @@ impl Pace {
             return None;
         }
         self.quiet.insert(key, Quiet { until: now.after(QUIET), count: 0, last: None });
-        Some(Telling { notice, count: 1, untold: std::mem::take(&mut self.untold) })
+        Some(Telling { notice, at: now, count: 1, untold: std::mem::take(&mut self.untold) })
     }
 
-    /// What was gathered and is to be told now.
+    /// What was gathered and is to be told now, as it came.
     pub(crate) fn due(&mut self, now: Timestamp) -> Vec<Telling> {
         let mut due = Vec::new();
         self.quiet.retain(|_, quiet| {
             if quiet.until > now {
                 return true;
             }
-            let Some(notice) = quiet.last.take() else { return false };
-            due.push(Telling { notice, count: std::mem::take(&mut quiet.count), untold: 0 });
+            let Some((notice, at)) = quiet.last.take() else { return false };
+            due.push(Telling { notice, at, count: std::mem::take(&mut quiet.count), untold: 0 });
             quiet.until = now.after(QUIET);
             true
         });
+        due.sort_by_key(|telling| telling.at);
         if let Some(first) = due.first_mut() {
             first.untold = std::mem::take(&mut self.untold);
         }
@@ -107,14 +110,14 @@ mod tests {
         let mut pace = Pace::default();
         assert_eq!(
             pace.offer(death(1, 0), at(0)),
-            Some(Telling { notice: death(1, 0), count: 1, untold: 0 })
+            Some(Telling { notice: death(1, 0), at: at(0), count: 1, untold: 0 })
         );
         for number in 1..=5000 {
             assert_eq!(pace.offer(death(1, number), at(1)), None);
         }
         assert!(pace.due(at(59)).is_empty());
         assert_eq!(pace.next(), Some(at(60)));
-        assert_eq!(pace.due(at(60)), [Telling { notice: death(1, 5000), count: 5000, untold: 0 }]);
+        assert_eq!(pace.due(at(60)), [Telling { notice: death(1, 5000), at: at(1), count: 5000, untold: 0 }]);
         assert_eq!(pace.offer(death(1, 1), at(61)), None, "quiet again");
         assert_eq!(pace.due(at(120)).len(), 1);
         assert!(pace.due(at(180)).is_empty() && pace.is_rested());
@@ -128,8 +131,29 @@ mod tests {
         assert_eq!(told as u64, most);
         assert!(pace.offer(death(0, 1), at(1)).is_none());
         let due = pace.due(at(60));
-        assert_eq!(due, [Telling { notice: death(0, 1), count: 1, untold: 10 }]);
+        assert_eq!(due, [Telling { notice: death(0, 1), at: at(1), count: 1, untold: 10 }]);
         assert_eq!(pace.offer(death(most, 0), at(61)).map(|told| told.untold), Some(0));
+    }
+
+    #[test]
+    fn what_is_told_late_says_when_it_was_and_comes_in_its_order() {
+        let mut pace = Pace::default();
+        let circuit = |kind| Notice { kind, ..death(1, 0) };
+        let (opened, closed) = (circuit(NoticeKind::CircuitOpened), circuit(NoticeKind::CircuitClosed));
+        for about in [&opened, &closed] {
+            assert!(pace.offer(about.clone(), at(0)).is_some());
+        }
+        // More of them than the few whose order could be right by accident.
+        for destination in 2..30 {
+            assert!(pace.offer(death(destination, 0), at(0)).is_some());
+            assert!(pace.offer(death(destination, 1), at(destination)).is_none());
+        }
+        assert!(pace.offer(opened.clone(), at(40)).is_none());
+        assert!(pace.offer(closed.clone(), at(41)).is_none());
+        let due = pace.due(at(60));
+        assert!(due.is_sorted_by_key(|telling| telling.at));
+        let last: Vec<_> = due.iter().rev().take(2).map(|telling| (&telling.notice, telling.at)).collect();
+        assert_eq!(last, [(&closed, at(41)), (&opened, at(40))]);
     }
 
     #[test]
