@@ -61,8 +61,8 @@ pub enum TellOf {
 pub struct Others {
     /// Deliveries in flight with them.
     pub in_flight: Vec<InFlight>,
-    /// Attempts that may be in flight with them at once, all together.
-    pub slots: u64,
+    /// Attempts in flight with each of them, and how many may be at once.
+    pub slots: Vec<(u64, u64)>,
     /// Of each destination that was asked for and has something going on.
     pub destinations: Vec<DestinationQueue>,
     /// How long ago the owner of each shard told this; no entry for those that are this node's own or nobody's.

@@ -285,7 +285,9 @@ impl Dispatcher {
             }
             Done::Page(line, Err(error)) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, "a page of the queue could not be read");
+                let destination = line.destination;
+                let account = self.owner_of(destination).map(tracing::field::display);
+                tracing::warn!(%error, %destination, account, "a page of the queue could not be read");
                 self.step(Input::PageFailed(line));
             }
             Done::Keys(destination, Ok(page)) => {
@@ -293,7 +295,8 @@ impl Dispatcher {
             }
             Done::Keys(destination, Err(error)) => {
                 self.fault.note(&error);
-                tracing::warn!(%error, "a page of ordering keys could not be read");
+                let account = self.owner_of(destination).map(tracing::field::display);
+                tracing::warn!(%error, %destination, account, "a page of ordering keys could not be read");
                 self.step(Input::KeysFailed(destination));
             }
             Done::Content(ticket, result) => self.content_loaded(ticket, result),

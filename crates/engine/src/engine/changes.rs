@@ -200,7 +200,9 @@ pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<
             }
             Err(ChangeError::Refused(())) => {}
             Err(ChangeError::Store(error)) => {
-                tracing::warn!(%error, "a destination could not be disabled");
+                let account =
+                    engine.catalog().any_destination(id).map(|found| tracing::field::display(found.account));
+                tracing::warn!(%error, destination = %id, account, "a destination could not be disabled");
                 engine.tell_settings(id).await;
             }
         }

@@ -43,12 +43,11 @@ impl ClusterQueue {
         self.own.taken_at
     }
 
-    /// Attempts in flight, and how many may be at once, of all nodes.
-    pub fn slots(&self) -> (usize, usize) {
+    /// Attempts in flight on each node, and how many may be at once; this node first.
+    pub fn slots(&self) -> Vec<(u64, u64)> {
         let totals = &self.own.totals;
-        let theirs = usize::try_from(self.heard.others.slots).unwrap_or(usize::MAX);
-        let used = totals.in_flight.len() + self.heard.others.in_flight.len();
-        (used, totals.slots.saturating_add(theirs))
+        let own = (totals.in_flight.len() as u64, totals.slots as u64);
+        [own].into_iter().chain(self.heard.others.slots.iter().copied()).collect()
     }
 
     /// The deepest first; of the equally deep the oldest first.

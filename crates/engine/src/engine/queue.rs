@@ -17,6 +17,8 @@ use tokio::sync::{Mutex, oneshot};
 
 /// A picture serves all who ask for one within so long.
 pub(super) const FRESH: Duration = Duration::from_millis(250);
+/// The dispatcher answers between two commits. A disk that hangs must not keep people from what was known before.
+const TAKE_MAX: Duration = Duration::from_secs(1);
 /// Deliveries and destinations looked at in one step: some tenths of a millisecond.
 const STEP_MAX: usize = 16_384;
 
@@ -83,16 +85,26 @@ impl QueueStep {
 
 /// The last picture. Held while one is taken, so that those who ask meanwhile wait for it instead of taking another.
 #[derive(Default)]
-pub(super) struct LastQueue(Mutex<Arc<Queue>>);
+pub(super) struct LastQueue(Mutex<Last>);
+
+#[derive(Default)]
+struct Last {
+    picture: Arc<Queue>,
+    /// When one was asked for last, in vain or not.
+    asked_at: Timestamp,
+}
 
 impl Engine {
-    /// What is owed right now, or was a moment ago.
+    /// What is owed right now, or was a moment ago. While a commit hangs it is what was owed before, as `taken_at` says.
     pub async fn queue(&self) -> Arc<Queue> {
         let mut last = self.last_queue.0.lock().await;
-        if last.taken_at == Timestamp::ZERO || self.clock.now().since(last.taken_at) >= FRESH {
-            *last = Arc::new(self.take_queue().await);
+        if last.asked_at == Timestamp::ZERO || self.clock.now().since(last.asked_at) >= FRESH {
+            if let Ok(taken) = tokio::time::timeout(TAKE_MAX, self.take_queue()).await {
+                last.picture = Arc::new(taken);
+            }
+            last.asked_at = self.clock.now();
         }
-        Arc::clone(&last)
+        Arc::clone(&last.picture)
     }
 
     async fn take_queue(&self) -> Queue {

@@ -33,8 +33,9 @@ pub(crate) async fn others(database: &Database, of: TellOf) -> Result<Others, Qu
     let statement = client.prepare_cached(IN_FLIGHT).await?;
     for row in client.query(&statement, &[&identity.node]).await? {
         let told = view::in_flight_from_json(column(&row, 0)?);
-        others.in_flight.extend(told.ok_or(QueryError::Corrupt("what is in flight"))?);
-        others.slots += uint(column(&row, 1)?);
+        let told = told.ok_or(QueryError::Corrupt("what is in flight"))?;
+        others.slots.push((told.len() as u64, uint(column(&row, 1)?)));
+        others.in_flight.extend(told);
     }
     if of == TellOf::InFlight {
         return Ok(others);

@@ -15,11 +15,11 @@ use self::failure::{CutOff, Refused};
 use anyhow::Context as _;
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, RETRY_AFTER,
+    AUTHORIZATION, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, RETRY_AFTER,
 };
 use http::{Method, StatusCode};
 use serde_json::Value;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use url::form_urlencoded;
 
 /// Above what a gateway takes for the largest list.
@@ -39,6 +39,8 @@ pub(crate) struct Client {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) tag: Option<HeaderValue>,
+    /// When it was answered, by the gateway's own clock.
+    pub(crate) date: Option<SystemTime>,
     retry_after: Option<Duration>,
     body: Value,
 }
@@ -46,13 +48,13 @@ pub(crate) struct Answer {
 impl Answer {
     fn of(message: &Message) -> Self {
         let tag = message.headers.get(ETAG).cloned();
-        let retry_after =
-            message.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        let retry_after = retry_after.map(Duration::from_secs);
+        let text = |name: HeaderName| message.headers.get(name).and_then(|value| value.to_str().ok());
+        let retry_after = text(RETRY_AFTER).and_then(|text| text.parse().ok()).map(Duration::from_secs);
         // What is no JSON comes from something that is no gateway, or from one that has nothing to say.
         Answer {
             status: message.status,
             tag,
+            date: text(DATE).and_then(|text| httpdate::parse_http_date(text).ok()),
             retry_after,
             body: serde_json::from_slice(&message.body).unwrap_or_default(),
         }

@@ -1,10 +1,10 @@
 //! Looks at a gateway by its API: a few calls, none of which changes anything.
 
 use super::snapshot::{AccountSeen, LastAttempt, Snapshot, list};
-use crate::client::{Access, Client, is_unavailable};
+use crate::client::{Access, Answer, Client, is_unavailable};
 use anyhow::Context;
 use postrider_core::time::Timestamp;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Destinations that are looked at one by one.
 const LOOKED_AT: usize = 10;
@@ -15,11 +15,12 @@ const HOUR_MS: u64 = 3600 * 1000;
 /// One look. Fails when the gateway cannot be reached or the key is not good: then there is nothing to be said.
 pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     let client = access.client()?;
+    let ready = client.get("/readyz")?;
     let queue = client.read("/v1/queue", &[("limit", "200".to_owned())])?;
     let now = queue["taken_at"].as_str().and_then(Timestamp::parse_rfc3339).context("this is no gateway")?;
     let mut seen = Snapshot {
-        not_ready: not_ready(&client)?,
-        clock_ahead_seconds: ahead(now),
+        not_ready: not_ready(&ready),
+        clock_ahead_seconds: ready.date.map_or(0, |theirs| ahead(theirs, SystemTime::now())),
         ..Snapshot::of_queue(&queue)
     };
     // Only an operator may see how a gateway is set up.
@@ -82,17 +83,35 @@ fn see_last_attempts(access: &Access, client: &Client, seen: &mut Snapshot) -> a
 }
 
 /// `/readyz` says with the code why no events are taken.
-fn not_ready(client: &Client) -> anyhow::Result<Option<(String, String)>> {
-    let answer = client.get("/readyz")?;
-    Ok((!answer.status.is_success()).then(|| (answer.code().to_owned(), answer.reason())))
+fn not_ready(answer: &Answer) -> Option<(String, String)> {
+    (!answer.status.is_success()).then(|| (answer.code().to_owned(), answer.reason()))
 }
 
-fn ahead(gateway: Timestamp) -> i64 {
-    let ours = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    let theirs = i128::from(gateway.unix_ms());
-    i64::try_from((theirs - ours.cast_signed()) / 1000).unwrap_or(i64::MAX)
+/// By the clock that dates answers, which is also that of signatures. The one that the queue is told by goes on evenly
+/// when the other is set, and stands still while a commit hangs.
+fn ahead(theirs: SystemTime, ours: SystemTime) -> i64 {
+    let seconds = |apart: Duration| i64::try_from(apart.as_secs()).unwrap_or(i64::MAX);
+    match theirs.duration_since(ours) {
+        Ok(ahead) => seconds(ahead),
+        Err(behind) => -seconds(behind.duration()),
+    }
 }
 
 pub(crate) fn an_hour_before(now: Timestamp) -> String {
     Timestamp::from_unix_ms(now.unix_ms().saturating_sub(HOUR_MS)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_or_behind_by_whole_seconds() {
+        let ours = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let check = |theirs, expected| assert_eq!(ahead(theirs, ours), expected);
+        check(ours, 0);
+        check(ours + Duration::from_millis(90_900), 90);
+        check(ours - Duration::from_millis(90_900), -90);
+        check(SystemTime::UNIX_EPOCH, -1_000_000);
+    }
 }

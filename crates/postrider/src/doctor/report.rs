@@ -79,3 +79,16 @@ impl Report {
         say(&format!("{}\n", json(&report.to_string())))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_is_what_became_of_what_was_owed() {
+        let seen = |pending| Snapshot { pending, ..Snapshot::default() };
+        let trend = |before, now| Report::of(&seen(now), Some(&seen(before))).trend();
+        assert_eq!([trend(9, 3), trend(3, 3), trend(3, 9)], ["shrinking", "steady", "growing"].map(Some));
+        assert_eq!(Report::of(&seen(3), None).trend(), None);
+    }
+}

@@ -12,8 +12,8 @@ pub(crate) struct Snapshot {
     pub(crate) clock_ahead_seconds: i64,
     /// Deliveries that are owed.
     pub(crate) pending: u64,
-    /// Slots used and there, as an operator sees them.
-    pub(crate) slots: Option<(u64, u64)>,
+    /// As an operator sees them.
+    pub(crate) slots: Option<Slots>,
     /// The most urgent first.
     pub(crate) bands: Vec<Waiting>,
     pub(crate) fresh: Waiting,
@@ -30,6 +30,16 @@ pub(crate) struct Snapshot {
     pub(crate) listing_ms: u64,
     /// Destinations whose certificates end soon, and the seconds until then; fewer than none when they have ended.
     pub(crate) certificates: Vec<(DestinationSeen, i64)>,
+}
+
+/// Attempts that run, and how many may at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Slots {
+    pub(crate) used: u64,
+    pub(crate) total: u64,
+    pub(crate) nodes: u64,
+    /// Used and there on the node with the greatest share in use: what waits for it waits however idle the others are.
+    pub(crate) busiest: (u64, u64),
 }
 
 /// What was seen of one account.
@@ -87,8 +97,7 @@ impl Snapshot {
             let of_lane = list(&queue["by_lane"]).iter().find(|found| found["lane"] == name);
             of_lane.map(Waiting::of).unwrap_or_default()
         };
-        let slots = &queue["slots"];
-        let slots = slots.is_object().then(|| (number(&slots["used"]), number(&slots["total"])));
+        let slots = queue["slots"].is_object().then(|| Slots::of(&queue["slots"]));
         // An operator sees destinations of all accounts, and asks for each in the name of its own.
         let as_account = |found: DestinationSeen| match slots {
             Some(_) => DestinationSeen { as_account: format!(" --account {}", found.account), ..found },
@@ -122,12 +131,36 @@ impl Snapshot {
     }
 }
 
+impl Slots {
+    fn of(slots: &Value) -> Self {
+        let busiest = &slots["busiest"];
+        Slots {
+            used: number(&slots["used"]),
+            total: number(&slots["total"]),
+            nodes: number(&slots["nodes"]).max(1),
+            busiest: (number(&busiest["used"]), number(&busiest["total"])),
+        }
+    }
+
+    /// Whether a node has none to spare.
+    pub(crate) fn are_saturated(&self, percent: u64) -> bool {
+        let (used, total) = self.busiest;
+        total > 0 && used * 100 >= total * percent
+    }
+
+    /// What `--slots` is on each node, if it is the same on all.
+    pub(crate) fn of_a_node(&self) -> u64 {
+        self.total / self.nodes
+    }
+}
+
 impl AccountSeen {
-    /// With the keys that `/v1/api-keys` listed.
+    /// With the keys that `/v1/api-keys` listed. Those of portal links are meant to end, and those that were revoked have.
     pub(crate) fn see_keys(&mut self, listed: &Value, now: Timestamp) {
+        let in_use = |key: &&Value| key["scope"] != "portal" && key["revoked_at"].is_null();
         let end =
             |key: &Value| Some((key["name"].as_str()?.to_owned(), seconds_until(&key["expires_at"], now)?));
-        self.keys = list(listed).iter().filter_map(end).collect();
+        self.keys = list(listed).iter().filter(in_use).filter_map(end).collect();
     }
 
     /// With the dead letters of the last hour, as `/v1/dead-letters` listed them.

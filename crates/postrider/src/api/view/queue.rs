@@ -47,8 +47,31 @@ pub(crate) struct Queue {
 /// Attempts that run, and how many may at once.
 #[derive(Serialize, ToSchema)]
 struct Slots {
-    used: usize,
-    total: usize,
+    used: u64,
+    total: u64,
+    /// How many nodes they are on.
+    nodes: usize,
+    /// On the node with the greatest share in use.
+    busiest: NodeSlots,
+}
+
+#[derive(Serialize, ToSchema)]
+struct NodeSlots {
+    used: u64,
+    total: u64,
+}
+
+impl Slots {
+    fn of(nodes: &[(u64, u64)]) -> Self {
+        let share = |(used, total): &(u64, u64)| used * 1000 / total.max(&1);
+        let (used, total) = nodes.iter().copied().max_by_key(share).unwrap_or_default();
+        Slots {
+            used: nodes.iter().map(|(used, _)| used).sum(),
+            total: nodes.iter().map(|(_, total)| total).sum(),
+            nodes: nodes.len(),
+            busiest: NodeSlots { used, total },
+        }
+    }
 }
 
 /// How much waits, and for how long: in all, or of what it names.
@@ -165,7 +188,7 @@ impl Queue {
         queue: &ClusterQueue,
         all: &[&DestinationQueue],
         page: &[&DestinationQueue],
-        slots: Option<(usize, usize)>,
+        slots: Option<Vec<(u64, u64)>>,
         catalog: &Catalog,
     ) -> Self {
         let now = queue.taken_at();
@@ -193,7 +216,7 @@ impl Queue {
         Queue {
             taken_at: now.to_string(),
             total: Waits::of(&sum.total, now),
-            slots: slots.map(|(used, total)| Slots { used, total }),
+            slots: slots.as_deref().map(Slots::of),
             by_priority: by_priority.collect(),
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),

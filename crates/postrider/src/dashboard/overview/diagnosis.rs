@@ -5,6 +5,7 @@ use crate::dashboard::session::Session;
 use crate::doctor::{AccountSeen, Finding, LastAttempt, Snapshot, an_hour_before, diagnose};
 use postrider_core::time::Timestamp;
 use serde_json::Value;
+use std::time::Instant;
 
 /// Destinations that are looked at one by one. Fewer than the command looks at, since a page asks again and again.
 const LOOKED_AT: usize = 3;
@@ -18,11 +19,17 @@ pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Tim
     if let Ok(listed) = api.get::<Value>(session, "/v1/api-keys").await {
         account.see_keys(&listed, now);
     }
+    // Only an operator may see how a gateway is set up.
+    if let Ok(settings) = api.get::<Value>(session, "/v1/settings").await {
+        seen.see_disk(&settings);
+    }
     let deaths = [("since", Some(an_hour_before(now))), ("limit", Some("200".to_owned()))];
     let deaths: Vec<_> = deaths.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+    let asked = Instant::now();
     if let Ok(found) = api.get::<Value>(session, &path("/v1/dead-letters", &deaths)).await {
         account.see_deaths(&found);
     }
+    seen.listing_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
     seen.accounts.push(account);
     for found in seen.first_owed(LOOKED_AT) {
         let Some(delivery) = &found.oldest_delivery else { continue };

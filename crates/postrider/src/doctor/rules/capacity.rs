@@ -1,7 +1,9 @@
 //! The gateway as a whole: slots, bands of priority, retries.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::snapshot::{DestinationSeen, Snapshot};
+use crate::doctor::snapshot::{DestinationSeen, Slots, Snapshot, Waiting};
+use postrider_core::delivery::Priority;
+use postrider_core::limits::SLOTS_MAX;
 
 /// Slots in use, in percent, as of the alert rules.
 const SATURATED_PERCENT: u64 = 85;
@@ -14,33 +16,50 @@ const RETRIES_MIN: u64 = 200;
 
 /// Many destinations wait for slots: what there is, and what more would bring.
 pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
-    let Some((used, total)) = seen.slots else { return Vec::new() };
+    let Some(slots) = seen.slots else { return Vec::new() };
     let waiting: Vec<&DestinationSeen> =
         seen.destinations.iter().filter(|found| found.waiting_for == "slots").collect();
-    if used * 100 < total * SATURATED_PERCENT || waiting.len() < WAITING_MIN {
+    if !slots.are_saturated(SATURATED_PERCENT) || waiting.len() < WAITING_MIN {
         return Vec::new();
     }
-    let arithmetic = latency_seconds(seen).map(|latency| {
-        let rate = total as f64 / latency;
-        format!(
-            " An attempt takes {latency:.2} s, so {total} slots make {rate:.0} attempts a second, and twice as many slots, or a second node, {:.0}: what waits would be gone after {:.0} s instead of {:.0} s.",
-            2.0 * rate,
-            seen.pending as f64 / (2.0 * rate),
-            seen.pending as f64 / rate,
-        )
-    });
+    let arithmetic = latency_seconds(seen).map(|latency| arithmetic(seen.pending, &slots, latency));
     let sentence = format!(
-        "{} destinations wait for slots: {used} of {total} are in use.{}",
+        "{} destinations wait for slots: {}.{}",
         waiting.len(),
+        in_use(&slots),
         arithmetic.unwrap_or_default()
     );
     let finding = Finding::new(Severity::Critical, "capacity", sentence)
         .next(format!(
-            "postrider serve --slots {} …     # twice as many, after a restart",
-            (total * 2).min(16_384)
+            "postrider serve --slots {} …     # twice as many{}, after a restart",
+            (slots.of_a_node() * 2).min(u64::from(SLOTS_MAX)),
+            if slots.nodes > 1 { " on each node" } else { "" },
         ))
         .next("postrider destinations edit … timeout_seconds:=5   # where receivers hang");
     vec![finding]
+}
+
+fn in_use(slots: &Slots) -> String {
+    let Slots { used, total, nodes, busiest } = slots;
+    match nodes {
+        1 => format!("{used} of {total} are in use"),
+        _ => format!(
+            "{used} of {total} are in use on {nodes} nodes, {} of {} on the busiest",
+            busiest.0, busiest.1
+        ),
+    }
+}
+
+/// What there is makes, and what twice as much would.
+fn arithmetic(pending: u64, slots: &Slots, latency: f64) -> String {
+    let (total, rate) = (slots.total, slots.total as f64 / latency);
+    let more = if slots.nodes > 1 { "as many nodes again" } else { "a second node" };
+    format!(
+        " An attempt takes {latency:.2} s, so {total} slots make {rate:.0} attempts a second, and twice as many slots, or {more}, {:.0}: what waits would be gone after {:.0} s instead of {:.0} s.",
+        2.0 * rate,
+        pending as f64 / (2.0 * rate),
+        pending as f64 / rate,
+    )
 }
 
 /// The mean of what was looked at.
@@ -53,20 +72,30 @@ fn latency_seconds(seen: &Snapshot) -> Option<f64> {
 
 /// A band whose deliveries are due and do not get their turn.
 pub(in crate::doctor) fn starved(seen: &Snapshot) -> Vec<Finding> {
-    let busy = seen.slots.is_none_or(|(used, total)| used * 100 >= total * SATURATED_PERCENT);
+    let busy = seen.slots.is_none_or(|slots| slots.are_saturated(SATURATED_PERCENT));
     let starved =
         seen.bands.iter().zip(1..).filter(|(band, _)| busy && band.overdue_seconds > STARVED_SECONDS);
-    let finding = |(band, priority): (&crate::doctor::snapshot::Waiting, u32)| {
+    let finding = |(band, priority): (&Waiting, usize)| {
         let sentence = format!(
             "Priority {priority} starves: {} deliveries wait, the first for {:.0} min since it was due, while the slots are in use.",
             band.pending,
             band.overdue_seconds / 60.0
         );
         Finding::new(Severity::Warning, "starved", sentence)
-            .next("postrider serve --priority-floors 50,50,50,50 …   # more slots of its own")
+            .next(format!(
+                "postrider serve --priority-floors {} …   # more slots of its own",
+                floors(seen, priority)
+            ))
             .next("postrider serve --promotion-age-seconds 600 …     # sooner more urgent")
     };
     starved.map(finding).collect()
+}
+
+/// What the others have by default, and a quarter of the slots for the one that starves.
+fn floors(seen: &Snapshot, starved: usize) -> String {
+    let Some(slots) = seen.slots.map(|slots| slots.of_a_node()) else { return "…".to_owned() };
+    let floor = |priority| if priority == starved { (slots / 4).max(1) } else { slots / 16 };
+    (1..=Priority::COUNT).map(|priority| floor(priority).to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// More is tried again than is fresh.

@@ -31,15 +31,33 @@ pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
         last(worst),
     );
     let mut finding = Finding::new(severity, "one_destination", sentence);
-    if worst.circuit == "closed" && worst.last.as_ref().is_some_and(|last| !last.error_kind.is_empty()) {
-        finding = finding
-            .next(command(worst, "circuit", " open", "leave it alone until told otherwise"))
-            .next(command(worst, "edit", " circuit.threshold:=3", "have its circuit open sooner"));
-    } else if worst.circuit == "closed" {
-        let more = format!(" max_concurrency:={}", (worst.max_concurrency * 2).min(1000));
-        finding = finding.next(command(worst, "edit", &more, "if its owner bears twice as many at once"));
+    if worst.circuit == "closed" {
+        finding = if_closed(worst, finding);
     }
     vec![finding.next(command(worst, "pause", "", "keep what it is owed, and send nothing"))]
+}
+
+/// One that fails is to be left alone sooner, and one that is only slow to be given more at once. Of one whose oldest
+/// delivery has no attempt that ended, as when it hangs, neither is known.
+fn if_closed(found: &DestinationSeen, finding: Finding) -> Finding {
+    let (fails, answers) = match &found.last {
+        None => (true, true),
+        Some(last) => (!last.error_kind.is_empty(), last.error_kind.is_empty()),
+    };
+    let mut finding = finding;
+    if fails && answers {
+        finding = finding.next(command(found, "test", "", "does it answer?"));
+    }
+    if fails {
+        finding = finding
+            .next(command(found, "circuit", " open", "leave it alone until told otherwise"))
+            .next(command(found, "edit", " circuit.threshold:=3", "have its circuit open sooner"));
+    }
+    if answers {
+        let more = format!(" max_concurrency:={}", (found.max_concurrency * 2).min(1000));
+        finding = finding.next(command(found, "edit", &more, "if its owner bears twice as many at once"));
+    }
+    finding
 }
 
 /// Circuits that are not closed.

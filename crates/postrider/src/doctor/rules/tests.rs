@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::doctor::finding::Severity;
-use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, Waiting};
+use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, Slots, Waiting};
 
 fn destination(pending: u64) -> DestinationSeen {
     DestinationSeen {
@@ -23,7 +23,11 @@ fn failing(kind: &str, status: Option<u64>) -> Option<LastAttempt> {
 
 fn of(destinations: Vec<DestinationSeen>) -> Snapshot {
     let pending = destinations.iter().map(|found| found.pending).sum();
-    Snapshot { pending, destinations, slots: Some((0, 512)), ..Snapshot::default() }
+    Snapshot { pending, destinations, slots: one_node(0, 512), ..Snapshot::default() }
+}
+
+fn one_node(used: u64, total: u64) -> Option<Slots> {
+    Some(Slots { used, total, nodes: 1, busiest: (used, total) })
 }
 
 fn acme() -> AccountSeen {
@@ -135,8 +139,14 @@ fn one_destination_that_holds_most_is_responsible_with_the_command_to_stop_it() 
     assert!(commands.contains("postrider destinations pause dst_1"), "{commands}");
     let deep = of(vec![DestinationSeen { pending: 1001, ..hanging }]);
     assert_eq!(codes(&deep), [("one_destination", Severity::Critical)]);
-    let slow = of(vec![destination(500)]);
-    assert!(next(&slow, "one_destination").contains("max_concurrency:=10"), "it answers, and is only slow");
+    let slow = of(vec![DestinationSeen { last: failing("", Some(200)), ..destination(500) }]);
+    let commands = next(&slow, "one_destination");
+    assert!(commands.contains("max_concurrency:=10"), "it answers, and is only slow: {commands}");
+    assert!(!commands.contains("circuit"), "{commands}");
+    let commands = next(&of(vec![destination(500)]), "one_destination");
+    let told = ["test dst_1", "circuit dst_1 open", "circuit.threshold:=3", "max_concurrency:=10", "pause"];
+    let places: Vec<_> = told.iter().map(|command| commands.find(command)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "nothing has ended yet: {commands}");
     assert_eq!(codes(&of(vec![destination(500), destination(500)])), [], "neither is responsible");
 }
 
@@ -159,7 +169,7 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
     let waiting =
         || DestinationSeen { waiting_for: "slots".into(), last: failing("", Some(200)), ..destination(100) };
     let seen =
-        |used, count| Snapshot { slots: Some((used, 100)), ..of((0..count).map(|_| waiting()).collect()) };
+        |used, count| Snapshot { slots: one_node(used, 100), ..of((0..count).map(|_| waiting()).collect()) };
     assert_eq!(codes(&seen(85, 3)), [("capacity", Severity::Critical)]);
     let found = all(&seen(85, 3));
     let says = "An attempt takes 10.00 s, so 100 slots make 10 attempts a second, and twice as many slots, or a second node, 20: what waits would be gone after 15 s instead of 30 s.";
@@ -167,18 +177,29 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
     assert!(found[0].next[0].contains("--slots 200"));
     assert_eq!(codes(&seen(84, 3)), []);
     assert_eq!(codes(&seen(85, 2)), []);
+    // Of four nodes one is full.
+    let slots = Slots { used: 110, total: 400, nodes: 4, busiest: (100, 100) };
+    let found = all(&Snapshot { slots: Some(slots), ..seen(0, 3) });
+    let says = "110 of 400 are in use on 4 nodes, 100 of 100 on the busiest. An attempt takes 10.00 s, so 400 slots make 40 attempts a second, and twice as many slots, or as many nodes again, 80:";
+    assert!(found[0].sentence.contains(says), "{}", found[0].sentence);
+    assert!(
+        found[0].next[0].contains("--slots 200 …     # twice as many on each node"),
+        "{:?}",
+        found[0].next
+    );
 }
 
 #[test]
 fn a_band_that_starves_and_retries_that_crowd_are_told() {
     let band = |overdue_seconds| Waiting { pending: 7, overdue_seconds };
     let bands = |used, bulk| Snapshot {
-        slots: Some((used, 100)),
+        slots: one_node(used, 100),
         bands: vec![band(0.0), band(0.0), band(0.0), band(bulk)],
         ..Snapshot::default()
     };
     assert_eq!(codes(&bands(90, 1801.0)), [("starved", Severity::Warning)]);
     assert!(all(&bands(90, 1801.0))[0].sentence.starts_with("Priority 4 starves"));
+    assert!(next(&bands(90, 1801.0), "starved").contains("--priority-floors 6,6,6,25 "));
     assert_eq!(codes(&bands(10, 1801.0)), [], "with free slots something else holds it");
     assert_eq!(codes(&bands(90, 1799.0)), []);
     let crowd = |retries, fresh| Snapshot {

@@ -46,6 +46,10 @@ fn a_destination_that_hangs_is_named_with_the_command_that_stops_it() {
     assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
     let sentence = finding["diagnosis"].as_str().unwrap();
     assert!(sentence.contains(&format!("\"hangs\" ({id}) has 300 of the 300 deliveries")), "{sentence}");
+    // None of its attempts has ended.
+    for command in [format!("circuit {id} open"), format!("edit {id} circuit.threshold:=3")] {
+        assert!(commands(&finding).contains(&format!("postrider destinations {command}")), "{finding}");
+    }
     let command = format!("postrider destinations pause {id}");
     assert!(commands(&finding).contains(&command), "{finding}");
     // What it says to do can be done as it stands.

@@ -1,12 +1,15 @@
 //! Syncs and writes that fail, hang or are cut short.
 
 use super::disk::{Disk, Fault};
+use crate::rig::api::text;
 use crate::rig::client::{Client, request};
 use crate::rig::wait::let_pass;
-use crate::rig::{Gateway, Sink, wait_until};
+use crate::rig::{Api, Gateway, Sink, wait_until};
 use crate::scheduling::check_refused;
-use serde_json::json;
+use crate::watching::Samples;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -164,6 +167,39 @@ fn events_are_refused_at_once_while_a_commit_hangs() {
     wait_until("it is taken again", || (post(&disk, &path, "after") == Some(202)).then_some(()));
     check_arrives(&sink, "after");
     assert!(!arrived(&sink).contains("refused"));
+}
+
+/// What the doctor finds, by its codes.
+fn diagnosed(api: &Api) -> Vec<String> {
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_postrider"));
+    doctor.env_clear().env("POSTRIDER_URL", format!("http://{}", api.address)).env("POSTRIDER_KEY", &api.key);
+    let said = doctor.args(["doctor", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
+    report["findings"].as_array().unwrap().iter().map(|finding| text(&finding["code"])).collect()
+}
+
+#[test]
+fn metrics_queue_and_doctor_say_what_is_known_while_a_commit_hangs() {
+    let (sink, disk) = (Sink::start(), Disk::with(&["--commit-max-ms", "200"]));
+    let (gateway, path) = start(&disk, &sink);
+    let api = gateway.api();
+    let before = api.get("/v1/queue").data(200);
+    disk.begin(Fault::SyncHangs);
+    thread::scope(|scope| {
+        let first = scope.spawn(|| post(&disk, &path, "waits"));
+        let hangs = Samples::once(&api, "it is not ready", |found| found.sum("postrider_ready", &[]) == 0.0);
+        assert_eq!(hangs.sum("postrider_slots", &[]), 512.0, "as it was known before");
+        let_pass(Duration::from_millis(300));
+        let asked_at = Instant::now();
+        let hangs = api.get("/v1/queue").data(200);
+        assert!(asked_at.elapsed() < Duration::from_secs(5), "after {:?}", asked_at.elapsed());
+        assert_eq!(hangs["slots"]["total"], before["slots"]["total"]);
+        assert_eq!(diagnosed(&api), ["store_slow"]);
+        disk.end(Fault::SyncHangs);
+        assert_eq!(first.join().unwrap(), Some(202));
+    });
+    Samples::once(&api, "it is ready again", |found| found.sum("postrider_ready", &[]) == 1.0);
+    wait_until("nothing is wrong any more", || diagnosed(&api).is_empty().then_some(()));
 }
 
 #[test]
