@@ -2,6 +2,7 @@
 
 mod audit;
 pub(crate) mod browser;
+mod destinations;
 mod event;
 mod guard;
 pub(crate) mod in_chromium;

@@ -37,7 +37,7 @@ impl Guest {
         rest.split('"').next().unwrap().to_owned()
     }
 
-    fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(super) fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.token();
         let mut all = fields.to_vec();
         all.push(("form_token", &token));
