@@ -11,6 +11,7 @@ mod operator;
 mod overview;
 mod pages;
 mod portal;
+mod rates;
 mod replays;
 mod sizes;
 mod sources;
