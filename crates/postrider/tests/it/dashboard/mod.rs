@@ -13,6 +13,7 @@ mod overview;
 mod pages;
 mod portal;
 mod rates;
+mod readers;
 mod replays;
 mod sizes;
 mod sources;
