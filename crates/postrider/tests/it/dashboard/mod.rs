@@ -9,6 +9,7 @@ mod forged;
 mod guard;
 pub(crate) mod in_chromium;
 mod live;
+mod looks;
 mod operator;
 mod overview;
 mod pages;
