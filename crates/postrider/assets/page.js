@@ -58,7 +58,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", async (event) => {
   if (!(event.target instanceof HTMLButtonElement) || !("copy" in event.target.dataset)) return;
   // A button names what it copies, or stands beside it.
-  const text = document.getElementById(event.target.dataset.copy) ?? event.target.parentElement.querySelector("pre");
+  const text = document.getElementById(event.target.dataset.copy) ?? event.target.parentElement.querySelector("pre, code");
   // Only a page that came by https or from this machine may copy by itself.
   try {
     await navigator.clipboard.writeText(text.textContent);

@@ -128,16 +128,39 @@ fn names_loopback(host: &str) -> bool {
     }
 }
 
-/// The hash of the key of somebody who is signed in to the dashboard. Only the dashboard puts it on a request.
+/// Somebody who is signed in to the dashboard. Only the dashboard puts it on a request.
 #[derive(Clone, Copy)]
-pub(crate) struct SignedIn(pub(crate) [u8; 32]);
+pub(crate) struct SignedIn {
+    /// Of the key that signed in.
+    key_hash: [u8; 32],
+    counts: Counts,
+}
+
+/// Whether a call counts against the rate limit of its key. A page is one request, however many calls it makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Yes,
+    No,
+}
+
+impl SignedIn {
+    /// The first call of a page, which counts for all of them.
+    pub(crate) const fn first(key_hash: [u8; 32]) -> Self {
+        SignedIn { key_hash, counts: Counts::Yes }
+    }
+
+    /// Another call of the same page.
+    pub(crate) const fn further(key_hash: [u8; 32]) -> Self {
+        SignedIn { key_hash, counts: Counts::No }
+    }
+}
 
 fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-    let (key_hash, way) = match parts.extensions.get::<SignedIn>() {
-        Some(SignedIn(key_hash)) => (*key_hash, Way::Dashboard),
-        None => (shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?, Way::Key),
+    let (key_hash, way, counts) = match parts.extensions.get::<SignedIn>() {
+        Some(SignedIn { key_hash, counts }) => (*key_hash, Way::Dashboard, *counts),
+        None => (shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?, Way::Key, Counts::Yes),
     };
-    let caller = by_key(&key_hash, app)?;
+    let caller = by_key(&key_hash, counts, app)?;
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let (power, call) = access::find(&parts.method, path).unwrap_or((Power::Operate, ("", "")));
     let way = if caller.scope == Scope::Portal { Way::Portal } else { way };
@@ -160,7 +183,7 @@ fn bearer(header: &str) -> Option<&str> {
 }
 
 /// A key that is unknown, revoked or expired is told the same.
-fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
+fn by_key(hash: &[u8; 32], counts: Counts, app: &App) -> Result<Caller, ApiError> {
     if bool::from(hash.ct_eq(&app.admin_hash)) {
         return Ok(Caller::new(app.first.account, Scope::Admin, None));
     }
@@ -168,7 +191,9 @@ fn by_key(hash: &[u8; 32], app: &App) -> Result<Caller, ApiError> {
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
     let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
     known.note_use(now);
-    app.pass_rate(known.key.id.as_u64(), known.key.rate_limit)?;
+    if counts == Counts::Yes {
+        app.pass_rate(known.key.id.as_u64(), known.key.rate_limit)?;
+    }
     Ok(Caller::new(known.key.account, known.key.scope, Some(known.key.id)))
 }
 

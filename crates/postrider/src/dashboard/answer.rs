@@ -58,6 +58,8 @@ pub(super) struct Frame {
     pub(super) refusal: Option<String>,
     /// Whether pages about the whole gateway are shown the way to.
     pub(super) is_operator: bool,
+    /// Whether the key changes nothing, so that the page offers no change.
+    pub(super) is_reader: bool,
     /// Another account that the operator looks at.
     pub(super) looked_at: Option<LookedAt>,
 }
@@ -66,9 +68,10 @@ impl Frame {
     pub(super) fn of(session: Option<&Session>, place: &'static str) -> Self {
         let form_token = session.map(|session| session.form_token.clone()).unwrap_or_default();
         let is_operator = session.is_some_and(Session::is_operator);
+        let is_reader = session.is_some_and(Session::is_reader);
         let looked_at = session.and_then(Session::looked_at);
         let looked_at = looked_at.map(|(id, name)| LookedAt { id: id.to_owned(), name: name.to_owned() });
-        Frame { place, form_token, refusal: None, is_operator, looked_at }
+        Frame { place, form_token, refusal: None, is_operator, is_reader, looked_at }
     }
 
     pub(super) fn refusing(self, refused: Option<Refused>) -> Self {

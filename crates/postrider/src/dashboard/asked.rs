@@ -18,6 +18,11 @@ impl Asked {
         self.text(name) == value
     }
 
+    /// Whether one of these filters was filled in.
+    pub(super) fn has_any(&self, filters: &[&str]) -> bool {
+        filters.iter().any(|name| !self.text(name).is_empty())
+    }
+
     /// Whether the list begins with the newest: only there does something come by itself.
     pub(super) fn is_newest(&self) -> bool {
         self.text("cursor").is_empty()

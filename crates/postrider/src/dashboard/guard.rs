@@ -2,11 +2,11 @@
 
 use super::answer::Refused;
 use super::session::Session;
-use super::{Desk, sign_in};
+use super::{Desk, live, sign_in};
 use crate::api::body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::Response;
-use http::header::{HOST, ORIGIN};
+use http::header::{HOST, ORIGIN, REFERER};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
@@ -45,10 +45,22 @@ impl Hosts {
 
     /// Browsers say where a form was sent from; none of another site is taken.
     fn sent(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let origin = headers.get(ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
-        let is_here = |origin: &str| origin.split_once("://").is_some_and(|(_, from)| from == host);
-        origin.is_none_or(|origin| is_here(origin) || self.origin.as_deref() == Some(origin))
+        origin.is_none_or(|origin| self.is_here(origin, headers))
+    }
+
+    fn is_here(&self, origin: &str, headers: &HeaderMap) -> bool {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let names_host = origin.split_once("://").is_some_and(|(_, from)| from == host);
+        names_host || self.origin.as_deref() == Some(origin)
+    }
+
+    /// The page of ours that a form stood on, as a path, if the browser says so.
+    pub(super) fn form_stood_on(&self, headers: &HeaderMap) -> Option<String> {
+        let referer = headers.get(REFERER)?.to_str().ok()?;
+        let (scheme, rest) = referer.split_once("://")?;
+        let (host, page) = rest.split_at(rest.find('/')?);
+        self.is_here(&format!("{scheme}://{host}"), headers).then(|| page.to_owned())
     }
 
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
@@ -70,7 +82,8 @@ impl FromRequestParts<Arc<Desk>> for Visitor {
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
         desk.hosts.check(&parts.headers).map_err(|refused| refused.page(None))?;
         let session = desk.sessions.read(&parts.headers, SystemTime::now());
-        session.map(Visitor).ok_or_else(|| sign_in::first(&parts.uri))
+        let session = session.map(|session| live::of_page(session, &parts.extensions));
+        session.map(Visitor).ok_or_else(|| sign_in::first(parts, &desk.hosts))
     }
 }
 

@@ -148,7 +148,8 @@ fn request(
     let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
     let request = Request::builder().method(method).uri(path).body(body);
     let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
-    request.extensions_mut().insert(SignedIn(session.key_hash));
+    let signed_in = if session.begins() { SignedIn::first } else { SignedIn::further };
+    request.extensions_mut().insert(signed_in(session.key_hash));
     if let Some(account) = &session.account {
         let account = HeaderValue::from_str(account)
             .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;

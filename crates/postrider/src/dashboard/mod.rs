@@ -30,6 +30,7 @@ mod once;
 mod overview;
 mod portal;
 mod provider_hint;
+mod readers;
 mod replays;
 mod route_test;
 mod routes;
@@ -118,6 +119,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/assets/page.js", get(answer::script))
         .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
+        .route_layer(from_fn_with_state(Arc::clone(&desk), readers::leave_out))
         .merge(portal::pages())
         .route_layer(from_fn_with_state(Arc::clone(&desk), live::follow))
         .route("/tail/stream", get(tail::stream))

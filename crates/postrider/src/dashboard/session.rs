@@ -6,6 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
 use http::header::COOKIE;
 use ring::hmac;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// A working day.
@@ -17,6 +19,9 @@ const TAG_BYTES: usize = 32;
 
 /// Noted of who signed in by an admin key.
 pub(super) const OPERATOR: &str = "operator";
+
+/// Noted of who signed in by a key that changes nothing.
+pub(super) const READER: &str = "reader";
 
 /// Noted of an operator who looks at this account.
 pub(super) fn note_of(account: &str, name: &str) -> String {
@@ -68,12 +73,22 @@ pub(super) struct Session {
     until: u64,
     /// The account that the operator acts for on this page; its own when `None`.
     pub(super) account: Option<String>,
+    /// The API was asked for this page: a page counts once against the rate limit of its key.
+    has_begun: Arc<AtomicBool>,
 }
 
 impl Session {
     /// Of somebody who is not signed in yet.
     pub(super) fn of_key(key_hash: [u8; HASH_BYTES]) -> Self {
-        Session { key_hash, form_token: String::new(), note: String::new(), until: 0, account: None }
+        let has_begun = Arc::default();
+        Session {
+            key_hash,
+            form_token: String::new(),
+            note: String::new(),
+            until: 0,
+            account: None,
+            has_begun,
+        }
     }
 
     /// The same for things of this account. The API refuses it unless it may.
@@ -84,6 +99,16 @@ impl Session {
     /// The same for things of the account that the key is of.
     pub(super) fn of_their_own(&self) -> Self {
         Session { account: None, ..self.clone() }
+    }
+
+    /// Whether the API is asked for this page for the first time.
+    pub(super) fn begins(&self) -> bool {
+        !self.has_begun.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether its key may look and change nothing.
+    pub(super) fn is_reader(&self) -> bool {
+        self.note == READER
     }
 
     pub(super) fn is_operator(&self) -> bool {
@@ -149,7 +174,8 @@ impl Sessions {
         let note = String::from_utf8(note.to_vec()).ok()?;
         let looked_at = looked_at(&note).filter(|_| self.door == Door::Dashboard);
         let account = looked_at.map(|(account, _)| account.to_owned());
-        let session = Session { key_hash: *key_hash, form_token, note, until, account };
+        let session =
+            Session { key_hash: *key_hash, form_token, note, until, account, has_begun: Arc::default() };
         (unix_seconds(now) < until).then_some(session)
     }
 

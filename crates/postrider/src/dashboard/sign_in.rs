@@ -1,18 +1,19 @@
 //! Signing in by a key, and out.
 
 use super::answer::{Frame, Refused, html, see_other};
-use super::guard::{Change, Form};
+use super::guard::{Change, Form, Hosts};
 use super::inside::path;
-use super::session::{OPERATOR, Session};
+use super::session::{OPERATOR, READER, Session};
 use super::{Desk, Shared};
 use crate::serve::admin_key::hash;
 use askama::Template;
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
 use http::header::SET_COOKIE;
-use http::{HeaderValue, StatusCode, Uri};
+use http::request::Parts;
+use http::{HeaderValue, Method, StatusCode};
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::SystemTime;
 
 #[derive(Template)]
@@ -29,10 +30,26 @@ pub(super) async fn page(State(desk): Shared, request: Request) -> Response {
     html(&SignInPage { frame: Frame::of(None, ""), next: next_of(request.uri().query()) })
 }
 
-/// Signing in comes first, and then the page that was asked for.
-pub(super) fn first(asked: &Uri) -> Response {
-    let next = asked.path_and_query().map(|asked| asked.as_str()).filter(|asked| *asked != "/");
-    see_other(&path("/sign-in", &[("next", next)]))
+/// Signing in comes first, and then the page that was asked for. A form is not sent again: who filled it in comes back to
+/// the page that it stood on.
+pub(super) fn first(asked: &Parts, hosts: &Hosts) -> Response {
+    let page = asked.uri.path_and_query().map_or("/", |asked| asked.as_str());
+    let next = match asked.method {
+        Method::POST => page_of(&hosts.form_stood_on(&asked.headers).unwrap_or_else(|| page.to_owned())),
+        _ => page.to_owned(),
+    };
+    see_other(&path("/sign-in", &[("next", Some(next.as_str()).filter(|next| *next != "/"))]))
+}
+
+/// The page at a path or above it: what a button does stands below the page that has the button.
+fn page_of(asked: &str) -> String {
+    let parts: Vec<&str> = asked.split('?').next().unwrap_or_default().split('/').skip(1).collect();
+    match parts.as_slice() {
+        ["look" | "sign-out", ..] => "/".to_owned(),
+        ["dead-letters", _, ..] => "/dead-letters".to_owned(),
+        [list, one, _, ..] => format!("/{list}/{one}"),
+        _ => asked.to_owned(),
+    }
 }
 
 pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, request: Request) -> Response {
@@ -42,9 +59,10 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
     };
     let next = next_of(query.as_deref());
     let key_hash = hash(form.text("key").unwrap_or_default());
-    match try_key(&desk, key_hash).await {
+    let session = Session::of_key(key_hash);
+    match try_key(&desk, &session).await {
         Ok(()) => {
-            let note = note(&desk, key_hash).await;
+            let note = note(&desk, &session).await;
             with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, note, SystemTime::now()))
         }
         Err(refused) => {
@@ -58,9 +76,8 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
 }
 
 /// A key that may not look at destinations has nothing to see here.
-async fn try_key(desk: &Desk, key_hash: [u8; 32]) -> Result<(), Refused> {
-    let session = Session::of_key(key_hash);
-    let seen = desk.api.get::<Value>(&session, "/v1/destinations?limit=1").await;
+async fn try_key(desk: &Desk, session: &Session) -> Result<(), Refused> {
+    let seen = desk.api.get::<Value>(session, "/v1/destinations?limit=1").await;
     seen.map(drop).map_err(|refused| match refused.status {
         StatusCode::UNAUTHORIZED => Refused::new(
             refused.status,
@@ -70,11 +87,16 @@ async fn try_key(desk: &Desk, key_hash: [u8; 32]) -> Result<(), Refused> {
     })
 }
 
-/// Whose key it is decides which pages are shown the way to; what they may do the API decides each time.
-async fn note(desk: &Desk, key_hash: [u8; 32]) -> &'static str {
-    match desk.api.get::<IgnoredAny>(&Session::of_key(key_hash), "/v1/settings").await {
-        Ok(_) => OPERATOR,
-        Err(_) => "",
+/// Whose key it is decides which pages are shown the way to and which forms are offered; what they may do the API decides
+/// each time.
+async fn note(desk: &Desk, session: &Session) -> &'static str {
+    if desk.api.get::<IgnoredAny>(session, "/v1/settings").await.is_ok() {
+        return OPERATOR;
+    }
+    // A change of nothing: whoever may make changes is told that it is not found.
+    match desk.api.post(session, "/v1/destinations/none/resume", &json!({})).await {
+        Err(refused) if refused.status == StatusCode::FORBIDDEN => READER,
+        _ => "",
     }
 }
 

@@ -50,6 +50,8 @@ struct Destination {
     waiting_until: Option<String>,
     blocked_keys: Option<u64>,
     disabled_reason: Option<String>,
+    /// Its receiver is asked whether it wants to be sent events.
+    handshake: bool,
     rate_limit: Option<Rate>,
     circuit: Circuit,
     on_dead_letter: String,
@@ -172,7 +174,9 @@ pub(super) async fn act(
         return shown(&session, found.map(ask));
     }
     let (method, at, body) = match action.as_str() {
-        "pause" | "resume" | "test" | "rotate-secret" => (Method::POST, format!("{at}/{action}"), json!({})),
+        "pause" | "resume" | "handshake" | "test" | "rotate-secret" => {
+            (Method::POST, format!("{at}/{action}"), json!({}))
+        }
         "open" | "close" => {
             let state = if action == "open" { "open" } else { "closed" };
             (Method::POST, format!("{at}/circuit"), json!({ "state": state }))

@@ -8,7 +8,10 @@ use serde_json::{Map, Value};
 #[derive(Deserialize)]
 pub(in crate::dashboard) struct Attempt {
     pub(super) delivery_id: String,
-    pub(in crate::dashboard) attempt_number: u32,
+    pub(super) attempt_number: u32,
+    /// Before it the delivery was sent again so many times; its attempts are counted anew each time.
+    #[serde(skip)]
+    pub(super) replays: u32,
     pub(in crate::dashboard) started_at: String,
     pub(in crate::dashboard) timing: Timing,
     outcome: String,
@@ -40,6 +43,14 @@ pub(super) struct Stretch {
 }
 
 impl Attempt {
+    /// Which one it is.
+    pub(in crate::dashboard) fn title(&self) -> String {
+        match self.replays {
+            0 => format!("Attempt {}", self.attempt_number),
+            replay => format!("Attempt {} of replay {replay}", self.attempt_number),
+        }
+    }
+
     pub(in crate::dashboard) fn has_delivered(&self) -> bool {
         self.outcome == "success"
     }

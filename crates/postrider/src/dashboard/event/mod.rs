@@ -14,6 +14,7 @@ pub(super) use timeline::Timeline;
 
 use super::Shared;
 use super::answer::{Frame, Refused, done, file, see_other, shown};
+use super::choices::Named;
 use super::clip::{Rest, clip, short};
 use super::filled::Filled;
 use super::guard::{Change, Visitor};
@@ -48,6 +49,8 @@ struct EventPage {
     frame: Frame,
     event: Event,
     timeline: Timeline,
+    /// Of its source, while there is one.
+    source_name: Option<String>,
     /// The form for another URL, and what came of it.
     elsewhere: Filled,
     sent: Option<Sent>,
@@ -96,6 +99,7 @@ async fn look(
         (text.to_owned(), rest)
     };
     let formatted = formatted(&event.body, &event.body_encoding).map(|text| cut(&text, FORMATTED_BYTES));
+    let source_name = source_name(api, session, &event).await;
     let rewritten = rewritten::bodies(api, session, &event, &timeline).await;
     let raw = cut(&event.body, RAW_BYTES);
     let body_bytes = event.bytes().len() as u64;
@@ -103,7 +107,24 @@ async fn look(
     let frame = Frame::of(Some(session), "events").refusing(refused);
     let headers = short(&show::lines(&event.headers), HEADERS_BYTES);
     let (elsewhere, sent) = (Filled::default(), None);
-    Ok(EventPage { frame, event, timeline, elsewhere, sent, formatted, raw, body_bytes, rewritten, headers })
+    Ok(EventPage {
+        frame,
+        event,
+        timeline,
+        source_name,
+        elsewhere,
+        sent,
+        formatted,
+        raw,
+        body_bytes,
+        rewritten,
+        headers,
+    })
+}
+
+async fn source_name(api: &Inside, session: &Session, event: &Event) -> Option<String> {
+    let at = format!("/v1/sources/{}", segment(event.source_id.as_deref()?));
+    api.get::<Named>(session, &at).await.ok().map(|source| source.name)
 }
 
 /// A body for a page: JSON with its lines apart, anything else as it came; and whether the page leaves some out.

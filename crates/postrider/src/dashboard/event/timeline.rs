@@ -59,7 +59,8 @@ impl Timeline {
         timeline
     }
 
-    fn new(mut deliveries: Vec<Delivery>, attempts: Vec<Attempt>) -> Self {
+    fn new(mut deliveries: Vec<Delivery>, mut attempts: Vec<Attempt>) -> Self {
+        count_replays(&mut attempts);
         let deliveries_left_out = deliveries.len().saturating_sub(DELIVERIES_MAX) as u64;
         deliveries.truncate(DELIVERIES_MAX);
         Timeline { deliveries, deliveries_left_out, attempts, destinations: HashMap::new() }
@@ -93,6 +94,17 @@ impl Timeline {
 
     fn attempts_each(&self) -> usize {
         (ATTEMPTS_MAX / self.deliveries.len().max(1)).max(1)
+    }
+}
+
+/// A replay begins where a delivery's attempts are counted from the first again.
+fn count_replays(attempts: &mut [Attempt]) {
+    let mut seen: HashMap<String, (u32, u32)> = HashMap::new();
+    for attempt in attempts {
+        let (last, replays) = seen.entry(attempt.delivery_id.clone()).or_default();
+        *replays += u32::from(attempt.attempt_number <= *last);
+        *last = attempt.attempt_number;
+        attempt.replays = *replays;
     }
 }
 

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{Extensions, Method, StatusCode};
 use http_body_util::BodyExt;
 use parts::Shown;
 use std::convert::Infallible;
@@ -62,6 +62,18 @@ impl Seats {
     }
 }
 
+/// Marks a page that is made again: it belongs to the request that asked for it first.
+#[derive(Clone, Copy)]
+struct Again;
+
+/// The session of a page. One that is made again was counted when it was asked for.
+pub(super) fn of_page(session: Session, asked: &Extensions) -> Session {
+    if asked.get::<Again>().is_some() {
+        session.begins();
+    }
+    session
+}
+
 /// Stands before every page; one that is asked for as a page passes.
 pub(super) async fn follow(State(desk): Shared, request: Request, next: Next) -> Response {
     if !asks_to_follow(&request) {
@@ -78,7 +90,7 @@ fn asks_to_follow(request: &Request) -> bool {
 
 /// A page that is refused is answered as it is, and one without live parts by 204: after neither does a browser ask again.
 async fn begin(seats: &Seats, session: Option<&Session>, request: Request, next: Next) -> Response {
-    let (asked, _) = request.into_parts();
+    let (mut asked, _) = request.into_parts();
     let page = match make(&asked, &next).await {
         Ok(page) => page,
         Err(refused) => return refused,
@@ -87,6 +99,7 @@ async fn begin(seats: &Seats, session: Option<&Session>, request: Request, next:
         return StatusCode::NO_CONTENT.into_response();
     }
     let Some(seat) = seats.take(session) else { return streamed(Body::from(full())) };
+    asked.extensions.insert(Again);
     let mut shown = Shown::default();
     let first = format!("retry: {}\n{}", EVERY.as_millis(), frame(shown.changes(&page).unwrap_or_default()));
     let followed = Followed { asked, next, shown, first: Some(first), rest: EVERY, _seat: seat };

@@ -24,6 +24,8 @@ use traffic::{Series, Traffic};
 
 /// Destinations on the page. More are asked for, since what the doctor says is about all.
 const WORST_MAX: usize = 10;
+/// Findings on the page: with the longest names that there can be it is below 100 kB.
+const FINDINGS_MAX: usize = 20;
 
 #[derive(Deserialize)]
 struct Queue {
@@ -117,6 +119,7 @@ struct Overview {
     /// Of one account, for whoever sees that one alone.
     health: Option<Health>,
     findings: Vec<Finding>,
+    findings_left_out: u64,
     days: Chart,
     has_destinations: bool,
 }
@@ -139,11 +142,15 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     let stats: Stats = api.get(session, "/v1/stats").await?;
     let traffic = traffic(api, session, now).await;
     let health = if traffic.is_none() { Some(health::of_account(api, session).await) } else { None };
+    let mut findings = diagnosis::ask(api, session, &seen, now).await;
+    let findings_left_out = findings.len().saturating_sub(FINDINGS_MAX) as u64;
+    findings.truncate(FINDINGS_MAX);
     Ok(Overview {
         frame: Frame::of(Some(session), "overview"),
         traffic,
         health,
-        findings: diagnosis::ask(api, session, &seen, now).await,
+        findings,
+        findings_left_out,
         days: days(&stats.daily),
         queue,
         stats,

@@ -106,7 +106,7 @@ pub(super) async fn act(
         return shown(&desk, asking(&desk.api, &session, &at, action).await);
     }
     match action.as_str() {
-        "pause" | "resume" => {
+        "pause" | "resume" | "handshake" => {
             let made = desk.api.post(&session, &format!("{at}/{action}"), &json!({})).await;
             done(&desk, made, &here)
         }

@@ -26,6 +26,8 @@ pub(super) struct Destination {
     pub(super) circuit_state: String,
     pub(super) waiting_for: Option<String>,
     pub(super) disabled_reason: Option<String>,
+    /// Its receiver is asked whether it wants to be sent events.
+    pub(super) handshake: bool,
 }
 
 #[derive(Template)]

@@ -1,10 +1,10 @@
 //! Who may open a page of the portal or make a change there: whoever came by a link, with a form of their own session.
 
 use super::frame;
-use crate::dashboard::Desk;
 use crate::dashboard::answer::see_other;
 use crate::dashboard::guard::Form;
 use crate::dashboard::session::Session;
+use crate::dashboard::{Desk, live};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::Response;
 use http::request::Parts;
@@ -20,6 +20,7 @@ impl FromRequestParts<Arc<Desk>> for Guest {
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
         desk.hosts.check(&parts.headers).map_err(|refused| frame::refused(&refused))?;
         let session = desk.portal.read(&parts.headers, SystemTime::now());
+        let session = session.map(|session| live::of_page(session, &parts.extensions));
         session.map(Guest).ok_or_else(|| see_other("/portal"))
     }
 }

@@ -51,6 +51,38 @@ fn strangers_are_asked_to_sign_in_and_come_back_to_where_they_were() {
 }
 
 #[test]
+fn who_is_signed_out_meanwhile_comes_back_to_the_page_that_the_form_stood_on() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let destination = api.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:9/" }));
+    let (stranger, known) = (Browser::stranger(&api), Browser::signed_in(&api));
+    let page = format!("/destinations/{destination}");
+    let (pause, delete) = (format!("{page}/pause"), format!("{page}/delete"));
+    let here = |page: &str| Some(format!("http://localhost{page}"));
+    for (form, referer, expected) in [
+        (pause.as_str(), here("/destinations?cursor="), "/destinations?cursor="),
+        (&pause, here(&page), page.as_str()),
+        (&delete, here(&delete), page.as_str()),
+        (&pause, None, page.as_str()),
+        (&pause, Some("https://evil.test/events".to_owned()), page.as_str()),
+        (&pause, Some("http://localhost.evil.test/events".to_owned()), page.as_str()),
+        ("/dead-letters/dlv_0/replay", None, "/dead-letters"),
+        ("/dead-letters/discard", here("/dead-letters/discard"), "/dead-letters"),
+        ("/sources", None, "/sources"),
+        ("/look", None, "/"),
+        ("/sign-out", None, "/"),
+    ] {
+        let headers: Vec<(&str, &str)> =
+            referer.as_deref().map(|referer| ("referer", referer)).into_iter().collect();
+        let place = next(&stranger.submit(form, &[("form_token", "old")], &headers));
+        let signed_in = next(&stranger.submit(&place, &[("key", &api.key)], &[]));
+        assert_eq!(signed_in, expected, "{form} from {referer:?}");
+        known.page(&signed_in);
+    }
+}
+
+#[test]
 fn a_page_shows_and_does_what_its_key_may() {
     let site = Site::new();
     let gateway = site.start();

@@ -2,14 +2,21 @@
 
 mod audit;
 pub(crate) mod browser;
+mod dead_letters;
+mod destinations;
 mod event;
+mod forged;
 mod guard;
 pub(crate) mod in_chromium;
 mod live;
+mod looks;
 mod operator;
 mod overview;
 mod pages;
 mod portal;
+mod rates;
+mod readers;
 mod replays;
+mod search;
 mod sizes;
 mod sources;

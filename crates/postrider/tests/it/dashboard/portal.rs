@@ -37,7 +37,7 @@ impl Guest {
         rest.split('"').next().unwrap().to_owned()
     }
 
-    fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(super) fn change(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.token();
         let mut all = fields.to_vec();
         all.push(("form_token", &token));
@@ -100,6 +100,34 @@ fn a_link_opens_its_account_and_nothing_else() {
     forged.cookie = format!("postrider_session={value}");
     assert!(next(&forged.send("GET", "/", &[], "")).starts_with("/sign-in"));
     assert_eq!(next(&Browser::signed_in(&ours).send("GET", PAGES[0], &[], "")), "/portal");
+}
+
+#[test]
+fn a_guest_sees_and_sends_no_dead_letter_of_another_account() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let (ours, theirs) = (tenant(&gateway, "ours"), tenant(&gateway, "theirs"));
+    sink.always("/in", Reply::status(500));
+    let letter = |api: &Api| {
+        api.destination(&sink.url("/in"), &json!({ "retry_policy": { "max_attempts": 1 } }));
+        let (_, path) = api.source();
+        let event = api.send(&path, &[], b"{}");
+        api.event_once(&event, "dead_letter");
+        (event, text(&api.get("/v1/dead-letters").data(200)["items"][0]["delivery_id"]))
+    };
+    let ((our_event, our_letter), (their_event, their_letter)) = (letter(&ours), letter(&theirs));
+    let guest = Guest::by_link(&ours, &json!({}));
+    let shown = guest.page("/portal/dead-letters");
+    assert!(shown.contains(&our_event) && shown.contains(&our_letter), "{shown}");
+    assert!(!shown.contains(&their_event) && !shown.contains(&their_letter), "{shown}");
+    sink.always("/in", Reply::status(200));
+    let send = |letter: &str| guest.change(&format!("/portal/dead-letters/{letter}/replay"), &[]);
+    assert_eq!(send(&their_letter).status, 404);
+    assert_eq!(guest.change(&format!("/portal/events/{their_event}/replay"), &[]).status, 404);
+    next(&send(&our_letter));
+    ours.event_once(&our_event, "delivered");
+    assert_eq!(text(&theirs.event(&their_event)["event"]["status"]), "dead_letter");
+    assert_eq!(sink.arrivals_at("/in").len(), 3, "each once, and ours again");
 }
 
 #[test]

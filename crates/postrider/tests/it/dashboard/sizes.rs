@@ -14,6 +14,8 @@ const MANY: usize = 105;
 /// Destinations that an event goes to, and how often it is tried there.
 const RECEIVERS: usize = 20;
 const ATTEMPTS: u32 = 10;
+/// Open circuits: as many as the overview asks for.
+const CIRCUITS: usize = 200;
 
 /// As long as a name can be, of what costs most on a page.
 fn name() -> String {
@@ -62,6 +64,24 @@ fn no_page_is_large_however_much_there_is() {
     for left_out in ["9 earlier attempts", "5 more deliveries"] {
         assert!(shown.contains(left_out), "{left_out} is not in {shown}");
     }
+}
+
+#[test]
+fn the_overview_tells_the_worst_and_how_many_more_there_are() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    for n in 0..CIRCUITS {
+        let name = format!("{n:03}{}", "<".repeat(197));
+        let id = api.make("/v1/destinations", &json!({ "name": name, "url": "http://127.0.0.1:9/" }));
+        api.post(&format!("/v1/destinations/{id}/circuit"), &json!({ "state": "open" })).data(200);
+    }
+    let answer = Browser::signed_in(&api).send("GET", "/", &[], "");
+    check("/", &answer);
+    let shown = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!(shown.matches("The circuit of ").count(), 20, "{shown}");
+    assert!(shown.contains("180 more findings"), "{shown}");
+    assert!(shown.contains("<code>postrider doctor</code> shows all of them"), "{shown}");
 }
 
 /// Some of everything, as long as it can be; gives a destination.

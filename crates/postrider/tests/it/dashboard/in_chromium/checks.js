@@ -27,6 +27,19 @@
   for (const id of ids.filter((found, place) => ids.indexOf(found) !== place)) faults.push(`two have the id ${id}`);
   for (const element of all("[tabindex]")) if (element.tabIndex > 0) faults.push(`out of order: ${name(element)}`);
 
+  // The keyboard goes through the head of a page as the eye does: from the top, and from the left.
+  const place = (element) => ({ element, box: element.getBoundingClientRect() });
+  [...document.querySelectorAll("header > *")].filter(visible).map(place).reduce((before, after) => {
+    const isBehind = after.box.top >= before.box.bottom || (after.box.bottom > before.box.top && after.box.left >= before.box.left);
+    if (!isBehind) faults.push(`seen before ${name(before.element)}: ${name(after.element)}`);
+    return after;
+  });
+  // What is cut off at the side shows that there is more.
+  for (const element of all(".scroll")) {
+    const isCut = element.scrollWidth > element.clientWidth;
+    if (isCut && getComputedStyle(element).backgroundImage === "none") faults.push(`nothing says that it goes on: ${name(element)}`);
+  }
+
   // Contrast by WCAG 2.2 AA, from the colours as they were drawn.
   const colour = (text) => {
     const [red, green, blue, alpha = 1] = text.match(/[\d.]+/g).map(Number);
