@@ -59,7 +59,7 @@ pub(crate) async fn get(
         cursor::text(List::Queue, place)
     });
     let slots = caller.is_admin().then(|| queue.slots());
-    let mut shown = view::Queue::of(&queue, &all, page, slots, &catalog);
+    let mut shown = view::Queue::of(&queue, &all, page, slots.as_deref(), &catalog);
     shown.next_cursor = next_cursor;
     let of_account = |found: &EndingCertificate| whose.is_none_or(|id| found.destination.account == id);
     let ending = app.engine.ending_certificates(CERTIFICATES_WITHIN).into_iter().filter(of_account);

@@ -188,7 +188,7 @@ impl Queue {
         queue: &ClusterQueue,
         all: &[&DestinationQueue],
         page: &[&DestinationQueue],
-        slots: Option<Vec<(u64, u64)>>,
+        slots: Option<&[(u64, u64)]>,
         catalog: &Catalog,
     ) -> Self {
         let now = queue.taken_at();
@@ -216,7 +216,7 @@ impl Queue {
         Queue {
             taken_at: now.to_string(),
             total: Waits::of(&sum.total, now),
-            slots: slots.as_deref().map(Slots::of),
+            slots: slots.map(Slots::of),
             by_priority: by_priority.collect(),
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),
