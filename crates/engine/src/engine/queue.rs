@@ -99,10 +99,16 @@ impl Engine {
     pub async fn queue(&self) -> Arc<Queue> {
         let mut last = self.last_queue.0.lock().await;
         if last.asked_at == Timestamp::ZERO || self.clock.now().since(last.asked_at) >= FRESH {
-            if let Ok(taken) = tokio::time::timeout(TAKE_MAX, self.take_queue()).await {
-                last.picture = Arc::new(taken);
-            }
+            let taken = tokio::time::timeout(TAKE_MAX, self.take_queue()).await;
             last.asked_at = self.clock.now();
+            match taken {
+                Ok(taken) => last.picture = Arc::new(taken),
+                // Nothing was known before, and nothing is at this time.
+                Err(_) if last.picture.taken_at == Timestamp::ZERO => {
+                    last.picture = Arc::new(Queue { taken_at: last.asked_at, ..Queue::default() });
+                }
+                Err(_) => {}
+            }
         }
         Arc::clone(&last.picture)
     }
