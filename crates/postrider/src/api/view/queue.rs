@@ -303,3 +303,15 @@ impl QueueItem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_node_is_that_with_the_greatest_share_in_use() {
+        let slots = Slots::of(&[(200, 512), (90, 100), (0, 0), (100, 512)]);
+        assert_eq!((slots.used, slots.total, slots.nodes), (390, 1124, 4));
+        assert_eq!((slots.busiest.used, slots.busiest.total), (90, 100));
+    }
+}
