@@ -226,3 +226,23 @@ fn number(value: &Value) -> u64 {
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_that_end_are_those_that_somebody_counts_on() {
+        let end = "1970-01-01T01:00:00Z";
+        let listed = json!([
+            { "name": "ci", "scope": "account", "expires_at": end },
+            { "name": "portal session", "scope": "portal", "expires_at": end },
+            { "name": "old", "scope": "account", "expires_at": end, "revoked_at": "1970-01-01T00:00:00Z" },
+            { "name": "endless", "scope": "account" },
+        ]);
+        let mut account = AccountSeen::default();
+        account.see_keys(&listed, Timestamp::ZERO);
+        assert_eq!(account.keys, [("ci".to_owned(), 3600)]);
+    }
+}
