@@ -1,7 +1,8 @@
 //! Scrape: metrics of a gateway with a great many destinations. How long an idle one takes to tell them, and what it
 //! costs deliveries to be asked every second.
 //!
-//! The destinations are listed in the gateway's file: it makes all of them in one change, and the API one by one.
+//! The destinations are listed in the gateway's file: it makes all of them in one change, and the API one by one. Each is
+//! owed an event: what is owed nothing costs nothing to tell.
 
 use super::super::run::{self, Run};
 use super::super::throughput::wires;
@@ -16,6 +17,7 @@ use crate::scratch::Scratch;
 use crate::units::{milliseconds, nanoseconds, number};
 use crate::verdict::{Goal, ratio};
 use anyhow::Context as _;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -40,8 +42,10 @@ pub(super) async fn measure(args: &BenchArgs, receiver: &Receiver) -> anyhow::Re
         [args.gateway_args.clone(), vec!["--config".to_owned(), file.display().to_string()]].concat();
     progress!("scrape: a gateway with {} destinations", number(destinations));
     let gateway = Gateway::start(home.path(), &further).await?;
-    progress!("  ready after {:.1} s; now it is idle", gateway.ready_after().as_secs_f64());
     let api = Api::new(gateway.address(), Some(Gateway::ADMIN_KEY))?;
+    progress!("  ready after {:.1} s; now an event for each", gateway.ready_after().as_secs_f64());
+    owe_all(&api, destinations, args.deadline()).await?;
+    progress!("  all are owed it; now it is idle");
     let mut idle = Latency::new();
     let mut seconds = tokio::time::interval(SCRAPE_INTERVAL);
     for _ in 0..args.size_of(SCRAPES, SCRAPES_QUICK) {
@@ -76,7 +80,7 @@ fn comparison(
         Figure::with("scrape max ms, delivering", ms(busy.max_us())),
     ];
     let title = format!(
-        "Scrape: {} destinations; {} events of {} bytes to {} of them, {} connections",
+        "Scrape: {} destinations, each owed something; {} events of {} bytes to {} of them, {} connections",
         number(destinations + u64::from(args.destinations)),
         number(args.events),
         number(args.size.into()),
@@ -91,12 +95,32 @@ fn comparison(
     Comparison::new("scrape", title, ["not", "scraped"], figures, goals)
 }
 
-/// The gateway's file with so many destinations. Nothing is posted for them.
+/// The gateway's file with so many destinations. Nobody listens there, and what failed is due again in an hour.
 fn listed(destinations: u64) -> String {
     (0..destinations).fold(String::new(), |mut file, n| {
-        let _ = writeln!(file, "[[destinations]]\nname = \"listed {n}\"\nurl = \"http://127.0.0.1:9/{n}\"");
+        let _ = writeln!(
+            file,
+            "[[destinations]]\nname = \"listed {n}\"\nurl = \"http://127.0.0.1:9/{n}\"\n\
+             retry_policy = {{ delays_seconds = [3600], jitter = \"none\" }}"
+        );
         file
     })
+}
+
+/// Posts an event that goes to all of them, and waits until each has refused it.
+async fn owe_all(api: &Api, destinations: u64, deadline: Duration) -> anyhow::Result<()> {
+    api.post("/ingress", &json!({ "owed": "to all" })).await?;
+    let began = Instant::now();
+    loop {
+        let queue: Value = api.get("/v1/queue").await?;
+        let (owed, in_flight) = (&queue["data"]["total"]["pending"], &queue["data"]["slots"]["used"]);
+        let due = &queue["data"]["total"]["overdue_seconds"];
+        if owed.as_u64() == Some(destinations) && in_flight.as_u64() == Some(0) && due.as_f64() == Some(0.0) {
+            return Ok(());
+        }
+        anyhow::ensure!(began.elapsed() < deadline, "{owed} are owed and {in_flight} in flight for too long");
+        tokio::time::sleep(SCRAPE_INTERVAL).await;
+    }
 }
 
 async fn scrape(api: &Api, into: &mut Latency) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! What waits: of all accounts and of each, by how much it is and how long the longest of it has waited.
 
 use super::{Depth, Scheduler};
-use crate::id::AccountId;
+use crate::id::{AccountId, DestinationId};
 use crate::map::IdMap;
 use crate::time::Timestamp;
 use std::ops::AddAssign;
@@ -14,6 +14,13 @@ pub struct Backlog {
     pub pending: Depth,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
+}
+
+/// Since when the first of a destination waits for nothing but a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    account: AccountId,
+    since: Timestamp,
 }
 
 /// The same account's with two nodes.
@@ -50,9 +57,18 @@ impl Scheduler {
 
     /// How long the first of each destination has waited for nothing but a slot.
     fn waits(&self, now: Timestamp) -> impl Iterator<Item = (AccountId, Duration)> + '_ {
-        let queued = self.destinations.values().filter(|found| found.queued.contains(&true));
-        queued.filter_map(move |found| {
-            found.waits_since(now).map(|since| (found.settings.account, now.since(since)))
-        })
+        self.waits.values().map(move |wait| (wait.account, now.since(wait.since)))
+    }
+
+    /// Takes in since when a destination waits, after anything about it has changed.
+    pub(super) fn note_wait(&mut self, id: DestinationId, since: Option<Timestamp>) {
+        let Some(destination) = self.destinations.get_mut(&id) else { return };
+        if std::mem::replace(&mut destination.noted_wait, since) == since {
+            return;
+        }
+        match since {
+            Some(since) => self.waits.insert(id, Wait { account: destination.settings.account, since }),
+            None => self.waits.remove(&id),
+        };
     }
 }

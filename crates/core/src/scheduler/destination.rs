@@ -37,6 +37,8 @@ pub(super) struct Destination {
     pub(super) slot_denied: u64,
     /// In which bands it stands in the queue of those that may send.
     pub(super) queued: [bool; Priority::COUNT],
+    /// Since when it is noted to wait for a slot.
+    pub(super) noted_wait: Option<Timestamp>,
     pub(super) timer: Option<Timestamp>,
     /// Ordered by line: the most urgent first, fresh before retry.
     pub(super) windows: Vec<Window>,
@@ -93,6 +95,7 @@ impl Destination {
             by_line: Breakdown::default(),
             slot_denied: 0,
             queued: [false; Priority::COUNT],
+            noted_wait: None,
             timer: None,
             windows: Vec::new(),
             ordered: None,

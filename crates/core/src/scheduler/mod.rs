@@ -32,12 +32,13 @@ use crate::limits::PROMOTION_AGE_DEFAULT;
 use crate::map::IdMap;
 use crate::time::Timestamp;
 pub use backlog::Backlog;
+use backlog::Wait;
 use destination::Destination;
 use fair_queue::FairQueue;
 pub use fair_queue::Floors;
 pub use input::{Action, After, Depth, Input, Settings, Share, Verdict};
 pub use limiter::LimitReason;
-pub use queue_view::{DestinationQueue, LineQueue, Oldest};
+pub use queue_view::{DestinationQueue, LineQueue, Lines, Oldest};
 use std::collections::BTreeSet;
 use std::time::Duration;
 pub use view::{Counters, DestinationView, Why};
@@ -79,6 +80,9 @@ pub struct Scheduler {
     waiting: usize,
     pending: Depth,
     pending_by_account: IdMap<AccountId, Depth>,
+    /// Of those that may send: since when the first of each waits for nothing but a slot. Beside them, since a look at all of
+    /// them is taken several times a second, and there may be a hundred thousand.
+    waits: IdMap<DestinationId, Wait>,
     /// Ended before it was told of.
     ended_ahead: IdMap<DestinationId, Depth>,
     counters: Counters,
@@ -114,6 +118,7 @@ impl Scheduler {
             waiting: 0,
             pending: Depth::default(),
             pending_by_account: IdMap::default(),
+            waits: IdMap::default(),
             ended_ahead: IdMap::default(),
             counters: Counters::default(),
         }

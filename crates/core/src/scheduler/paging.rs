@@ -59,6 +59,7 @@ impl Scheduler {
         self.pending_shrinks(id, Lane::Fresh, Priority::Normal, pending);
         self.ended_ahead.remove(&id);
         let gone = self.destinations.remove(&id)?;
+        self.waits.remove(&id);
         self.waiting -= gone.waiting();
         if let Some(at) = gone.timer {
             self.timers.remove(&(at, id));

@@ -19,8 +19,35 @@ pub struct DestinationQueue {
     pub max_concurrency: u32,
     /// Times something was due and it had no concurrency left.
     pub slot_denied: u64,
-    /// What it is owed, by priority and lane; those with nothing owed are left out.
-    pub lines: Vec<LineQueue>,
+    /// What it is owed.
+    pub lines: Lines,
+}
+
+/// What is owed by priority and lane; those with nothing owed are left out. Nearly always it is one, which takes no memory
+/// of its own: a picture may have a hundred thousand of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    first: Option<LineQueue>,
+    others: Vec<LineQueue>,
+}
+
+impl Lines {
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &LineQueue> {
+        self.first.iter().chain(&self.others)
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut LineQueue> {
+        self.first.iter_mut().chain(&mut self.others)
+    }
+}
+
+impl FromIterator<LineQueue> for Lines {
+    fn from_iter<I: IntoIterator<Item = LineQueue>>(lines: I) -> Self {
+        let mut lines = lines.into_iter();
+        Lines { first: lines.next(), others: lines.collect() }
+    }
 }
 
 /// What is owed of one priority and lane. The keys of an ordered lane are one.
@@ -99,7 +126,7 @@ impl Destination {
         }
     }
 
-    fn owed_lines(&self) -> Vec<LineQueue> {
+    fn owed_lines(&self) -> Lines {
         let cells = Priority::ALL.into_iter().flat_map(|priority| Lane::ALL.map(|lane| (priority, lane)));
         let lines = cells.map(|(priority, lane)| {
             let rows = self.by_line.rows(priority, lane);
@@ -110,10 +137,10 @@ impl Destination {
 }
 
 /// What an earlier run left of an ordered lane stands under one priority, whatever its heads have.
-fn note(lines: &mut [LineQueue], priority: Priority, lane: Lane, oldest: Oldest, due: Timestamp) {
-    let exact = lines.iter().position(|line| line.priority == priority && line.lane == lane);
-    let found = exact.or_else(|| lines.iter().position(|line| line.lane == lane));
-    let Some(line) = found.and_then(|index| lines.get_mut(index)) else { return };
+fn note(lines: &mut Lines, priority: Priority, lane: Lane, oldest: Oldest, due: Timestamp) {
+    let is_exact = |line: &LineQueue| line.priority == priority && line.lane == lane;
+    let place = lines.iter().position(is_exact).or_else(|| lines.iter().position(|line| line.lane == lane));
+    let Some(line) = place.and_then(|place| lines.iter_mut().nth(place)) else { return };
     line.oldest = Some(line.oldest.map_or(oldest, |known| known.min(oldest)));
     line.due = Some(line.due.map_or(due, |known| known.min(due)));
 }

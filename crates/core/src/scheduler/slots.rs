@@ -14,7 +14,9 @@ impl Scheduler {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
         destination.ask(now, rooms, actions);
         destination.note_shut(now);
-        let wake = match destination.standing(now) {
+        let standing = destination.standing(now);
+        let waits_since = (standing == Standing::Eligible).then(|| destination.waits_since(now)).flatten();
+        let wake = match standing {
             Standing::Eligible => {
                 let bands = destination.due_bands(now, self.promotion_age);
                 for band in Priority::ALL.into_iter().filter(|band| bands[band.index()]) {
@@ -35,6 +37,7 @@ impl Scheduler {
         if let Some(at) = wake {
             self.wake_at(id, at);
         }
+        self.note_wait(id, waits_since);
     }
 
     /// Sees to it that a destination is looked at by then. One that is looked at too early is none the worse for it,

@@ -131,8 +131,14 @@ mod tests {
         for seen in [view, quiet, DestinationView { circuit: Circuit::Closed, ..quiet }] {
             let (id, account) = (DestinationId::from_u64(8), AccountId::from_u64(9));
             let lines = vec![line, unseen];
-            let queue =
-                DestinationQueue { id, account, seen, max_concurrency: 6, slot_denied: u64::MAX, lines };
+            let queue = DestinationQueue {
+                id,
+                account,
+                seen,
+                max_concurrency: 6,
+                slot_denied: u64::MAX,
+                lines: lines.into_iter().collect(),
+            };
             assert_eq!(from_json(id, &to_json(&queue)), Some(queue));
         }
         let one = InFlight {

@@ -3,7 +3,7 @@
 use crate::opened;
 use postrider_core::breaker::Circuit;
 use postrider_core::id::{AccountId, DestinationId};
-use postrider_core::scheduler::{Depth, DestinationQueue, DestinationView, LimitReason, Why};
+use postrider_core::scheduler::{Depth, DestinationQueue, DestinationView, LimitReason, Lines, Why};
 use postrider_postgres::testing::Server;
 use postrider_store::{NodeActivity, Store};
 use std::time::Duration;
@@ -21,7 +21,8 @@ fn busy() -> NodeActivity {
         until: None,
     };
     let (id, account) = (DestinationId::from_u64(8), AccountId::from_u64(9));
-    let queue = DestinationQueue { id, account, seen, max_concurrency: 5, slot_denied: 0, lines: Vec::new() };
+    let queue =
+        DestinationQueue { id, account, seen, max_concurrency: 5, slot_denied: 0, lines: Lines::default() };
     NodeActivity { destinations: vec![queue], ..NodeActivity::default() }
 }
 

@@ -25,3 +25,19 @@ fn an_account_waits_as_long_as_its_longest_and_no_other_does() {
     }
     assert_eq!(waits(&bench), [None, None]);
 }
+
+#[test]
+fn what_waited_for_a_destination_that_is_gone_or_paused_counts_no_longer() {
+    let mut bench = Bench::new(1, 4, 5);
+    let longest = |bench: &Bench| bench.scheduler.longest_wait(bench.now).as_secs();
+    bench.owe(0);
+    for to in [1, 2, 3] {
+        bench.owe(to);
+        bench.pass(Duration::from_secs(10));
+    }
+    assert_eq!(longest(&bench), 30);
+    bench.step(Input::Remove(destination(1)));
+    assert_eq!(longest(&bench), 20);
+    bench.step(Input::Configure(destination(2), Settings { paused: true, ..settings(5) }));
+    assert_eq!(longest(&bench), 10);
+}

@@ -37,7 +37,7 @@ fn seconds(since: Option<Timestamp>, now: Timestamp) -> f64 {
 
 fn lines(text: &mut Exposition, queue: &Queue, now: Timestamp) {
     let mut cells = [[Waiting::default(); Lane::COUNT]; Priority::COUNT];
-    for line in queue.destinations.iter().flat_map(|found| &found.lines) {
+    for line in queue.destinations.iter().flat_map(|found| found.lines.iter()) {
         cells[line.priority.index()][line.lane.index()].add(line, now);
     }
     let mut family = |name, help, value: &dyn Fn(&Waiting) -> f64| {

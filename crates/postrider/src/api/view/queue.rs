@@ -239,7 +239,7 @@ impl Sums {
     fn of(all: &[&DestinationQueue], now: Timestamp) -> Self {
         let mut sums = Sums::default();
         for found in all {
-            for line in &found.lines {
+            for line in found.lines.iter() {
                 sums.total.add(line, now);
                 sums.priorities[line.priority.index()].add(line, now);
                 sums.lanes[line.lane.index()].add(line, now);
