@@ -3,7 +3,6 @@
 use crate::expression::{Expression, Facts, Transform, Wants};
 use crate::schema::Schema;
 use crate::traces::TraceContext;
-use http::HeaderValue;
 use postrider_core::event::EventType;
 use postrider_store::Headers;
 use serde_json::Value;
@@ -38,6 +37,5 @@ pub fn check_schema(schema: &Value, body: &[u8]) {
 pub fn trace(parent: &str, state: &str) -> Option<(String, Option<String>)> {
     let headers: Headers = [("traceparent", parent), ("tracestate", state)].into_iter().collect();
     let context = TraceContext::of(&headers)?;
-    let text = |value: HeaderValue| value.to_str().ok().map(str::to_owned);
-    Some((text(context.traceparent([7; 8]))?, context.tracestate().and_then(text)))
+    Some((context.traceparent([7; 8]), context.state))
 }

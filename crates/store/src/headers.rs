@@ -21,11 +21,21 @@ impl Headers {
 
     /// Adds one. A line break cannot be in a header; if one is, it becomes a space.
     pub fn push(&mut self, name: &str, value: &str) {
-        let clean = |text: &str| memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none();
-        self.push_clean(name, clean(name));
-        self.0.push_str(": ");
-        self.push_clean(value, clean(value));
+        let before = self.0.len();
+        for part in [name, ": ", value] {
+            self.0.push_str(part);
+        }
+        // Looked for in one go: nearly always there is none.
+        if memchr::memchr2(b'\n', b'\r', &self.0.as_bytes()[before..]).is_some() {
+            let clean = self.0[before..].replace(['\n', '\r'], " ");
+            self.0.replace_range(before.., &clean);
+        }
         self.0.push('\n');
+    }
+
+    /// Adds all of others behind those that are there.
+    pub fn append(&mut self, others: &Headers) {
+        self.0.push_str(&others.0);
     }
 
     /// The same of a value as it came; what is no UTF-8 is kept lossily.
@@ -34,15 +44,6 @@ impl Headers {
         match std::str::from_utf8(value) {
             Ok(text) => self.push(name, text),
             Err(_) => self.push(name, &String::from_utf8_lossy(value)),
-        }
-    }
-
-    fn push_clean(&mut self, text: &str, clean: bool) {
-        if clean {
-            self.0.push_str(text);
-        } else {
-            self.0
-                .extend(text.chars().map(|letter| if matches!(letter, '\n' | '\r') { ' ' } else { letter }));
         }
     }
 

@@ -38,7 +38,7 @@ impl Engine {
         if asked.handshake == Handshake::Off {
             return Err(ChangeError::Refused(ConsentError::NotWanted));
         }
-        let ask = |ready: &_, (): &()| ask_consent(ready, origin);
+        let ask = |ready: &_, (): &()| ask_consent(ready, origin.to_str().unwrap_or_default());
         let made = self.sender().make(&target, || Ok(()), ask).await;
         let answer = answer(&made, origin);
         self.change(|catalog: &Catalog| {

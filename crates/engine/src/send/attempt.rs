@@ -186,12 +186,12 @@ fn planted(content: &EventContent, place: &str) {
 
 /// A header of the destination's own stands above it.
 fn go_on(trace: &TraceContext, span: [u8; 8], ready: &Ready, request: &mut Request) {
-    if ready.headers.contains_key(TRACEPARENT) {
+    if ready.headers.has_own(TRACEPARENT) {
         return;
     }
-    request.put(ready, TRACEPARENT, trace.traceparent(span).as_bytes());
-    if let Some(state) = trace.tracestate() {
-        request.put(ready, TRACESTATE, state.as_bytes());
+    request.put(ready, TRACEPARENT, &trace.traceparent(span));
+    if let Some(state) = &trace.state {
+        request.put(ready, TRACESTATE, state);
     }
 }
 
@@ -253,7 +253,6 @@ mod tests {
     use super::super::request::ask_consent;
     use super::super::{AddressGuard, DestinationUrl, tls_config};
     use super::*;
-    use http::HeaderValue;
     use postrider_core::id::DestinationId;
     use std::time::Instant;
     use tokio::io::AsyncReadExt;
@@ -268,7 +267,7 @@ mod tests {
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);
         let sender = Sender { connector, pool: Pool::new(1), clock, lease, spans: None };
-        let request = |ready: &Ready, (): &()| ask_consent(ready, &HeaderValue::from_static("here"));
+        let request = |ready: &Ready, (): &()| ask_consent(ready, "here");
         let receiver = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut first = vec![0; 7];

@@ -7,6 +7,7 @@ mod client_tls;
 mod connect;
 mod connection;
 mod exchange;
+mod fixed_headers;
 mod hops;
 mod http1;
 mod http2;

@@ -1,6 +1,7 @@
 //! What would be sent to a destination, for whoever wants to look before anything is.
 
-use super::request::{REDACTED, build};
+use super::fixed_headers::REDACTED;
+use super::request::build;
 use super::target::Target;
 use crate::clock::Clock;
 use bytes::Bytes;

@@ -11,8 +11,6 @@ use postrider_core::id::EventId;
 use postrider_store::{EventContent, Headers};
 use std::borrow::Cow;
 
-const AGENT: &[u8] = concat!("Postrider/", env!("CARGO_PKG_VERSION")).as_bytes();
-pub(super) const REDACTED: &str = "[redacted]";
 /// A body up to so long is written together with its head.
 pub(super) const TOGETHER_BYTES_MAX: usize = 16 * 1024;
 /// Room for a head of the usual size, and for what of it is shown.
@@ -36,38 +34,24 @@ impl Request {
         for part in [method.as_str(), " ", &ready.url.path, " HTTP/1.1\r\n"] {
             head.put_slice(part.as_bytes());
         }
-        let mut request = Request { method, head, shown: Headers::with_capacity(SHOWN_BYTES), body };
-        request.put(ready, "host", ready.url.authority.as_bytes());
-        request
+        head.put_slice(ready.headers.lines());
+        let mut shown = Headers::with_capacity(SHOWN_BYTES);
+        shown.append(ready.headers.shown());
+        Request { method, head, shown, body }
     }
 
     /// Adds a header, unless the destination has its own.
-    pub(crate) fn put(&mut self, ready: &Ready, name: &str, value: &[u8]) {
-        if !ready.headers.contains_key(name) {
-            self.line(name, value);
-            self.shown.push_bytes(name, value);
+    pub(crate) fn put(&mut self, ready: &Ready, name: &str, value: &str) {
+        if !ready.headers.has_own(name) {
+            for part in [name, ": ", value, "\r\n"] {
+                self.head.put_slice(part.as_bytes());
+            }
+            self.shown.push(name, value);
         }
     }
 
     fn put_number(&mut self, ready: &Ready, name: &str, number: u64) {
-        self.put(ready, name, number.to_string().as_bytes());
-    }
-
-    /// The headers that every request has, and the destination's own.
-    fn finish(mut self, ready: &Ready) -> Self {
-        self.put(ready, "user-agent", AGENT);
-        self.put(ready, "accept-encoding", b"identity");
-        for (name, value) in &ready.headers {
-            self.line(name.as_str(), value.as_bytes());
-            self.shown.push(name.as_str(), REDACTED);
-        }
-        self
-    }
-
-    fn line(&mut self, name: &str, value: &[u8]) {
-        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
-            self.head.put_slice(part);
-        }
+        self.put(ready, name, &number.to_string());
     }
 
     /// The head as it is written, and behind it as much of the body as goes with it; then the rest of the body.
@@ -88,7 +72,7 @@ impl Request {
             let colon = line.iter().position(|byte| *byte == b':').expect("a line has a name");
             let name = HeaderName::from_bytes(&line[..colon]).expect("names were looked at");
             let mut value = HeaderValue::from_bytes(&line[colon + 2..]).expect("values were looked at");
-            value.set_sensitive(ready.headers.contains_key(&name));
+            value.set_sensitive(ready.headers.has_own(name.as_str()));
             headers.append(name, value);
         }
         let mut request = http::Request::new(self.body);
@@ -115,25 +99,25 @@ pub(crate) fn build(
     let mut request = Request::new(Method::POST, ready, content.body.clone());
     request.put_number(ready, "content-length", content.body.len() as u64);
     pass_on(&content.headers, ready, &mut request);
-    let (id, seconds) = (event.to_string(), clock.wall().unix_seconds());
-    let signature = ready.signer.sign(&id, seconds, &content.body, clock.now());
-    request.put(ready, "webhook-id", id.as_bytes());
-    request.put_number(ready, "webhook-timestamp", seconds);
+    let (id, seconds) = (event.to_string(), clock.wall().unix_seconds().to_string());
+    let signature = ready.signer.sign(&id, &seconds, &content.body, clock.now());
+    request.put(ready, "webhook-id", &id);
+    request.put(ready, "webhook-timestamp", &seconds);
     if !signature.is_empty() {
-        request.put(ready, "webhook-signature", signature.as_bytes());
+        request.put(ready, "webhook-signature", &signature);
     }
     request.put_number(ready, "postrider-attempt", attempt.into());
     let passed = hops::of(&content.headers).saturating_add(1);
     request.put_number(ready, hops::HOPS_HEADER, passed.into());
-    request.finish(ready)
+    request
 }
 
 /// The question whether a receiver agrees to be sent events from this origin (CloudEvents HTTP web hooks, 4.1).
 /// Signed it is not: there is nothing in it, and nobody has agreed yet.
-pub(crate) fn ask_consent(ready: &Ready, origin: &HeaderValue) -> Request {
+pub(crate) fn ask_consent(ready: &Ready, origin: &str) -> Request {
     let mut request = Request::new(Method::OPTIONS, ready, Bytes::new());
-    request.put(ready, "webhook-request-origin", origin.as_bytes());
-    request.finish(ready)
+    request.put(ready, "webhook-request-origin", origin);
+    request
 }
 
 fn pass_on(from: &Headers, ready: &Ready, into: &mut Request) {
@@ -148,7 +132,7 @@ fn pass_on(from: &Headers, ready: &Ready, into: &mut Request) {
         // What cannot be a header again (a value kept lossily) is left out.
         let legal = is_name(name.as_bytes()) && is_value(value.as_bytes());
         if legal && is_passed_on(&name) && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name)) {
-            into.put(ready, &name, value.as_bytes());
+            into.put(ready, &name, value);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A destination made ready for sending: its URL taken apart, its headers checked, once and not per attempt.
 
 use super::client_tls::ClientTls;
+use super::fixed_headers::FixedHeaders;
 use super::pool::PoolKey;
 use super::signer::Signer;
 use base64::Engine;
@@ -121,8 +122,7 @@ pub struct Target {
 pub(crate) struct Ready {
     pub(crate) url: DestinationUrl,
     pub(crate) pool_key: PoolKey,
-    /// Custom headers and credentials. Their values are secrets.
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: FixedHeaders,
     pub(crate) signer: Signer,
     /// Where it is not as usual.
     pub(crate) tls: Option<ClientTls>,
@@ -143,7 +143,8 @@ impl Target {
     /// A URL that is no destination: no credentials, no key that signs, and the deadline of a destination by default.
     pub(crate) fn elsewhere(id: DestinationId, url: DestinationUrl) -> Self {
         let pool_key = PoolKey::new(id, &url, &DestinationTls::default());
-        let ready = Ready { pool_key, url, headers: HeaderMap::new(), signer: Signer::nobody(), tls: None };
+        let headers = FixedHeaders::new(&url, HeaderMap::new());
+        let ready = Ready { pool_key, url, headers, signer: Signer::nobody(), tls: None };
         Target { ready: Ok(ready), timeout: TimeoutSeconds::default().duration(), max_concurrency: 1 }
     }
 }
@@ -174,6 +175,7 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
         }
     }
     let pool_key = PoolKey::new(destination.id, &url, &destination.tls);
+    let headers = FixedHeaders::new(&url, headers);
     Ok(Ready { pool_key, url, headers, signer, tls })
 }
 
