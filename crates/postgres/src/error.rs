@@ -146,6 +146,7 @@ impl From<QueryError> for StoreError {
     fn from(error: QueryError) -> Self {
         let state = match &error {
             QueryError::Overtaken(by) => return StoreError::Overtaken(*by),
+            QueryError::Fenced => return StoreError::Fenced,
             QueryError::Database(cause) => cause.code(),
             _ => None,
         };

@@ -26,6 +26,11 @@ const EVENT_COLUMNS: &str =
     "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at,
     deliveries, account_id, replay_of, headers, length(body)";
 
+/// The same without whom it is owed to: that may be a hundred thousand, and each of them asks.
+const CONTENT_COLUMNS: &str =
+    "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at,
+    '[]' AS deliveries, account_id, replay_of, headers, length(body)";
+
 /// Events that one query reads: each may have a large body.
 const CONTENTS_MAX: usize = 50;
 
@@ -44,7 +49,7 @@ async fn contents(database: &Database, ids: &[i64]) -> Result<Vec<Option<EventCo
     // For each id its partition alone is looked at.
     let select = format!(
         "SELECT e.*, asked.n FROM unnest($1::int8[]) WITH ORDINALITY AS asked(id, n)
-         CROSS JOIN LATERAL (SELECT {EVENT_COLUMNS}, body FROM events WHERE id = asked.id) e"
+         CROSS JOIN LATERAL (SELECT {CONTENT_COLUMNS}, body FROM events WHERE id = asked.id) e"
     );
     let statement = client.prepare_cached(&select).await?;
     let mut found: Vec<Option<EventContent>> = ids.iter().map(|_| None).collect();

@@ -1,6 +1,7 @@
 //! Errors of SQLite, sorted by what the caller does about them.
 
 use postrider_store::StoreError;
+use refinery::error::Kind;
 use rusqlite::{ErrorCode, ffi};
 use std::path::PathBuf;
 
@@ -88,12 +89,27 @@ pub(crate) fn corrupt(what: &str) -> rusqlite::Error {
 
 /// What a migration failed at: an error of SQLite keeps its code, since it may be a sync.
 pub(crate) fn migration_error(error: &refinery::Error) -> rusqlite::Error {
-    let refinery::error::Kind::Connection(_, cause) = error.kind() else {
-        return corrupt(&error.to_string());
+    let cause = match error.kind() {
+        Kind::Connection(_, cause) => cause,
+        Kind::DivergentVersion(..) | Kind::MissingVersion(_) => {
+            return rusqlite::Error::SqliteFailure(
+                ffi::Error::new(ffi::SQLITE_SCHEMA),
+                Some(migration_sentence(error)),
+            );
+        }
+        _ => return corrupt(&error.to_string()),
     };
     match cause.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error) {
         Some(code) => rusqlite::Error::SqliteFailure(*code, Some(error.to_string())),
         None => corrupt(&error.to_string()),
+    }
+}
+
+/// The same for the person who started the gateway.
+pub(crate) fn migration_sentence(error: &refinery::Error) -> String {
+    match error.kind() {
+        Kind::DivergentVersion(..) | Kind::MissingVersion(_) => "it was written by another version of Postrider, whose tables are not these; go on with that version, or choose another --data-dir".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -108,6 +124,7 @@ mod tests {
             match store_error(&error) {
                 StoreError::Full => "full",
                 StoreError::Unavailable(_) => "unavailable",
+                StoreError::Fenced => "fenced",
                 StoreError::Overtaken(_) => "overtaken",
                 StoreError::Damaged(_) => "damaged",
                 StoreError::Broken(_) => "broken",

@@ -24,9 +24,12 @@ pub(crate) const FACT_COLUMNS: &str =
     "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries";
 const EVENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries, account_id, replay_of, headers, length(body)";
 
+/// The same without whom it is owed to: that may be a hundred thousand, and each of them asks.
+const CONTENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, '[]', account_id, replay_of, headers, length(body)";
+
 pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
     let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
-    let sql = format!("SELECT {EVENT_COLUMNS}, body, checksum FROM events WHERE id = ?1");
+    let sql = format!("SELECT {CONTENT_COLUMNS}, body, checksum, deliveries FROM events WHERE id = ?1");
     let read = |row: &Row<'_>| checksum::check(row).and_then(|()| read_event(row));
     let found = segment.prepare_cached(&sql)?.query_row([int(event.as_u64())], read).optional()?;
     Ok(found.map(|found| found.detail.content))

@@ -9,6 +9,10 @@ pub enum StoreError {
     /// Not now: nothing was written. Trying again later may work.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// Another node has taken this one for dead, and its shards over: nothing was written. What is its own when it has begun
+    /// anew may be given again.
+    #[error("this node was taken for dead by another; nothing was written")]
+    Fenced,
     /// Something of another node, with an id up to this one, is in an ordered line before which these events would go: nothing was
     /// written. With greater ids they follow it.
     #[error("another node was faster, up to id {0}")]

@@ -325,7 +325,10 @@ impl Dispatcher {
         others.into_iter().for_each(|(_, reply)| reply.send(Err(refusal.clone())));
         let waiting = std::mem::take(&mut self.commits.drafts);
         self.commits.draft_bytes = 0;
-        self.meters.commits_failed.add(1);
+        match error {
+            StoreError::Fenced => self.meters.commits_fenced.add(1),
+            _ => self.meters.commits_failed.add(1),
+        }
         self.commits.paused = Some(refusal);
         let own = own.into_iter().map(|(event, reply)| draft_again(event, reply));
         own.chain(waiting).for_each(|draft| self.commits.take_draft(draft));
@@ -333,7 +336,7 @@ impl Dispatcher {
         if self.fault.is_told() {
             return;
         }
-        tracing::warn!(%error, outcomes = batch.finished.len(), "a commit failed; its outcomes are kept and tried again");
+        log_failure(error, batch.finished.len());
         self.keep_outcomes(batch);
         let pause = pause::next(&mut self.commits.pauses);
         self.work.push(Box::pin(async move {
@@ -347,6 +350,16 @@ impl Dispatcher {
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
         self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
         self.drop_fenced_outcomes();
+    }
+}
+
+/// One that was fenced tells nothing of the store: which of its outcomes are not to be written is heard by the news.
+fn log_failure(error: &StoreError, outcomes: usize) {
+    match error {
+        StoreError::Fenced => {
+            tracing::warn!(outcomes, "a commit wrote nothing: this node was taken for dead by another");
+        }
+        _ => tracing::warn!(%error, outcomes, "a commit failed; its outcomes are kept and tried again"),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod announce;
 mod commits;
+mod contents;
 mod elsewhere;
 mod expiry;
 mod outcomes;
@@ -33,7 +34,7 @@ pub(crate) use owned::Gain;
 use owned::Owned;
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::delivery::{Line, Ticket};
-use postrider_core::id::{DeliveryId, DestinationId};
+use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::COMMIT_EVENTS_MAX;
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
@@ -95,7 +96,7 @@ enum Done {
     Paused,
     Page(Line, Result<Page, StoreError>),
     Keys(DestinationId, Result<Page, StoreError>),
-    Content(Ticket, Result<Option<Arc<EventContent>>, StoreError>),
+    Content(EventId, Result<Option<Arc<EventContent>>, StoreError>),
     Kept(Result<(), StoreError>),
     Released(DestinationId, Result<Depth, StoreError>),
 }
@@ -139,6 +140,8 @@ pub(crate) struct Dispatcher {
     actions: Vec<Action>,
     workers: Vec<WorkerHandle>,
     cache: ContentCache,
+    /// What waits for an event that is being read.
+    loading: IdMap<EventId, Vec<Ticket>>,
     commits: Commits,
     owned: Owned,
     /// Live nodes, this one included.
@@ -182,6 +185,7 @@ impl Dispatcher {
             actions: Vec::new(),
             workers,
             cache: ContentCache::new(CACHE_BYTES),
+            loading: IdMap::default(),
             commits: Commits::default(),
             owned: Owned::new(lease),
             nodes: 1,
@@ -299,7 +303,7 @@ impl Dispatcher {
                 tracing::warn!(%error, %destination, account, "a page of ordering keys could not be read");
                 self.step(Input::KeysFailed(destination));
             }
-            Done::Content(ticket, result) => self.content_loaded(ticket, result),
+            Done::Content(event, result) => self.content_loaded(event, result),
             Done::Kept(result) => {
                 self.keeping -= 1;
                 if let Err(error) = result {

@@ -7,13 +7,10 @@ use postrider_core::delivery::{Line, OrderKey, Ticket};
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
-use postrider_store::{ErrorKind, EventContent, Origin, Problem, StoreError};
+use postrider_store::{ErrorKind, EventContent, Origin, Problem};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tracing::field::display;
-
-/// A content that could not be read is asked for again after this.
-const CONTENT_RETRY: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     pub(super) fn perform_actions(&mut self) {
@@ -60,7 +57,7 @@ impl Dispatcher {
     fn send(&mut self, ticket: Ticket) {
         match self.cache.take(ticket.event) {
             Some(content) => self.hand_over(ticket, content),
-            None => self.load_content(ticket, Duration::ZERO),
+            None => self.load_content(ticket),
         }
     }
 
@@ -101,39 +98,8 @@ impl Dispatcher {
         }));
     }
 
-    fn load_content(&mut self, ticket: Ticket, delay: Duration) {
-        let store = Arc::clone(&self.store);
-        self.work.push(Box::pin(async move {
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
-            }
-            Done::Content(ticket, store.content(ticket.event).await.map(|found| found.map(Arc::new)))
-        }));
-    }
-
-    pub(super) fn content_loaded(
-        &mut self,
-        ticket: Ticket,
-        result: Result<Option<Arc<EventContent>>, StoreError>,
-    ) {
-        match result {
-            Ok(Some(content)) => self.hand_over(ticket, content),
-            Ok(None) => self.bury(ticket, "The event is no longer in the store.".to_owned()),
-            Err(StoreError::Damaged(cause)) => {
-                self.bury(ticket, format!("The event in the store is damaged: {cause}."));
-            }
-            Err(error) => {
-                self.fault.note(&error);
-                let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
-                let account = self.owner_of(destination).map(display);
-                tracing::warn!(%error, %event, %delivery, %destination, account, "an event could not be read");
-                self.load_content(ticket, CONTENT_RETRY);
-            }
-        }
-    }
-
     /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.
-    fn bury(&mut self, ticket: Ticket, sentence: String) {
+    pub(super) fn bury(&mut self, ticket: Ticket, sentence: String) {
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
         let account = self.owner_of(destination).map(display);
         tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "an event that is owed cannot be sent");

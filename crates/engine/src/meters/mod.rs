@@ -66,6 +66,8 @@ pub struct Meters {
     pub commit_size: SizeHistogram,
     /// Commits that failed.
     pub commits_failed: Counter,
+    /// Commits that wrote nothing because the node had been taken for dead.
+    pub commits_fenced: Counter,
     /// Outcomes that were dropped because their shard had been taken over.
     pub fenced: Counter,
     /// Times the lease was renewed.

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 const FULL: Switch = Switch::Fails(|| StoreError::Full);
 const AWAY: Switch = Switch::Fails(|| StoreError::Unavailable("away".into()));
+const FENCED: Switch = Switch::Fails(|| StoreError::Fenced);
 const BROKEN_STORE: Switch = Switch::Fails(|| StoreError::Broken("fsync: EIO".into()));
 
 async fn start_on(store: &Arc<SwitchedStore>) -> Gateway {
@@ -33,7 +34,7 @@ async fn until_refused(store: &SwitchedStore, commits: usize) {
 }
 
 /// Faults come while one delivery is under way and another event arrives; then they pass.
-async fn check_passing(fault: Switch, refusal: IngestError) {
+async fn check_passing(fault: Switch, refusal: IngestError) -> Gateway {
     let receiver = Receiver::holding(OK).await;
     let store = SwitchedStore::new();
     let gateway = start_on(&store).await;
@@ -64,6 +65,13 @@ async fn check_passing(fault: Switch, refusal: IngestError) {
         "what was refused was not sent, nothing was sent twice"
     );
     assert_eq!(store.finished().len(), 2, "each outcome is recorded once");
+    gateway
+}
+
+/// Commits that failed, and those that were fenced.
+fn counted(gateway: &Gateway) -> (u64, u64) {
+    let meters = gateway.engine.meters();
+    (meters.commits_failed.get(), meters.commits_fenced.get())
 }
 
 #[tokio::test]
@@ -73,7 +81,16 @@ async fn a_full_disk_refuses_events_keeps_outcomes_and_recovers_by_itself() {
 
 #[tokio::test]
 async fn a_store_that_is_away_refuses_events_keeps_outcomes_and_recovers_by_itself() {
-    check_passing(AWAY, IngestError::Unavailable).await;
+    let gateway = check_passing(AWAY, IngestError::Unavailable).await;
+    let (failed, fenced) = counted(&gateway);
+    assert!(failed >= 2 && fenced == 0, "{failed} failed, {fenced} were fenced");
+}
+
+#[tokio::test]
+async fn a_fenced_commit_is_counted_as_such_and_not_as_a_failure_of_the_store() {
+    let gateway = check_passing(FENCED, IngestError::Unavailable).await;
+    let (failed, fenced) = counted(&gateway);
+    assert!(failed == 0 && fenced >= 2, "{failed} failed, {fenced} were fenced");
 }
 
 #[tokio::test]
@@ -116,6 +133,43 @@ async fn outcomes_kept_over_a_full_disk_are_followed_by_their_retries() {
         assert_eq!(gateway.settled(event).await.attempts.len(), 2);
     }
     assert_eq!((receiver.requests().len(), store.finished().len(), store.deaths()), (6, 6, 3));
+}
+
+/// Five retries of one event come due while it cannot be read; then it can, or is found to be unreadable once first.
+async fn check_read_together(meanwhile: Option<Switch>, reads: usize) {
+    let (receiver, store) = (Receiver::holding(BROKEN).await, SwitchedStore::new());
+    let gateway = start_on(&store).await;
+    for _ in 0..5 {
+        let mut destination = gateway.destination(&receiver.url());
+        destination.retry_policy = Some(every(Duration::ZERO, 2));
+        gateway.route("**", &destination).await;
+    }
+    let event = gateway.accept("to five").await;
+    receiver.until_requests(5).await;
+    store.reads.send_replace(Switch::Hangs);
+    receiver.release();
+    wait_until("all five wait for the event", async || {
+        let activity = gateway.activity().await;
+        (store.finished().len() == 5 && activity.in_flight.len() == 5).then_some(())
+    })
+    .await;
+    if let Some(fault) = meanwhile {
+        store.reads.send_replace(fault);
+        wait_until("a read is refused", async || (store.unread() > 0).then_some(())).await;
+    }
+    store.reads.send_replace(Switch::Works);
+    assert_eq!(gateway.settled(event).await.attempts.len(), 10);
+    assert_eq!(store.contents(), reads);
+}
+
+#[tokio::test]
+async fn an_event_is_read_once_for_all_deliveries_that_wait_for_it() {
+    check_read_together(None, 1).await;
+}
+
+#[tokio::test]
+async fn an_event_that_could_not_be_read_is_read_again_for_all_of_them() {
+    check_read_together(Some(AWAY), 2).await;
 }
 
 #[tokio::test]

@@ -53,6 +53,7 @@ pub(crate) struct SwitchedStore {
     finished: Mutex<Vec<Finished>>,
     refused: AtomicUsize,
     unread: AtomicUsize,
+    contents: AtomicUsize,
     burials: AtomicUsize,
 }
 
@@ -70,6 +71,7 @@ impl SwitchedStore {
             finished: Mutex::default(),
             refused: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),
+            contents: AtomicUsize::new(0),
             burials: AtomicUsize::new(0),
         })
     }
@@ -93,6 +95,11 @@ impl SwitchedStore {
     /// Reads that were refused.
     pub(crate) fn unread(&self) -> usize {
         self.unread.load(Ordering::SeqCst)
+    }
+
+    /// How often it was asked for the content of an event.
+    pub(crate) fn contents(&self) -> usize {
+        self.contents.load(Ordering::SeqCst)
     }
 
     /// How often it was asked to bury something.
@@ -139,6 +146,7 @@ impl Store for SwitchedStore {
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
+        self.contents.fetch_add(1, Ordering::SeqCst);
         self.pass_read().await?;
         self.inner.content(event).await
     }

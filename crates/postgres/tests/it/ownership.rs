@@ -4,7 +4,10 @@ use crate::{named, opened};
 use postrider_core::id::{AccountId, ReplayId};
 use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
-use postrider_store::{DeadLetterFilter, Gained, Mail, News, Replay, ReplayState, Shards, Store};
+use postrider_store::{
+    Batch, DeadLetterFilter, Gained, Mail, News, Replay, ReplayState, Shards, Store, StoreError,
+};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Long enough that nothing here comes from a lease being renewed.
@@ -80,6 +83,16 @@ async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     assert_eq!(second.configuration().await.unwrap().node, 1, "the first may still make ids");
     let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
     assert_eq!(hear(&first, numbered).await, 0, "it has its own again");
+}
+
+#[tokio::test]
+async fn a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced() {
+    let url = Server::shared().database();
+    let node = opened(&url, LEASE).await;
+    node.commit(Arc::new(Batch::default())).await.unwrap();
+    Server::shared().ask(&url, "DELETE FROM members");
+    let told = node.commit(Arc::new(Batch::default())).await;
+    assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
 }
 
 #[tokio::test]

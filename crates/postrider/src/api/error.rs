@@ -302,6 +302,7 @@ impl From<StoreError> for ApiError {
         match error {
             StoreError::Full => IngestError::DiskFull.into(),
             StoreError::Unavailable(_)
+            | StoreError::Fenced
             | StoreError::Overtaken(_)
             | StoreError::Damaged(_)
             | StoreError::Broken(_) => IngestError::Unavailable.into(),

@@ -13,6 +13,8 @@ pub(super) fn write(text: &mut Exposition, meters: &Meters, counters: &Counters,
     times(text, meters);
     let help = "Outcomes dropped because their shard had been taken over by another node.";
     text.counter("postrider_fenced_total", help, meters.fenced.get());
+    let help = "Commits that wrote nothing because the node had been taken for dead by another.";
+    text.counter("postrider_commits_fenced_total", help, meters.commits_fenced.get());
     text.counter(
         "postrider_lease_renewals_total",
         "Times the lease was renewed.",
