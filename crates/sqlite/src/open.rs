@@ -3,7 +3,7 @@
 use crate::SqliteStore;
 use crate::boot;
 use crate::checkpoint::{self, Checkpointer, Failure};
-use crate::error::{OpenError, store_error};
+use crate::error::{OpenError, migration_sentence, store_error};
 use crate::lock::DataDirectory;
 use crate::reader::Readers;
 use crate::segment::Segments;
@@ -89,7 +89,7 @@ pub(crate) fn open(
 /// Brings the schema of `live.db` up to date.
 pub(crate) fn migrate_live(live: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let migrated = live_schema::migrations::runner().set_grouped(true).run(live);
-    migrated.map(drop).map_err(|error| database_error(path, &error.to_string()))
+    migrated.map(drop).map_err(|error| database_error(path, &migration_sentence(&error)))
 }
 
 /// Whether everything of another store was to be moved here, and was not yet.

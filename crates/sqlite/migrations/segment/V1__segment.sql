@@ -64,10 +64,11 @@ CREATE INDEX events_by_account ON events (account_id);
 -- Costs nothing for what comes in by a source, and finds the few among the many.
 CREATE INDEX events_outbound ON events (account_id) WHERE source_id IS NULL;
 
--- In the order of their events, so that the attempts of one are read together and no index is needed.
+-- In the order in which they were made: a commit writes all of its own behind the last. By event they would fall among
+-- those of everything that is in flight, and a commit would write more pages.
 CREATE TABLE attempts (
     event_id         INTEGER NOT NULL,
-    id               INTEGER NOT NULL,
+    id               INTEGER PRIMARY KEY,
     delivery_id      INTEGER NOT NULL,
     destination_id   INTEGER NOT NULL,
     number           INTEGER NOT NULL,
@@ -85,9 +86,10 @@ CREATE TABLE attempts (
     total_us         INTEGER NOT NULL,
     request_headers  TEXT NOT NULL,
     response_headers TEXT NOT NULL,
-    response_body    BLOB NOT NULL,
-    PRIMARY KEY (event_id, id)
-) STRICT, WITHOUT ROWID;
+    response_body    BLOB NOT NULL
+) STRICT;
+-- Has all that says where a delivery stands, so that lists need not read the attempts themselves.
+CREATE INDEX attempts_by_event ON attempts (event_id, delivery_id, next, next_due_at);
 
 CREATE TABLE idempotency (
     scope_id    INTEGER NOT NULL, -- the source or, for what is sent through the API, the account

@@ -7,8 +7,7 @@ use rusqlite::types::{Value, ValueRef};
 /// The columns of the primary key: the order in which rows are read.
 pub(super) fn keys(table: Table) -> Vec<&'static str> {
     match table {
-        Table::Events => vec!["t.id"],
-        Table::Attempts => vec!["t.event_id", "t.id"],
+        Table::Events | Table::Attempts => vec!["t.id"],
         Table::DeadLetters => vec!["t.delivery_id"],
         Table::Idempotency => vec!["t.scope_id", "t.key_hash"],
         Table::Queue => vec!["t.destination_id", "t.priority", "t.lane", "t.place", "t.delivery_id"],

@@ -94,6 +94,20 @@ fn segments(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
+#[test]
+fn files_of_another_version_are_refused_in_words() {
+    for file in ["live.db", "segments/00000001.db"] {
+        let home = TempDir::new().unwrap();
+        drop(open(home.path()));
+        let written = rusqlite::Connection::open(home.path().join(file)).unwrap();
+        written.execute("UPDATE refinery_schema_history SET checksum = '1'", []).unwrap();
+        drop(written);
+        let Err(refused) = try_open(home.path()) else { panic!("{file} was opened") };
+        let sentence = refused.to_string();
+        assert!(sentence.contains(file) && sentence.contains("written by another version"), "{sentence}");
+    }
+}
+
 #[tokio::test]
 async fn a_second_store_on_the_same_directory_is_refused() {
     let directory = TempDir::new().unwrap();
