@@ -3,6 +3,7 @@
 use crate::page::SECONDS_MIN;
 use clap::{Parser, ValueEnum};
 use postrider_torture::fleet::Store;
+use postrider_torture::load;
 use std::path::PathBuf;
 
 /// A gateway under faults, and a judge of what came of it.
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Stores::Both)]
     pub(crate) store: Stores,
     /// Events a second.
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = load::USUAL, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rate: u32,
     /// Load without faults: nothing may come twice.
     #[arg(long)]

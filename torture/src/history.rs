@@ -101,6 +101,8 @@ pub struct Arrival {
     pub body: u64,
     /// What the gateway counts it as, from 1.
     pub attempt: u32,
+    /// Which node sent it.
+    pub node: usize,
     /// When it had been read.
     pub began: Moment,
     /// When its answer was about to be written, or the sender was seen to be gone.
@@ -127,10 +129,21 @@ pub enum Answer {
 pub struct Fault {
     /// What was done.
     pub what: String,
+    /// Whose attempts it may have cut off.
+    pub struck: Struck,
     /// Before it was done.
     pub from: Moment,
     /// After it was over.
     pub until: Moment,
+}
+
+/// Whom a fault struck. One of a single node explains nothing about what the others sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Struck {
+    /// This node, or its way to the database.
+    Node(usize),
+    /// All nodes, their database, or the machine.
+    All,
 }
 
 /// A delivery as the gateway shows it at the end.
@@ -166,6 +179,16 @@ pub enum End {
     DeadLetter,
     /// Not finished.
     Pending,
+}
+
+impl Fault {
+    /// Whether it may have cut off what this node sent.
+    pub fn strikes(&self, node: usize) -> bool {
+        match self.struck {
+            Struck::Node(struck) => struck == node,
+            Struck::All => true,
+        }
+    }
 }
 
 impl Destination {

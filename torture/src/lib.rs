@@ -8,6 +8,7 @@ pub mod api;
 pub mod check;
 pub mod fleet;
 pub mod history;
+pub mod load;
 pub mod nemesis;
 mod pace;
 pub mod producer;

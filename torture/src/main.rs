@@ -7,6 +7,7 @@ use args::Args;
 use clap::Parser;
 use postrider_torture::fleet::Store;
 use postrider_torture::history::SECOND;
+use postrider_torture::load::Rate;
 use postrider_torture::rig::random::fresh_seed;
 use postrider_torture::run::{Faults, Options, Outcome, run};
 use postrider_torture::{soak, table};
@@ -84,7 +85,7 @@ fn options(args: &Args, store: Store, seed: u64) -> Options {
         store,
         duration: Duration::from_secs(args.seconds()),
         seed,
-        rate: args.rate,
+        rate: Rate::of(args.rate),
         faults: faults(args),
         logs: Some(logs(args, store, seed)),
     }

@@ -22,6 +22,8 @@ pub struct Order {
     pub path: String,
     /// The kinds that it posts, with the type that such events have; the more often one stands here the more of it.
     pub kinds: Vec<(u8, &'static str)>,
+    /// How many times rarer a large body is than usual.
+    pub times_usual: usize,
     /// Between two posts, however long they take.
     pub apart: Duration,
     /// Before its first post, so that not all post at the same moments.
@@ -115,7 +117,7 @@ impl Producer {
         while !self.stop.load(Ordering::Relaxed) {
             let number = ledger.entries.len();
             let (kind, event_type) = *random.one_of(&self.order.kinds);
-            let body = body(self.order.number, number, event_type, &mut random);
+            let body = body(&self.order, number, event_type, &mut random);
             let mut entry = self.post(number, kind, event_type, &body);
             entry.0.posted.kind = kind;
             ledger.entries.push(entry.0);
@@ -185,10 +187,13 @@ impl Producer {
 }
 
 /// Unique, of many sizes, and poisoned now and then where that is meant to be.
-fn body(producer: u16, number: usize, event_type: &str, random: &mut Random) -> Vec<u8> {
+fn body(order: &Order, number: usize, event_type: &str, random: &mut Random) -> Vec<u8> {
+    let producer = order.number;
     let poisoned = event_type == "doom" && random.below(4) == 0;
     let poison = if poisoned { format!(",{}", String::from_utf8_lossy(POISON)) } else { String::new() };
-    let length = *random.one_of(&[0, 10, 100, 1_000, 10_000, 60_000]);
+    let is_large = random.below(3 * order.times_usual) == 0;
+    let lengths: &[usize] = if is_large { &[10_000, 60_000] } else { &[0, 10, 100, 1_000] };
+    let length = *random.one_of(lengths);
     let filling: String = (0..length).map(|_| char::from(b'a' + random.below(26) as u8)).collect();
     format!("{{\"producer\":{producer},\"number\":{number}{poison},\"filling\":\"{filling}\"}}").into_bytes()
 }

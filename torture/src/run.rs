@@ -3,6 +3,7 @@
 use crate::check::{Verdict, check, unexplained};
 use crate::fleet::{Fleet, LEASE, Store};
 use crate::history::{History, Moment, Record, SECOND};
+use crate::load::Rate;
 use crate::nemesis::{self, Log, Nemesis};
 use crate::producer::{Ledger, Producers};
 use crate::records::records;
@@ -27,7 +28,7 @@ pub struct Options {
     /// Of all chance.
     pub seed: u64,
     /// Events a second.
-    pub rate: u32,
+    pub rate: Rate,
     /// Whether anything is done to it.
     pub faults: Faults,
     /// Where the logs of a red run are kept, if anywhere.
@@ -69,8 +70,8 @@ const HEARD: Moment = 2 * SECOND;
 /// Runs once. `each_second` is called while there is load.
 pub fn run(options: &Options, mut each_second: impl FnMut(Watch, &Fleet, &Sink)) -> anyhow::Result<Outcome> {
     let watch = Watch::start();
-    let sink = Arc::new(Sink::start(watch, &stage::paths()));
     let fleet = Arc::new(Fleet::start(&options.binary, options.store));
+    let sink = Arc::new(Sink::start(watch, &stage::paths(), fleet.addresses(), options.rate));
     let stage = Arc::new(Stage::set_up(&fleet.api(), &sink)?);
     // Every node has heard of everything.
     sleep(Duration::from_micros(HEARD));
@@ -121,7 +122,10 @@ fn judged(run: &Judged) -> Outcome {
     wrong.extend(run.fleet.panics());
     wrong.extend(run.ledger.oddities.iter().cloned());
     let strays = run.sink.strays();
-    wrong.extend((strays > 0).then(|| format!("{strays} requests came to paths that nobody has")));
+    wrong.extend(
+        (strays > 0)
+            .then(|| format!("{strays} requests came to where nobody is, or from where no node sends")),
+    );
     let history = run.history(known);
     let mut verdict = check(&history);
     verdict.findings.splice(0..0, wrong);

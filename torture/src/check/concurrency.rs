@@ -63,20 +63,21 @@ fn was_cut_off(arrival: &Arrival, now: Moment, faults: &[Fault]) -> bool {
 }
 
 fn is_cut_off_by(fault: &Fault, arrival: &Arrival, now: Moment) -> bool {
-    arrival.began <= fault.until && fault.from <= now
+    fault.strikes(arrival.node) && arrival.began <= fault.until && fault.from <= now
 }
 
 /// As many as may be in flight when the last of these arrives, with all that faults explain.
 ///
 /// Whoever sends to a destination keeps to its limit, and only a fault gives it to another who does not count what is
-/// open: an orderly stop or handover lets attempts end first. So each fault since the oldest of these began adds one
-/// limit at most, and one fault makes twice the limit. A node that goes on until its lease ends opens requests within the
+/// open: an orderly stop or handover lets attempts end first. So each fault that struck the sender of one of these since
+/// it began adds one limit at most, and one fault makes twice the limit. A node that goes on until its lease ends opens requests within the
 /// fault, so which of these were open when it began says nothing. The dead kept to the limit of their time, which may
 /// have been higher.
 fn most_in_faults(sorted: &Sorted, destination: &Destination, in_flight: &[&Arrival]) -> usize {
     let History { faults, heard_within, .. } = sorted.history;
-    let (oldest, last) = (in_flight[0], in_flight[in_flight.len() - 1]);
-    let since = faults.iter().filter(|fault| is_cut_off_by(fault, oldest, last.began)).count();
+    let last = in_flight[in_flight.len() - 1];
+    let cuts_off = |fault: &&Fault| in_flight.iter().any(|open| is_cut_off_by(fault, open, last.began));
+    let since = faults.iter().filter(cuts_off).count();
     let limit = |arrival: &Arrival| destination.limit_at(arrival.began, *heard_within) as usize;
     let highest = in_flight.iter().map(|arrival| limit(arrival)).max().unwrap_or(0);
     limit(last) + since * highest

@@ -38,11 +38,11 @@ impl<'h> Sorted<'h> {
         Sorted { history, by_body, by_event, deliveries, dead, timed_out: timed_out.collect() }
     }
 
-    /// Whether an attempt was in flight, or not recorded yet, while a fault was.
+    /// Whether an attempt was in flight, or not recorded yet, while whoever sent it was struck by a fault.
     pub(super) fn is_cut_off(&self, attempt: &Arrival) -> bool {
         let late = RECORDED_LATE.as_micros() as Moment;
         let open = Window { from: attempt.began, until: attempt.ended + late };
-        let faults = self.history.faults.iter();
+        let faults = self.history.faults.iter().filter(|fault| fault.strikes(attempt.node));
         faults.map(|fault| Window { from: fault.from, until: fault.until }).any(|fault| fault.touches(&open))
     }
 

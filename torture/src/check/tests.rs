@@ -2,13 +2,14 @@
 
 mod concurrency;
 mod dead_letters;
+mod nodes;
 mod order;
 mod records;
 
 use super::{Tally, Verdict, check, unexplained};
 use crate::history::{
     ATTEMPTS_USED_UP, Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted,
-    Record, SECOND,
+    Record, SECOND, Struck,
 };
 
 const MS: Moment = SECOND / 1000;
@@ -46,6 +47,7 @@ fn arrival(destination: usize, body: u64) -> Arrival {
         event: body + 1000,
         body,
         attempt: 1,
+        node: 0,
         began,
         ended: began + 40 * MS,
         answer: Answer::Taken,
@@ -101,7 +103,7 @@ fn arrival_of(history: &mut History, destination: usize, body: u64) -> &mut Arri
 }
 
 fn fault(from: Moment, until: Moment) -> Fault {
-    Fault { what: "kill".to_owned(), from, until }
+    Fault { what: "kill".to_owned(), struck: Struck::All, from, until }
 }
 
 /// Judges what is left of a clean history after this; gives the tally of one destination.

@@ -2,6 +2,7 @@
 
 mod backend;
 mod node;
+mod sends_from;
 
 use crate::api::Api;
 use crate::rig::proxy::Proxy;
@@ -68,6 +69,7 @@ impl Fleet {
         };
         let home = TempDir::with_prefix("postrider-torture-").expect("there is room for temporary files");
         remove_afterwards(home.path());
+        sends_from::compile(home.path());
         let node = |(number, way)| Node::new(binary, home.path(), number, way, ADMIN_KEY);
         let mut nodes: Vec<Node> = ways.into_iter().enumerate().map(node).collect();
         nodes.iter_mut().for_each(Node::start);
@@ -75,7 +77,7 @@ impl Fleet {
         Fleet { nodes: nodes.into_iter().map(Mutex::new).collect(), addresses, database, _home: home }
     }
 
-    /// Where its nodes listen.
+    /// Where its nodes listen, and where each of them sends from.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }

@@ -1,10 +1,11 @@
 //! One gateway of a run: started, killed, frozen, stopped, and started again at the same address.
 
-use super::LEASE;
+use super::{LEASE, sends_from};
 use crate::rig::loopback;
 use crate::rig::process::Process;
 use crate::rig::tied;
 use rustix::process::Signal;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub(crate) struct Node {
     args: Vec<String>,
     admin_key: String,
     address: SocketAddr,
+    /// Have it send from its own address.
+    variables: [(&'static str, OsString); 2],
     /// With its data, and with what it printed in each of its runs.
     directory: PathBuf,
     process: Option<Process>,
@@ -60,6 +63,7 @@ impl Node {
             args,
             admin_key: admin_key.to_owned(),
             address,
+            variables: sends_from::variables(home, address),
             directory,
             process: None,
             complaints: Vec::new(),
@@ -91,6 +95,7 @@ impl Node {
             command.env_remove(name);
         });
         command.env("POSTRIDER_ADMIN_KEY", &self.admin_key);
+        command.envs(self.variables.iter().cloned());
         command.current_dir(&self.directory).args(&self.args);
         self.process = Some(Process::spawn(command, &self.directory));
     }

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::plan::Deck;
 use crate::fleet::{Database, LEASE, Store};
+use crate::history::Struck;
 use crate::rig::proxy::Proxy;
 use crate::rig::random::Random;
 use anyhow::Context as _;
@@ -26,6 +27,21 @@ pub(super) enum Blow {
 const OF_ANY: &[Blow] = &[Blow::Kill, Blow::KillAndKillTheStart, Blow::Terminate, Blow::Freeze];
 const OF_DATABASES: &[Blow] =
     &[Blow::Cut, Blow::Stall, Blow::CutAll, Blow::KillBackend, Blow::KillPostmaster, Blow::RestartDatabase];
+
+impl Blow {
+    /// Whom it strikes when it is meant for this node.
+    fn strikes(self, node: usize) -> Struck {
+        match self {
+            Blow::Kill
+            | Blow::KillAndKillTheStart
+            | Blow::Terminate
+            | Blow::Freeze
+            | Blow::Cut
+            | Blow::Stall => Struck::Node(node),
+            Blow::CutAll | Blow::KillBackend | Blow::KillPostmaster | Blow::RestartDatabase => Struck::All,
+        }
+    }
+}
 
 /// Before the first blow.
 const FIRST_AFTER: Duration = Duration::from_secs(2);
@@ -83,7 +99,10 @@ pub(super) fn strike(shared: &Shared, random: Random) -> anyhow::Result<()> {
     shared.pass(FIRST_AFTER);
     while !shared.is_over() {
         let Turn { blow, node, lasts, rest } = turns.draw();
-        let what = format!("{blow:?} node {node}");
+        let what = match blow.strikes(node) {
+            Struck::Node(node) => format!("{blow:?} node {node}"),
+            Struck::All => format!("{blow:?}"),
+        };
         shared.does(&what);
         land(shared, blow, node, lasts, &what)?;
         shared.fleet.node(node).look();
@@ -100,7 +119,7 @@ fn land(shared: &Shared, blow: Blow, node: usize, lasts: Duration, what: &str) -
             shared.fleet.node(node).kill();
             shared.fleet.node(node).spawn();
             shared.pass(lasts / 10);
-            shared.fault(what, from, READ_LATE);
+            shared.fault(what, blow.strikes(node), from, READ_LATE);
             kill(shared, node, Duration::ZERO, what);
         }
         Blow::Terminate => {
@@ -113,14 +132,14 @@ fn land(shared: &Shared, blow: Blow, node: usize, lasts: Duration, what: &str) -
             shared.pass(lasts);
             shared.fleet.node(node).signal(Signal::CONT);
             shared.fleet.wait_until_ready()?;
-            shared.fault(what, from, HEARD_LATE);
+            shared.fault(what, blow.strikes(node), from, HEARD_LATE);
         }
         _ => {
             let database = shared.fleet.database().context("only of those who have a database")?;
             strike_database(shared, database, blow, node, lasts);
             // A server that recovers, and nodes that have not found it yet, are part of the fault.
             shared.fleet.wait_until_ready()?;
-            shared.fault(what, from, HEARD_LATE);
+            shared.fault(what, blow.strikes(node), from, HEARD_LATE);
         }
     }
     Ok(())
@@ -130,7 +149,7 @@ fn land(shared: &Shared, blow: Blow, node: usize, lasts: Duration, what: &str) -
 fn kill(shared: &Shared, node: usize, away: Duration, what: &str) {
     let from = shared.watch.now();
     shared.fleet.node(node).kill();
-    shared.fault(what, from, READ_LATE);
+    shared.fault(what, Struck::Node(node), from, READ_LATE);
     shared.pass(away);
     shared.fleet.node(node).start();
 }

@@ -10,7 +10,7 @@ mod receivers;
 mod stalls;
 
 use crate::fleet::{Fleet, Store};
-use crate::history::{Fault, Moment};
+use crate::history::{Fault, Moment, Struck};
 use crate::rig::random::Random;
 use crate::sink::Sink;
 use crate::stage::Stage;
@@ -136,9 +136,9 @@ impl Shared {
     }
 
     /// Writes down that since a moment something may have been cut off, until now or a little later.
-    fn fault(&self, what: &str, from: Moment, later: Duration) {
+    fn fault(&self, what: &str, struck: Struck, from: Moment, later: Duration) {
         let until = self.watch.now() + later.as_micros() as Moment;
-        self.log().faults.push(Fault { what: what.to_owned(), from, until });
+        self.log().faults.push(Fault { what: what.to_owned(), struck, from, until });
     }
 }
 

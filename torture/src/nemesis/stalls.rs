@@ -3,6 +3,7 @@
 
 use super::Shared;
 use crate::fleet::LEASE;
+use crate::history::Struck;
 use crate::rig::random::Random;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
         let began = Instant::now();
         shared.pass(LOOK);
         if began.elapsed() > LOOK + STALL {
-            note(shared, "the machine stood still", began.elapsed());
+            note(shared, "the machine stood still", Struck::All, began.elapsed());
         }
         for number in 0..shared.fleet.size() {
             let node = shared.fleet.node(number);
@@ -30,7 +31,8 @@ pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
             *from = until;
             drop(node);
             if said.contains(TAKEN_FOR_DEAD) {
-                note(shared, &format!("node {number} was taken for dead"), LATE_FOR);
+                let what = format!("node {number} was taken for dead");
+                note(shared, &what, Struck::Node(number), LATE_FOR);
             }
         }
     }
@@ -38,7 +40,7 @@ pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
 }
 
 /// Something that has lasted for so long.
-fn note(shared: &Shared, what: &str, lasted: Duration) {
+fn note(shared: &Shared, what: &str, struck: Struck, lasted: Duration) {
     let from = shared.does(what).saturating_sub(lasted.as_micros() as u64);
-    shared.fault(what, from, Duration::from_secs(1));
+    shared.fault(what, struck, from, Duration::from_secs(1));
 }

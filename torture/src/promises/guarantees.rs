@@ -23,8 +23,8 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G2",
         name: "At least once, duplicates explained",
-        promise: "A duplicate is possible only for an attempt in flight during a fault, or one that its receiver answered too \
-                  late. There is none in a clean run.",
+        promise: "A duplicate is possible only for an attempt in flight during a fault of its node, the database or the machine, or \
+                  one that its receiver answered too late. There is none in a clean run.",
         columns: &["unexplained"],
         by: &[Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice")],
     },
@@ -80,10 +80,16 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
         promise: "A node whose work was taken over writes nothing. The exception to G4 and G5: a process frozen longer than its \
                   lease between its last look at the lease and the first byte on the wire.",
         columns: &["forged"],
-        by: &[Test(
-            "crates/postrider/tests/it/cluster/frozen.rs",
-            "a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops",
-        )],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/cluster/frozen.rs",
+                "a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops",
+            ),
+            Test(
+                "crates/postgres/tests/it/ownership.rs",
+                "a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced",
+            ),
+        ],
     },
     Guarantee {
         code: "G8",
@@ -161,6 +167,10 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
             Test(
                 "crates/postrider/tests/it/cluster/readiness.rs",
                 "without_its_database_a_node_lives_and_is_not_ready",
+            ),
+            Test(
+                "crates/postrider/tests/it/cluster/readiness.rs",
+                "a_node_that_cannot_renew_its_lease_says_that_it_holds_none",
             ),
         ],
     },

@@ -25,7 +25,7 @@ Some tests are short so that a change is judged soon. At full size they are run 
 POSTRIDER_TEST_KILLS=50 cargo test -p postrider --test it faults::kill
 POSTRIDER_TEST_DEAD_LETTERS=100000 cargo test -p postrider --test it faults::replay
 POSTRIDER_TEST_EVENTS=100000 cargo test -p postrider --test it cluster::concurrency
-scripts/torture --calm --rate 1000 --seconds 1000
+PROFILE=release scripts/torture --calm --rate 1000 --seconds 1010
 postrider bench --scenario hanging --scenario flood --scenario storm --scenario critical --scenario overload
 ```
 

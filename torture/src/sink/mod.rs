@@ -4,6 +4,7 @@ mod mood;
 mod open;
 
 use crate::history::{Answer, Arrival, Moment};
+use crate::load::Rate;
 use crate::rig::listener::{Receiver, listen};
 use crate::rig::wire::Message;
 use crate::watch::{Watch, hash_of};
@@ -12,8 +13,9 @@ use mood::Reply;
 pub(crate) use mood::{POISON, RETRY_DELAY};
 use open::Open;
 use std::collections::HashMap;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Listens until the process ends.
 pub struct Sink {
@@ -26,6 +28,10 @@ struct Log {
     watch: Watch,
     /// Paths of destinations, with their index.
     paths: HashMap<String, usize>,
+    /// Where nodes send from, with their number.
+    senders: HashMap<IpAddr, usize>,
+    /// The most that it works on a request on a good day.
+    work_max: Duration,
     state: Mutex<State>,
 }
 
@@ -35,20 +41,23 @@ struct State {
     /// By destination: what has not ended.
     open: Vec<Vec<Open>>,
     moods: Vec<Option<Mood>>,
-    /// Requests for paths that no destination has.
+    /// Requests for paths that no destination has, or from where no node sends.
     strays: usize,
 }
 
 impl Sink {
-    /// Takes everything until it is given a mood.
-    pub fn start(watch: Watch, paths: &[&str]) -> Self {
+    /// Takes everything until it is given a mood, from nodes that send from these addresses, at this
+    /// rate together.
+    pub fn start(watch: Watch, paths: &[&str], senders: &[SocketAddr], rate: Rate) -> Self {
         let state = State {
             open: paths.iter().map(|_| Vec::new()).collect(),
             moods: vec![None; paths.len()],
             ..State::default()
         };
         let paths = paths.iter().enumerate().map(|(index, path)| ((*path).to_owned(), index)).collect();
-        let log = Arc::new(Log { watch, paths, state: Mutex::new(state) });
+        let senders = senders.iter().enumerate().map(|(node, address)| (address.ip(), node)).collect();
+        let (work_max, state) = (rate.work_max(), Mutex::new(state));
+        let log = Arc::new(Log { watch, paths, senders, work_max, state });
         Sink { address: listen(&log), log }
     }
 
@@ -80,7 +89,7 @@ impl Sink {
         self.log.state().open.iter().map(Vec::len).sum()
     }
 
-    /// Requests for paths that no destination has.
+    /// Requests for paths that no destination has, or from where no node sends.
     pub fn strays(&self) -> usize {
         self.log.state().strays
     }
@@ -92,7 +101,13 @@ impl Log {
     }
 
     /// Writes an arrival down; gives its index and how it is to be answered.
-    fn arrived(&self, destination: usize, message: &Message, stream: &TcpStream) -> (usize, Reply) {
+    fn arrived(
+        &self,
+        destination: usize,
+        node: usize,
+        message: &Message,
+        stream: &TcpStream,
+    ) -> (usize, Reply) {
         let header = |name: &str| message.headers.get(name).unwrap_or_default();
         let attempt = header("postrider-attempt").parse().unwrap_or(0);
         let event = hash_of(header("webhook-id").as_bytes());
@@ -101,13 +116,15 @@ impl Log {
         // Under the lock, so that the log is in the order of its moments.
         let began = self.watch.now();
         state.end_those_gone(destination, began);
-        let reply = mood::reply(state.moods[destination], &message.body, event ^ u64::from(attempt));
+        let reply =
+            mood::reply(state.moods[destination], &message.body, event ^ u64::from(attempt), self.work_max);
         let index = state.arrivals.len();
         state.arrivals.push(Arrival {
             destination,
             event,
             body,
             attempt,
+            node,
             began,
             ended: Moment::MAX,
             answer: Answer::Cut,
@@ -151,11 +168,14 @@ impl Receiver for Log {
 
     fn request(&self, message: Message, stream: &TcpStream) -> std::io::Result<bool> {
         let path = message.first_line.split(' ').nth(1).unwrap_or_default();
-        let Some(destination) = self.paths.get(path).copied() else {
+        // Known to the listener whatever has become of the sender since.
+        let sender = stream.peer_addr()?.ip();
+        let (Some(destination), Some(node)) = (self.paths.get(path), self.senders.get(&sender)) else {
             self.state().strays += 1;
             return Ok(false);
         };
-        let (index, reply) = self.arrived(destination, &message, stream);
+        let (destination, node) = (*destination, *node);
+        let (index, reply) = self.arrived(destination, node, &message, stream);
         reply.play(stream, |answer| self.ended(destination, index, answer))
     }
 }

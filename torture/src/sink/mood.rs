@@ -47,8 +47,6 @@ pub(crate) const POISON: &[u8] = b"\"poison\":true";
 const DRIP: Duration = Duration::from_millis(100);
 /// Long beside a restart, short beside the timeout of any destination.
 const DAWDLE: Duration = Duration::from_millis(800);
-/// The most that a receiver works on a good day.
-const WORK_MS: u64 = 25;
 
 /// How one request is answered.
 pub(super) struct Reply {
@@ -56,9 +54,9 @@ pub(super) struct Reply {
     work: Duration,
 }
 
-/// `chance` decides as the same attempt of the same event.
-pub(super) fn reply(mood: Option<Mood>, body: &[u8], chance: u64) -> Reply {
-    let work = Duration::from_millis(chance % WORK_MS);
+/// `chance` decides as the same attempt of the same event. On a good day it takes less than `work_max`.
+pub(super) fn reply(mood: Option<Mood>, body: &[u8], chance: u64, work_max: Duration) -> Reply {
+    let work = Duration::from_micros(chance % work_max.as_micros() as u64);
     let is_poisoned = body.windows(POISON.len()).any(|window| window == POISON);
     let mood = if is_poisoned { Some(Mood::Fails) } else { mood.filter(|_| !chance.is_multiple_of(3)) };
     Reply { mood, work }

@@ -4,13 +4,13 @@ mod plot;
 
 use crate::api::Api;
 use crate::history::{Destination, Limit, Line, SECOND};
+use crate::load::{PRODUCERS, Rate};
 use crate::producer::Order;
 use crate::sink::{RETRY_DELAY, Sink};
 use plot::{KINDS, PLOT, Part, Whose};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Of every destination.
 const TIMEOUT_SECONDS: u64 = 3;
@@ -93,23 +93,32 @@ impl Stage {
         PLOT.iter().zip(limits).map(seen).collect()
     }
 
-    /// Who posts what: seven for the first account, one for the neighbour, at so many events a second together.
-    pub fn orders(&self, addresses: &[SocketAddr], seed: u64, rate: u32) -> Vec<Order> {
-        let apart = Duration::from_secs(u64::from(PRODUCERS)) / rate;
+    /// Who posts what: of each eight, seven for the first account and one for the neighbour.
+    pub fn orders(&self, addresses: &[SocketAddr], seed: u64, rate: Rate) -> Vec<Order> {
+        let (apart, times_usual) = (rate.apart(), rate.times_usual());
         let order = |number: u16| {
-            let whose = if number + 1 == PRODUCERS { Whose::Neighbour } else { Whose::First };
+            let is_last = (u32::from(number) + 1).is_multiple_of(PRODUCERS);
+            let whose = if is_last { Whose::Neighbour } else { Whose::First };
             let kinds = KINDS.iter().filter(|kind| kind.whose == whose);
-            let kinds = kinds.flat_map(|kind| vec![(kind.number, kind.event_type); kind.share]).collect();
+            let kinds =
+                kinds.flat_map(|kind| vec![(kind.number, kind.event_type); kind.share_at(rate)]).collect();
             let path = self.ingest[whose as usize].clone();
             let seed = seed ^ (u64::from(number) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let first_after = apart * u32::from(number) / u32::from(PRODUCERS);
-            Order { addresses: addresses.to_vec(), path, kinds, apart, first_after, number, seed }
+            let first_after = apart * u32::from(number) / rate.producers();
+            Order {
+                addresses: addresses.to_vec(),
+                path,
+                kinds,
+                times_usual,
+                apart,
+                first_after,
+                number,
+                seed,
+            }
         };
-        (0..PRODUCERS).map(order).collect()
+        (0..rate.producers() as u16).map(order).collect()
     }
 }
-
-const PRODUCERS: u16 = 8;
 
 /// Makes a destination and a route for each kind that it is owed; gives its id.
 fn make(api: &Api, part: &Part, url: &str) -> anyhow::Result<String> {

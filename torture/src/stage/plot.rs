@@ -1,6 +1,7 @@
 //! The destinations of a run and the kinds of event that they are owed.
 
 use crate::history::Line;
+use crate::load::Rate;
 
 /// Which account something is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,15 @@ pub(super) struct Kind {
 
 const fn kind(number: u8, event_type: &'static str, share: usize) -> Kind {
     Kind { number, event_type, whose: Whose::First, share }
+}
+
+impl Kind {
+    /// Its share in a run at this rate. Of what is one at a time somewhere there are no more a second than usual.
+    pub(super) fn share_at(&self, rate: Rate) -> usize {
+        let owed = |part: &Part| part.kinds.iter().any(|(kind, _)| *kind == self.number);
+        let is_narrow = PLOT.iter().any(|part| part.is_narrow() && owed(part));
+        if is_narrow { self.share } else { self.share * rate.times_usual() }
+    }
 }
 
 pub(super) const KINDS: &[Kind] = &[
@@ -44,6 +54,13 @@ pub(super) struct Part {
     pub(super) circuit_threshold: u32,
     /// What it is owed, each at a priority.
     pub(super) kinds: &'static [(u8, u8)],
+}
+
+impl Part {
+    /// Whether it is sent one after the other.
+    fn is_narrow(&self) -> bool {
+        self.max_concurrency == 1 || self.line == Line::Strict
+    }
 }
 
 /// As many as a policy may have: on a bad day nothing is given up on.
@@ -71,3 +88,44 @@ pub(super) const PLOT: &[Part] = &[
     Part { attempts_max: 3, ..part("/doomed-line", Line::Strict, 1, &[(7, 3)]) },
     Part { whose: Whose::Neighbour, ..part("/neighbour", Line::Unordered, 3, &[(8, 3)]) },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::PRODUCERS;
+    use crate::sink::RETRY_DELAY;
+
+    /// From an answer to the next request by the same slot: a commit is between them.
+    const TURN_SECONDS: f64 = 0.004;
+    /// How much of what it could take a destination is sent at most, so that a backlog goes away.
+    const USED_MAX: f64 = 0.75;
+
+    /// How much of what a destination could take it is sent at this rate.
+    fn used(part: &Part, rate: u32) -> f64 {
+        let exchange = Rate::of(rate).work_max().as_secs_f64() / 2.0 + TURN_SECONDS;
+        let owed: f64 = part.kinds.iter().map(|(kind, _)| a_second(*kind, rate)).sum();
+        let slots = if part.is_narrow() { 1 } else { part.max_concurrency };
+        // A line waits for one that is given up on, three times in all.
+        let held_up = if part.is_narrow() && part.path.contains("doomed") { owed / 4.0 } else { 0.0 };
+        (owed * exchange + held_up * 2.0 * (RETRY_DELAY.as_secs_f64() + exchange)) / f64::from(slots)
+    }
+
+    /// How many events of a kind there are.
+    fn a_second(kind: u8, rate: u32) -> f64 {
+        let kind = &KINDS[usize::from(kind)];
+        let share = |kind: &Kind| kind.share_at(Rate::of(rate)) as f64;
+        let all: f64 = KINDS.iter().filter(|other| other.whose == kind.whose).map(share).sum();
+        let eighths = if kind.whose == Whose::Neighbour { 1 } else { PRODUCERS - 1 };
+        f64::from(rate * eighths) / f64::from(PRODUCERS) * share(kind) / all
+    }
+
+    #[test]
+    fn every_destination_can_take_what_it_is_sent_at_any_rate_up_to_a_thousand() {
+        for rate in (10..=1000).step_by(10) {
+            for part in PLOT {
+                let used = used(part, rate);
+                assert!(used < USED_MAX, "{} at {rate} a second: {used}", part.path);
+            }
+        }
+    }
+}

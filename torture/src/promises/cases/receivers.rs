@@ -8,6 +8,7 @@ const HANGING: &str = "crates/engine/tests/it/hanging.rs";
 const FLOODS: &str = "crates/engine/tests/it/floods.rs";
 const ANSWERS: &str = "crates/engine/tests/it/answers.rs";
 const RESOURCES: &str = "crates/postrider/tests/it/faults/resources.rs";
+const NAMES: &str = "crates/postrider/tests/it/faults/resources/names.rs";
 const RETRY_AFTER: &str = "crates/postrider/tests/it/scheduling/retry_after.rs";
 
 pub(super) const CASES: &[Case] = &[
@@ -106,6 +107,7 @@ pub(super) const CASES: &[Case] = &[
             Test(ANSWERS, "a_connection_that_ends_before_the_answer_s_head_is_told"),
             Test(ANSWERS, "a_connection_that_ends_inside_the_answer_s_body_is_told_and_the_status_kept"),
             Test(RESOURCES, "receivers_that_reset_cost_no_descriptors"),
+            Test(RESOURCES, "receivers_that_reset_after_the_body_cost_no_descriptors"),
             Suite("Resets"),
         ],
     ),
@@ -156,6 +158,7 @@ pub(super) const CASES: &[Case] = &[
                 "a_certificate_that_proves_nothing_gets_no_byte_of_a_request",
             ),
             Test(RESOURCES, "certificates_that_nobody_trusts_cost_no_more"),
+            Test(RESOURCES, "certificates_that_have_expired_cost_no_more"),
         ],
     ),
     case(
@@ -172,6 +175,13 @@ pub(super) const CASES: &[Case] = &[
                 "what_is_not_found_in_time_is_told_as_a_problem_of_the_name",
             ),
             Test("crates/engine/src/send/resolve.rs", "a_name_is_asked_for_once_and_used_up_to_a_bound"),
+            Test(
+                "crates/engine/src/send/resolve.rs",
+                "a_name_is_asked_for_once_however_many_want_it_and_give_up",
+            ),
+            Test(NAMES, "names_that_are_not_found_cost_no_more"),
+            Test(NAMES, "names_that_are_not_answered_for_cost_no_more"),
+            Test(NAMES, "names_of_a_thousand_addresses_cost_no_more"),
         ],
     ),
     case(

@@ -4,46 +4,51 @@ use super::super::Case;
 use super::super::Proof::Test;
 use super::case;
 
+const JUMPS: &str = "crates/postrider/tests/it/time/jumps.rs";
+const CLOCK_JUMPS: &str = "crates/postrider/tests/it/cluster/clock_jumps.rs";
+
 pub(super) const CASES: &[Case] = &[
     case(
         "",
-        "E",
+        "B",
         "the wall clock jumps a day forward and back: no burst, no stall, order kept",
         &[
+            Test(JUMPS, "a_clock_that_jumps_a_day_and_back_changes_no_order_and_sends_nothing_twice"),
+            Test(JUMPS, "a_retry_keeps_its_time_when_the_clock_jumps"),
+            Test(JUMPS, "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_ahead"),
             Test(
-                "crates/postrider/tests/it/time/jumps.rs",
-                "a_clock_that_jumps_a_day_and_back_changes_no_order_and_sends_nothing_twice",
+                CLOCK_JUMPS,
+                "clocks_of_nodes_that_jump_a_day_and_back_change_no_order_and_send_nothing_twice",
             ),
-            Test("crates/postrider/tests/it/time/jumps.rs", "a_retry_keeps_its_time_when_the_clock_jumps"),
-            Test(
-                "crates/postrider/tests/it/time/jumps.rs",
-                "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_ahead",
-            ),
+            Test(CLOCK_JUMPS, "a_retry_keeps_its_time_when_the_clocks_of_nodes_jump"),
+            Test(CLOCK_JUMPS, "what_nodes_owe_is_sent_in_order_after_a_start_with_their_clocks_a_day_ahead"),
         ],
     ),
     case(
         "",
-        "E",
+        "B",
         "a start with the wall clock set back: nothing lost, order kept, and by up to two days nothing waits for it",
         &[
+            Test(JUMPS, "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_behind"),
+            Test(JUMPS, "what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_year_behind"),
+            Test(CLOCK_JUMPS, "what_nodes_owe_is_sent_in_order_after_a_start_with_their_clocks_a_day_behind"),
             Test(
-                "crates/postrider/tests/it/time/jumps.rs",
-                "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_behind",
-            ),
-            Test(
-                "crates/postrider/tests/it/time/jumps.rs",
-                "what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_year_behind",
+                CLOCK_JUMPS,
+                "what_nodes_owe_is_sent_in_order_after_a_start_with_each_clock_off_by_something_else",
             ),
         ],
     ),
     case(
         "",
-        "E",
+        "B",
         "the wall clock strobes by hours",
-        &[Test(
-            "crates/postrider/tests/it/time/jumps.rs",
-            "a_clock_that_never_stands_still_changes_no_order_and_sends_nothing_twice",
-        )],
+        &[
+            Test(JUMPS, "a_clock_that_never_stands_still_changes_no_order_and_sends_nothing_twice"),
+            Test(
+                CLOCK_JUMPS,
+                "clocks_of_nodes_that_never_stand_still_change_no_order_and_send_nothing_twice",
+            ),
+        ],
     ),
     case(
         "",

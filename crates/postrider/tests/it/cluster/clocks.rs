@@ -1,31 +1,43 @@
 //! Nodes whose wall clocks are ten minutes apart: leases, order and due times go by the database's clock.
 
-use super::{ADMIN_KEY, Cluster, api, set_up};
+use super::{Cluster, api, set_up};
 use crate::rig::random::Random;
 use crate::rig::wait::let_pass;
 use crate::rig::wall_clock::WallClock;
-use crate::rig::{Gateway, Reply, Sink, Site, wait_until};
-use postrider_postgres::testing::Server;
+use crate::rig::{Gateway, Reply, Sink, wait_until};
 use serde_json::json;
 use std::time::Duration;
+
+/// Nodes that share a database, each with a wall clock of its own.
+pub(super) struct Clocks {
+    pub(super) cluster: Cluster<'static>,
+    clocks: Vec<WallClock>,
+}
+
+impl Clocks {
+    /// All of them right at first. Their leases are so long that no busy machine ends one: a takeover is not what is tested
+    /// with them.
+    pub(super) fn of(nodes: usize) -> Self {
+        let mut cluster = Cluster::steady(nodes);
+        let (clocks, sites) = cluster.sites.into_iter().map(WallClock::of).unzip();
+        cluster.sites = sites;
+        Clocks { cluster, clocks }
+    }
+
+    /// From now on each is wrong by so many seconds.
+    pub(super) fn wrong_by<const NODES: usize>(&self, seconds: [i64; NODES]) {
+        assert_eq!(self.clocks.len(), NODES, "one for each node");
+        self.clocks.iter().zip(seconds).for_each(|(clock, wrong)| clock.wrong_by(wrong));
+    }
+}
 
 const WRONG_BY: [i64; 3] = [600, -600, 0];
 
 #[test]
 fn clocks_that_are_ten_minutes_apart_change_nothing() {
-    let server = Server::shared();
-    let url = server.database();
-    let clocked = |number: usize| {
-        let name = format!("node-{number}");
-        // Long enough that no busy machine ends it: a takeover is not what is tested here.
-        let flags = ["--database-url", &url, "--lease-seconds", "20", "--node-name", &name];
-        let (clock, site) = WallClock::of(Site::new().with(&flags));
-        clock.wrong_by(WRONG_BY[number]);
-        site.variable("POSTRIDER_ADMIN_KEY", ADMIN_KEY)
-    };
-    let sites = (0..WRONG_BY.len()).map(clocked).collect();
-    let (cluster, sink) = (Cluster { server, url: url.clone(), sites }, Sink::start());
-    let nodes = cluster.start();
+    let (clocks, sink) = (Clocks::of(WRONG_BY.len()), Sink::start());
+    clocks.wrong_by(WRONG_BY);
+    let nodes = clocks.cluster.start();
     let policy = json!({ "delays_seconds": [0.5], "max_attempts": 20, "jitter": "none" });
     let settings =
         json!({ "ordering": "strict", "retry_policy": policy, "circuit": { "threshold": 10_000 } });

@@ -2,6 +2,7 @@
 
 mod away;
 mod claimed;
+mod clock_jumps;
 mod clocks;
 mod commits;
 mod concurrency;

@@ -71,6 +71,26 @@ fn without_its_database_a_node_lives_and_is_not_ready() {
 }
 
 #[test]
+fn a_node_that_cannot_renew_its_lease_says_that_it_holds_none() {
+    let cluster = Cluster::new(1);
+    let nodes = cluster.start();
+    let node = api(&nodes[0]);
+    wait_until("it is ready", || (node.get("/readyz").status == 200).then_some(()));
+    // The database answers, and it can be written: but for the one row in which the lease is.
+    let held = cluster.server.hold(&cluster.url, "BEGIN; SELECT node FROM members FOR UPDATE;");
+    let refused =
+        wait_until("it is not ready", || Some(node.get("/readyz")).filter(|told| told.status == 503));
+    let told = refused.json();
+    assert_eq!(
+        (told["code"].as_str(), told["reason"].as_str()),
+        (Some("no_lease"), Some("the node holds no lease")),
+        "{refused}"
+    );
+    drop(held);
+    wait_until("it is ready again", || (node.get("/readyz").status == 200).then_some(()));
+}
+
+#[test]
 fn each_node_counts_the_circuits_of_its_own_destinations() {
     const DESTINATIONS: usize = 9;
     let (cluster, sink) = (Cluster::steady(2), Sink::start());

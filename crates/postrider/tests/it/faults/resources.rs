@@ -1,12 +1,15 @@
 //! What hostile receivers and clients cost a gateway: memory and descriptors stay within a bound, and come back.
 
+mod names;
+
 use crate::rig::certificate::self_signed;
 use crate::rig::client::{Client, head, request};
 use crate::rig::usage::Usage;
 use crate::rig::wait::let_pass;
 use crate::rig::{Api, Site, loopback, wait_until};
-use rcgen::CertificateParams;
-use serde_json::json;
+use rcgen::{CertificateParams, date_time_ymd};
+use rustix::net::sockopt::set_socket_linger;
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio_rustls::rustls::{ServerConnection, Stream};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream};
 
 const EVENTS: usize = 60;
 const CONCURRENCY: usize = 20;
@@ -27,7 +30,10 @@ type Script = dyn Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync;
 
 /// A receiver that treats every connection so, until it is closed.
 fn receiver(script: Arc<Script>) -> SocketAddr {
-    let listener = TcpListener::bind(loopback::fresh()).unwrap();
+    receiver_at(TcpListener::bind(loopback::fresh()).unwrap(), script)
+}
+
+fn receiver_at(listener: TcpListener, script: Arc<Script>) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
@@ -53,17 +59,22 @@ fn check_until(
     body: &[u8],
     script: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
 ) {
-    let (site, url) = (Site::new(), format!("{scheme}://{}/", receiver(Arc::new(script))));
+    let url = format!("{scheme}://{}/", receiver(Arc::new(script)));
+    check_cost(&Site::new(), &url, &json!({}), body, is_over);
+}
+
+/// Sends events to this URL, with more settings of its destination, and watches the gateway until it is over.
+fn check_cost(site: &Site, url: &str, settings: &Value, body: &[u8], is_over: impl Fn(&Api) -> bool) {
     let mut gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
-    api.destination(
-        &url,
-        &json!({
-            "timeout_seconds": 1, "max_concurrency": CONCURRENCY, "adaptive": false,
-            "circuit": { "threshold": 10_000 }, "retry_policy": { "delays_seconds": [1], "max_attempts": 1 },
-        }),
-    );
+    let mut all = json!({
+        "timeout_seconds": 1, "max_concurrency": CONCURRENCY, "adaptive": false,
+        "circuit": { "threshold": 10_000 }, "retry_policy": { "delays_seconds": [1], "max_attempts": 1 },
+    });
+    let more = settings.as_object().expect("settings are an object").clone();
+    all.as_object_mut().expect("it is one").extend(more);
+    api.destination(url, &all);
     let ((), usage) = Usage::during(&gateway, || {
         (0..EVENTS).for_each(|_| drop(api.send(&path, &[], body)));
         wait_until("it is over", || is_over(&api).then_some(()));
@@ -79,6 +90,19 @@ fn is_settled(api: &Api) -> bool {
         found["items"].as_array().map_or(0, Vec::len)
     };
     settled("delivered") + settled("dead_letter") == EVENTS
+}
+
+/// All are given up on, and this is why.
+fn given_up_for(why: &str) -> impl Fn(&Api) -> bool {
+    move |api| {
+        let letters = || api.get("/v1/dead-letters?limit=200").data(200)["items"].as_array().unwrap().clone();
+        let error = |letter: &Value| letter["last_error"].as_str().unwrap_or_default().to_owned();
+        is_settled(api) && {
+            let errors: Vec<String> = letters().iter().map(error).collect();
+            assert!(errors.len() == EVENTS && errors.iter().all(|error| error.contains(why)), "{errors:#?}");
+            true
+        }
+    }
 }
 
 fn is_disabled(api: &Api) -> bool {
@@ -141,6 +165,21 @@ fn answers_that_drip_cost_no_descriptors() {
 fn receivers_that_reset_cost_no_descriptors() {
     // A connection that is closed with something unread in it is reset.
     check_receiver(&[b'x'; 100_000], |stream| stream.read_exact(&mut [0; 10]));
+}
+
+#[test]
+fn receivers_that_reset_after_the_body_cost_no_descriptors() {
+    // After the request, inside the answer, and behind it, on a connection that would be used again.
+    let answers = [
+        "",
+        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
+        "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    ];
+    let turn = AtomicUsize::new(0);
+    check_receiver(b"{}", move |stream| {
+        answer(stream, answers[turn.fetch_add(1, Ordering::Relaxed) % 3].as_bytes())?;
+        Ok(set_socket_linger(stream, Some(Duration::ZERO))?)
+    });
 }
 
 /// Takes a request and answers it with these bytes.
@@ -213,10 +252,26 @@ fn receivers_that_are_gone_cost_no_more() {
 #[test]
 fn certificates_that_nobody_trusts_cost_no_more() {
     let (config, _) = self_signed(&CertificateParams::new(["elsewhere.test".to_owned()]).unwrap());
-    check_until(is_settled, "https", b"{}", move |stream| {
+    check_until(is_settled, "https", b"{}", shake_hands(config));
+}
+
+#[test]
+fn certificates_that_have_expired_cost_no_more() {
+    // Of the right host and trusted: nothing is wrong with it but its time.
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
+    let (config, trusted) = self_signed(&params);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/", receiver_at(listener, Arc::new(shake_hands(config))).port());
+    check_cost(&Site::new(), &url, &json!({ "ca_pem": trusted }), b"{}", given_up_for("expired"));
+}
+
+/// Shows a certificate, and reads what comes for as long as it does.
+fn shake_hands(config: Arc<ServerConfig>) -> impl Fn(&mut TcpStream) -> std::io::Result<()> {
+    move |stream| {
         let mut connection = ServerConnection::new(Arc::clone(&config)).map_err(std::io::Error::other)?;
         Stream::new(&mut connection, stream).read(&mut [0; 4096]).map(drop)
-    });
+    }
 }
 
 #[test]

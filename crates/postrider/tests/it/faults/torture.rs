@@ -4,6 +4,7 @@
 
 use crate::rig::{wait_until, wait_within};
 use postrider_torture::fleet::Store;
+use postrider_torture::load::Rate;
 use postrider_torture::run::{Faults, Options, run};
 use postrider_torture::table;
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,7 +22,7 @@ fn check(store: Store, faults: Faults, seconds: u64) {
         store,
         duration: Duration::from_secs(seconds),
         seed: SEED,
-        rate: 40,
+        rate: Rate::of(40),
         faults,
         logs: None,
     };

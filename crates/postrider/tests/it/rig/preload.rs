@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Mutex;
 
 /// Compiles a source of these tests, once for all of them; what `LD_PRELOAD` is to be set to.
@@ -17,9 +16,6 @@ fn compile(source: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(source);
     let name = source.replace('/', "-").replace(".c", &format!("-{}.so", std::process::id()));
     let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"];
-    let compiled =
-        Command::new("cc").args(flags).arg(&library).arg(&path).args(["-ldl", "-lpthread"]).status();
-    assert!(compiled.expect("cc is there: SQLite was compiled by it").success(), "{source} compiles");
+    postrider_torture::rig::preload::compile(&path, &library);
     library
 }
