@@ -3,12 +3,12 @@
 use crate::configuration::Known;
 use crate::durability::Durable;
 use crate::error::QueryError;
-use crate::gather::Gather;
 use crate::members::Membership;
 use crate::notice::Notice;
 use crate::queue::Wanted;
 use deadpool_postgres::{Object, Pool};
 use postrider_core::id::EventId;
+use postrider_store::gather::Gather;
 use postrider_store::{EventContent, News, Page, Shards, StoreError, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

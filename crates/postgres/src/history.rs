@@ -2,7 +2,6 @@
 
 use crate::database::Database;
 use crate::error::QueryError;
-use crate::gather::give;
 use crate::standing;
 use crate::values::{column, int, read_time, uint};
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
+use postrider_store::gather::give;
 use postrider_store::{
     Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
     Problem, SendWindow, StoreError, Timing,

@@ -18,7 +18,6 @@ mod dead_letters;
 mod doubt;
 mod durability;
 mod error;
-mod gather;
 mod history;
 mod keys;
 mod listing;
@@ -52,12 +51,12 @@ pub use transfer::PostgresTransfer;
 use async_trait::async_trait;
 use database::{Shared, Thread};
 use error::QueryError;
-use gather::Put;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
+use postrider_store::gather::Put;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
     DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,

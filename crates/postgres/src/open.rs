@@ -3,7 +3,6 @@
 use crate::database::{Database, Shared, Thread};
 use crate::durability::Durable;
 use crate::error::{OpenError, QueryError};
-use crate::gather::Gather;
 use crate::members::{self, Membership};
 use crate::news::Tending;
 use crate::notice::{self, Heard, Notice};
@@ -15,6 +14,7 @@ use deadpool_postgres::{
     Runtime,
 };
 use postrider_core::time::Timestamp;
+use postrider_store::gather::Gather;
 use postrider_store::{News, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};

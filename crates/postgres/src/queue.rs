@@ -3,7 +3,6 @@
 use crate::commit::columns::small;
 use crate::database::Database;
 use crate::error::QueryError;
-use crate::gather::give;
 use crate::mail::Letters;
 use crate::members::numbers;
 use crate::values::{column, int, read_time, shard_of, time, uint};
@@ -12,6 +11,7 @@ use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
+use postrider_store::gather::give;
 use postrider_store::{LineDepth, Mail, Page, Shards, StoreError};
 use std::ops::RangeInclusive;
 use tokio_postgres::Row;

@@ -1,10 +1,10 @@
 //! Reads events back from the segments, with what became of them.
 
 use crate::checksum;
-use crate::error::corrupt;
+use crate::error::{corrupt, store_error};
 use crate::reader::Reader;
 use crate::rows::{int, read_time, uint};
-use crate::segment::Listed;
+use crate::segment::{self, Listed};
 use crate::standing;
 use bytes::Bytes;
 use postrider_core::event::EventType;
@@ -13,25 +13,64 @@ use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
+use postrider_store::gather::{Answer, Gather, give};
 use postrider_store::{
     Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
     Problem, SendWindow, Timing,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub(crate) const FACT_COLUMNS: &str =
     "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries";
 const EVENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, deliveries, account_id, replay_of, headers, length(body)";
 
-/// The same without whom it is owed to: that may be a hundred thousand, and each of them asks.
-const CONTENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, '[]', account_id, replay_of, headers, length(body)";
+/// The columns of an event without whom it is owed to: that may be a hundred thousand, and each of them asks.
+const CONTENT: &str = "SELECT id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, '[]', account_id, replay_of, headers, length(body), body, checksum, deliveries FROM events WHERE id = ?1";
 
-pub(crate) fn content(reader: &mut Reader, event: EventId) -> rusqlite::Result<Option<EventContent>> {
-    let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
-    let sql = format!("SELECT {CONTENT_COLUMNS}, body, checksum, deliveries FROM events WHERE id = ?1");
+/// Contents of events that are asked for.
+pub(crate) type Contents = Gather<EventId, Option<EventContent>>;
+type Asked = (EventId, Answer<Option<EventContent>>);
+
+/// Events that are read in one look at a segment. Each may have a large body, and while it lasts the log cannot begin anew.
+const CONTENTS_MAX: usize = 64;
+
+/// Answers all that is asked of events' contents, until nothing is.
+pub(crate) fn serve_contents(reader: &mut Reader, contents: &Contents) {
+    while let Some(asked) = contents.take(CONTENTS_MAX) {
+        let listed = match reader.segments() {
+            Ok(listed) => listed,
+            Err(error) => {
+                give(asked, Err(store_error(&error)));
+                continue;
+            }
+        };
+        let mut by_segment: BTreeMap<Option<i64>, Vec<Asked>> = BTreeMap::new();
+        for (event, answer) in asked {
+            by_segment.entry(segment::of_event(&listed, event)).or_default().push((event, answer));
+        }
+        by_segment.into_iter().for_each(|(number, asked)| answer_contents(reader, number, asked));
+    }
+}
+
+/// In one look, since taking and leaving a segment's locks costs more than reading a row.
+fn answer_contents(reader: &mut Reader, segment: Option<i64>, asked: Vec<Asked>) {
+    let found = segment.map_or(Ok(None), |number| reader.segment(number));
+    let look = found.and_then(|found| found.map(Connection::unchecked_transaction).transpose());
+    match look {
+        Err(error) => give(asked, Err(store_error(&error))),
+        Ok(look) => asked.into_iter().for_each(|(event, answer)| {
+            let content = look.as_ref().map_or(Ok(None), |segment| content(segment, event));
+            // Whoever asked may be gone.
+            drop(answer.send(content.map_err(|error| store_error(&error))));
+        }),
+    }
+}
+
+fn content(segment: &Connection, event: EventId) -> rusqlite::Result<Option<EventContent>> {
     let read = |row: &Row<'_>| checksum::check(row).and_then(|()| read_event(row));
-    let found = segment.prepare_cached(&sql)?.query_row([int(event.as_u64())], read).optional()?;
+    let found = segment.prepare_cached(CONTENT)?.query_row([int(event.as_u64())], read).optional()?;
     Ok(found.map(|found| found.detail.content))
 }
 

@@ -41,6 +41,7 @@ pub use open::SqliteOptions;
 pub use transfer::SqliteTransfer;
 
 use async_trait::async_trait;
+use history::Contents;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
@@ -60,6 +61,7 @@ use writer::Writer;
 pub struct SqliteStore {
     writer: Mutex<Writer>,
     readers: Readers,
+    contents: Arc<Contents>,
     /// Secrets are sealed on their way in and opened on their way out.
     vault: Vault,
     disk_reserve_bytes: u64,
@@ -112,7 +114,14 @@ impl Store for SqliteStore {
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
-        self.readers.run(move |reader| history::content(reader, event)).await
+        let room = self.readers.room().await?;
+        // From here on nobody can give up before what is asked is served.
+        let put = self.contents.put(event);
+        if put.must_serve {
+            let contents = Arc::clone(&self.contents);
+            room.send(Box::new(move |reader| history::serve_contents(reader, &contents)));
+        }
+        put.answer.await.unwrap_or_else(|_| Err(reader::lost()))
     }
 
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {

@@ -12,7 +12,7 @@ use crate::writer::Writer;
 use postrider_store::{StoreError, Vault};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Rows of a kilobyte fill larger pages better than SQLite's 4 KiB, and a commit writes fewer of them.
@@ -79,6 +79,7 @@ pub(crate) fn open(
     Ok(SqliteStore {
         writer: Mutex::new(writer),
         readers,
+        contents: Arc::default(),
         vault,
         disk_reserve_bytes: options.disk_reserve_bytes,
         unclean_stop,

@@ -17,7 +17,7 @@ const JOBS_MAX: usize = 1024;
 /// Segments a reader keeps open.
 const OPEN_SEGMENTS_MAX: usize = 32;
 
-type Job = Box<dyn FnOnce(&mut Reader) + Send>;
+pub(crate) type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 pub(crate) struct Readers {
     jobs: Option<mpsc::Sender<Job>>,
@@ -56,12 +56,19 @@ impl Readers {
         query: impl FnOnce(&mut Reader) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |reader| drop(reply.send(query(reader))));
-        let lost = || StoreError::Unavailable("the query was lost".into());
-        let jobs = self.jobs.as_ref().ok_or_else(lost)?;
-        jobs.send(job).await.map_err(|_| lost())?;
+        self.room().await?.send(Box::new(move |reader| drop(reply.send(query(reader)))));
         answer.await.map_err(|_| lost())?.map_err(|error| store_error(&error))
     }
+
+    /// A place for a query among those that wait for a reader.
+    pub(crate) async fn room(&self) -> Result<mpsc::Permit<'_, Job>, StoreError> {
+        self.jobs.as_ref().ok_or_else(lost)?.reserve().await.map_err(|_| lost())
+    }
+}
+
+/// The reader has ended.
+pub(crate) fn lost() -> StoreError {
+    StoreError::Unavailable("the query was lost".into())
 }
 
 fn next_job(inbox: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {

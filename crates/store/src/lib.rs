@@ -18,6 +18,7 @@ mod error;
 mod event;
 mod event_filter;
 mod field_place;
+pub mod gather;
 mod headers;
 mod health;
 mod list_scan;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod conformance;
+mod contents;
 mod counts;
 mod dead_letters;
 mod files;

@@ -1,14 +1,15 @@
-//! Questions of one kind that are asked at once are answered by one query. After a batch of another node hundreds of
-//! lines and events are read, and a query for each would cost the server more than what it reads.
+//! Questions of one kind that are asked at once are answered by one query. With much waiting, or after a batch of another
+//! node, hundreds of events and lines are read, and a query for each would cost more than what it reads.
 
-use postrider_store::StoreError;
+use crate::error::StoreError;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-type Answer<A> = oneshot::Sender<Result<A, StoreError>>;
+/// Where whoever asked waits.
+pub type Answer<A> = oneshot::Sender<Result<A, StoreError>>;
 
 /// Questions that wait, while at most one query is on its way.
-pub(crate) struct Gather<Q, A>(Mutex<Waiting<Q, A>>);
+pub struct Gather<Q, A>(Mutex<Waiting<Q, A>>);
 
 struct Waiting<Q, A> {
     questions: Vec<(Q, Answer<A>)>,
@@ -17,10 +18,11 @@ struct Waiting<Q, A> {
 }
 
 /// What to do with a question that was put.
-pub(crate) struct Put<A> {
-    pub(crate) answer: oneshot::Receiver<Result<A, StoreError>>,
+pub struct Put<A> {
+    /// Where it will be answered.
+    pub answer: oneshot::Receiver<Result<A, StoreError>>,
     /// Nobody serves: whoever put it must.
-    pub(crate) must_serve: bool,
+    pub must_serve: bool,
 }
 
 impl<Q, A> Default for Gather<Q, A> {
@@ -30,7 +32,8 @@ impl<Q, A> Default for Gather<Q, A> {
 }
 
 impl<Q, A> Gather<Q, A> {
-    pub(crate) fn put(&self, question: Q) -> Put<A> {
+    /// Puts a question to those that wait.
+    pub fn put(&self, question: Q) -> Put<A> {
         let (say, answer) = oneshot::channel();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.questions.push((question, say));
@@ -39,7 +42,7 @@ impl<Q, A> Gather<Q, A> {
     }
 
     /// The next questions, at most so many. `None` ends the service: the next that is put begins it anew.
-    pub(crate) fn take(&self, most: usize) -> Option<Vec<(Q, Answer<A>)>> {
+    pub fn take(&self, most: usize) -> Option<Vec<(Q, Answer<A>)>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.is_served = !waiting.questions.is_empty();
         let count = waiting.questions.len().min(most);
@@ -48,7 +51,7 @@ impl<Q, A> Gather<Q, A> {
 }
 
 /// Answers questions with what a query found for them, in their order, or with why it found nothing.
-pub(crate) fn give<Q, A>(asked: Vec<(Q, Answer<A>)>, found: Result<Vec<A>, StoreError>) {
+pub fn give<Q, A>(asked: Vec<(Q, Answer<A>)>, found: Result<Vec<A>, StoreError>) {
     // Whoever asked may be gone.
     match found {
         Ok(found) => asked.into_iter().zip(found).for_each(|((_, say), answer)| drop(say.send(Ok(answer)))),
