@@ -18,7 +18,7 @@ use crate::maintenance;
 use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, Pool, SendWorker, Sender, WorkerHandle};
+use crate::send::{AttemptReport, Connector, Pool, SendWorker, Sender, Timers, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
@@ -168,6 +168,7 @@ fn workers(
         let sender = Sender {
             connector: Arc::clone(connector),
             pool: Pool::new(options.idle_connections / workers),
+            timers: Timers::default(),
             clock,
             lease: lease.clone(),
             spans: options.spans.clone(),

@@ -6,6 +6,7 @@ use super::passed_on::{TRACEPARENT, TRACESTATE};
 use super::pool::Pool;
 use super::request::{Request, build};
 use super::target::{Ready, Target};
+use super::timers::Timers;
 use crate::clock::Clock;
 use crate::lease::Lease;
 use crate::routing::Plan;
@@ -16,8 +17,11 @@ use postrider_core::outcome::Outcome;
 use postrider_core::retry_after;
 use postrider_core::time::Timestamp;
 use postrider_store::{ErrorKind, EventContent, Headers, Problem};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 /// An attempt to make.
@@ -53,6 +57,7 @@ pub(crate) struct AttemptReport {
 pub(crate) struct Sender {
     pub(crate) connector: Arc<Connector>,
     pub(crate) pool: Pool,
+    pub(crate) timers: Timers,
     pub(crate) clock: Clock,
     pub(crate) lease: Lease,
     /// Where attempts are told as spans, when they are.
@@ -135,13 +140,21 @@ impl Sender {
     ) -> Made {
         let started_at = self.clock.now();
         let (mut trace, mut request_headers) = (Trace::start(), Headers::default());
-        let run = self.run(target, prepare, request, &mut trace, &mut request_headers);
-        let caught = AssertUnwindSafe(tokio::time::timeout(target.timeout, run)).catch_unwind().await;
+        let mut timer = self.timers.take(target.timeout);
+        let caught = {
+            let mut run = pin!(self.run(target, prepare, request, &mut trace, &mut request_headers));
+            let in_time = poll_fn(|cx| match run.as_mut().poll(cx) {
+                Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                Poll::Pending => timer.as_mut().poll(cx).map(|()| None),
+            });
+            AssertUnwindSafe(in_time).catch_unwind().await
+        };
+        self.timers.put(timer);
         trace.end();
         let (outcome, problem) = match caught {
-            Ok(Ok(Ok(()))) => judge(trace.status),
-            Ok(Ok(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
-            Ok(Err(_elapsed)) => (Outcome::Timeout, Some(timed_out(target, &trace))),
+            Ok(Some(Ok(()))) => judge(trace.status),
+            Ok(Some(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
+            Ok(None) => (Outcome::Timeout, Some(timed_out(target, &trace))),
             Err(_panic) => (Outcome::Cancelled, Some(internal())),
         };
         Made { started_at, outcome, problem, request_headers, trace }
@@ -266,7 +279,8 @@ mod tests {
         let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);
-        let sender = Sender { connector, pool: Pool::new(1), clock, lease, spans: None };
+        let sender =
+            Sender { connector, pool: Pool::new(1), timers: Timers::default(), clock, lease, spans: None };
         let request = |ready: &Ready, (): &()| ask_consent(ready, "here");
         let receiver = async {
             let (mut stream, _) = listener.accept().await.unwrap();

@@ -20,6 +20,7 @@ mod resolve;
 mod signature;
 mod signer;
 mod target;
+mod timers;
 mod worker;
 
 pub use address_guard::{AddressGuard, Refusal};
@@ -40,4 +41,7 @@ pub(crate) use passed_on::passed_on;
 pub(crate) use pool::Pool;
 pub(crate) use preview::preview;
 pub(crate) use request::{ask_consent, build};
+pub(crate) use timers::Timers;
+#[cfg(test)]
+pub(crate) use worker::stay_at;
 pub(crate) use worker::{WorkerHandle, here};

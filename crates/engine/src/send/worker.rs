@@ -22,6 +22,11 @@ pub(crate) fn here() -> Option<usize> {
     HERE.get()
 }
 
+/// This thread is this worker's from now on.
+pub(crate) fn stay_at(number: usize) {
+    HERE.set(Some(number));
+}
+
 /// What a worker is told in one go. Telling it wakes its thread by a system call, so a whole commit's worth is
 /// told at once: attempts to make, and senders of that thread to answer.
 #[derive(Default)]
@@ -82,7 +87,7 @@ impl SendWorker {
 
     /// Runs until the engine has stopped.
     pub async fn run(mut self) {
-        HERE.set(Some(self.number));
+        stay_at(self.number);
         let sender = self.sender;
         // All in this task: one of its own for each would cost more to begin and to end.
         let mut attempts = FuturesUnordered::new();
