@@ -1,33 +1,32 @@
-//! Spans, written as they leave, where they are made, and waiting for the exporter. What finds no room is dropped and
-//! counted: nothing waits for a collector.
+//! Spans, written as they leave, where they are made, and waiting for the exporter. Each thread fills a batch of its own, so
+//! that they do not wait for each other. What finds no room is dropped and counted: nothing waits for a collector.
 
 use super::context::{SampleRatio, TraceContext, span_of_attempt, span_of_event};
 use super::protobuf::{bytes, delimited, fixed, integer, number, text, written};
-use crate::send::AttemptReport;
+use crate::send::{AttemptReport, here};
 use postrider_core::id::EventId;
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers};
-use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Spans that leave in one request: well below the 4 MiB that collectors take by default.
 const BATCH_BYTES: usize = 512 << 10;
-/// Batches that wait for the exporter: 8 MiB, a second's worth at ten thousand events a second.
+/// Full batches that wait for the exporter: 8 MiB, a second's worth at ten thousand events a second.
 const BATCHES_MAX: usize = 16;
+/// Batches that are being filled. With more workers than this, some share one.
+const BEGUN_MAX: usize = 8;
 /// The field of a span in what it is a part of.
 const SPAN: u64 = 2;
 const ATTRIBUTE: u64 = 9;
 const KIND_SERVER: u64 = 2;
 const KIND_CLIENT: u64 = 3;
 const STATUS_ERROR: u64 = 2;
-
-thread_local! {
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Where spans leave.
 #[derive(Clone, Debug, Default)]
@@ -36,18 +35,29 @@ pub struct Spans(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     ratio: SampleRatio,
+    begun: [Begun; BEGUN_MAX],
     waiting: Mutex<Waiting>,
     /// A batch is full.
     full: Notify,
+    dropped: AtomicU64,
+}
+
+/// A batch that a thread fills. In cache lines of its own: what one writes there is not to slow the others.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Begun(Mutex<Vec<u8>>);
+
+impl Begun {
+    fn batch(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The last one is being filled.
-    batches: VecDeque<Vec<u8>>,
+    full: VecDeque<Vec<u8>>,
     /// Room of a batch that has left, for the next one.
     spare: Vec<u8>,
-    dropped: u64,
 }
 
 impl Spans {
@@ -58,12 +68,18 @@ impl Spans {
 
     /// How many found no room since this was last asked.
     pub fn take_dropped(&self) -> u64 {
-        std::mem::take(&mut self.waiting().dropped)
+        self.0.dropped.swap(0, Relaxed)
     }
 
-    /// The oldest spans that wait, in the form of a request's part.
-    pub fn take(&self) -> Option<Vec<u8>> {
-        self.waiting().batches.pop_front()
+    /// The oldest batch that is full, in the form of a request's part.
+    pub fn take_full(&self) -> Option<Vec<u8>> {
+        self.waiting().full.pop_front()
+    }
+
+    /// What is in the others.
+    pub fn take_begun(&self) -> Vec<Vec<u8>> {
+        let batches = self.0.begun.iter().map(|begun| std::mem::take(&mut *begun.batch()));
+        batches.filter(|batch| !batch.is_empty()).collect()
     }
 
     /// Takes back the room of a batch that has left.
@@ -72,7 +88,7 @@ impl Spans {
         self.waiting().spare = batch;
     }
 
-    /// Returns once there is a whole request's worth.
+    /// Returns once a batch has become full.
     pub async fn full(&self) {
         self.0.full.notified().await;
     }
@@ -81,30 +97,29 @@ impl Spans {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The span is written before the lock is taken, which the workers and the dispatcher share.
     fn write(&self, span: impl FnOnce(&mut Vec<u8>)) {
-        SCRATCH.with_borrow_mut(|scratch| {
-            scratch.clear();
-            delimited(scratch, SPAN, span);
-            self.append(scratch);
-        });
+        let mut batch = self.0.begun[here().unwrap_or_default() % BEGUN_MAX].batch();
+        if batch.len() >= BATCH_BYTES && !self.hand_over(&mut batch) {
+            self.0.dropped.fetch_add(1, Relaxed);
+            return;
+        }
+        delimited(&mut batch, SPAN, span);
+        if batch.len() >= BATCH_BYTES {
+            self.hand_over(&mut batch);
+        }
     }
 
-    fn append(&self, span: &[u8]) {
+    /// Puts a full batch to those that wait, if there is room; then the next can be begun.
+    fn hand_over(&self, batch: &mut Vec<u8>) -> bool {
         let mut waiting = self.waiting();
-        if waiting.batches.back().is_none_or(|batch| batch.len() >= BATCH_BYTES) {
-            if waiting.batches.len() == BATCHES_MAX {
-                waiting.dropped += 1;
-                return;
-            }
-            let room = std::mem::take(&mut waiting.spare);
-            waiting.batches.push_back(room);
+        if waiting.full.len() == BATCHES_MAX {
+            return false;
         }
-        let batch = waiting.batches.back_mut().expect("there is one with room");
-        batch.extend_from_slice(span);
-        if batch.len() >= BATCH_BYTES {
-            self.0.full.notify_one();
-        }
+        let room = std::mem::take(&mut waiting.spare);
+        waiting.full.push_back(std::mem::replace(batch, room));
+        drop(waiting);
+        self.0.full.notify_one();
+        true
     }
 
     /// An event was accepted.
@@ -197,6 +212,7 @@ fn whole(length: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::send::stay_at;
     use futures_util::FutureExt as _;
 
     #[test]
@@ -209,11 +225,33 @@ mod tests {
         assert!(spans.full().now_or_never().is_none(), "nothing to hurry for");
         write(in_a_batch - 1);
         assert!(spans.full().now_or_never().is_some());
-        write(in_a_batch * (BATCHES_MAX - 1) + 3);
+        // One more is full, and stays where it was filled.
+        write(in_a_batch * BATCHES_MAX + 3);
         assert_eq!((spans.take_dropped(), spans.take_dropped()), (3, 0));
-        let taken: Vec<Vec<u8>> = std::iter::from_fn(|| spans.take()).collect();
+        let taken: Vec<Vec<u8>> = std::iter::from_fn(|| spans.take_full()).collect();
         assert_eq!((taken.len(), taken.iter().map(Vec::len).max()), (BATCHES_MAX, Some(BATCH_BYTES)));
         write(1);
-        assert_eq!((spans.take().map(|batch| batch.len()), spans.take_dropped()), (Some(1024), 0));
+        let sizes = |batches: Vec<Vec<u8>>| batches.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(sizes(spans.take_full().into_iter().collect()), [BATCH_BYTES]);
+        assert_eq!((sizes(spans.take_begun()), spans.take_dropped()), (vec![1024], 0));
+        assert_eq!(sizes(spans.take_begun()), [0; 0]);
+    }
+
+    #[test]
+    fn a_span_is_in_the_batch_of_its_thread_and_in_no_other() {
+        let spans = Spans::default();
+        let write = |of: u8| spans.write(|span| span.push(of));
+        write(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                stay_at(1);
+                write(2);
+            });
+        });
+        write(3);
+        let spans: Vec<Vec<u8>> = spans.take_begun();
+        let told: Vec<Vec<u8>> =
+            spans.iter().map(|batch| batch.iter().skip(4).step_by(5).copied().collect()).collect();
+        assert_eq!(told, [vec![1, 3], vec![2]]);
     }
 }

@@ -11,7 +11,7 @@ use postrider_engine::{Spans, trace_request_head};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::MissedTickBehavior;
 
 /// How long a span waits for others.
 const LINGER: Duration = Duration::from_secs(1);
@@ -62,23 +62,25 @@ struct Sending {
 
 impl Sending {
     async fn run(mut self, mut stopping: oneshot::Receiver<()>) {
-        let mut stops = false;
-        while !stops {
+        let mut linger = tokio::time::interval(LINGER);
+        linger.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
             tokio::select! {
-                _ = timeout(LINGER, self.spans.full()) => {}
-                _ = &mut stopping => stops = true,
+                // Those that are being filled wait: with each that leaves, they would leave sooner and smaller.
+                () = self.spans.full() => self.send_each(full(&self.spans.clone())).await,
+                _ = linger.tick() => self.send_each(all(&self.spans.clone())).await,
+                _ = &mut stopping => return self.send_each(all(&self.spans.clone())).await,
             }
-            self.send_all().await;
         }
     }
 
     /// A collector that is gone is tried once, and not for each batch: there is a next time, or the gateway stops.
-    async fn send_all(&mut self) {
+    async fn send_each(&mut self, batches: impl Iterator<Item = Vec<u8>>) {
         let dropped = self.spans.take_dropped();
         if dropped > 0 {
             tracing::warn!(spans = dropped, "spans were dropped: the collector does not keep up");
         }
-        while let Some(batch) = self.spans.take() {
+        for batch in batches {
             self.send(batch).await;
             if self.failing == Failing::Told {
                 return;
@@ -107,4 +109,14 @@ impl Sending {
             Err(_) => {}
         }
     }
+}
+
+/// Batches that are full, also those that become so meanwhile.
+fn full(spans: &Spans) -> impl Iterator<Item = Vec<u8>> {
+    std::iter::from_fn(|| spans.take_full())
+}
+
+/// And then, once, those that are not.
+fn all(spans: &Spans) -> impl Iterator<Item = Vec<u8>> {
+    full(spans).chain(std::iter::once_with(|| spans.take_begun()).flatten())
 }
