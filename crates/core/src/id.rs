@@ -39,6 +39,9 @@ macro_rules! id_type {
             /// What the text form begins with.
             pub const PREFIX: &'static str = $prefix;
 
+            /// How long the text form is.
+            pub const TEXT_BYTES: usize = $prefix.len() + TEXT_LENGTH;
+
             /// From its number, as a store keeps it.
             pub const fn from_u64(value: u64) -> Self {
                 $name(value)

@@ -35,24 +35,36 @@ fn announced(into: &mut Vec<u8>, field: u64, length: usize) {
 
 /// A `KeyValue` with a text.
 pub(super) fn text(into: &mut Vec<u8>, field: u64, name: &str, value: &str) {
-    pair(into, field, name, |any| bytes(any, 1, value.as_bytes()));
+    text_of(into, field, name, value.len(), |into| into.extend_from_slice(value.as_bytes()));
 }
 
-/// The same with a text that is written in place.
-pub(super) fn written(into: &mut Vec<u8>, field: u64, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
-    pair(into, field, name, |any| delimited(any, 1, value));
+/// The same with a text of so many bytes that is written in place.
+pub(super) fn text_of(
+    into: &mut Vec<u8>,
+    field: u64,
+    name: &str,
+    length: usize,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    pair(into, field, name, 1 + varint_bytes(length as u64) + length);
+    announced(into, 1, length);
+    let begins_at = into.len();
+    write(into);
+    debug_assert_eq!(into.len() - begins_at, length, "its length was told before it");
 }
 
 /// A `KeyValue` with a number. A negative one has all its bits, as protobuf wants it.
 pub(super) fn integer(into: &mut Vec<u8>, field: u64, name: &str, value: i64) {
-    pair(into, field, name, |any| number(any, 3, value.cast_unsigned()));
+    pair(into, field, name, 1 + varint_bytes(value.cast_unsigned()));
+    number(into, 3, value.cast_unsigned());
 }
 
-fn pair(into: &mut Vec<u8>, field: u64, name: &str, value: impl FnOnce(&mut Vec<u8>)) {
-    delimited(into, field, |pair| {
-        bytes(pair, 1, name.as_bytes());
-        delimited(pair, 2, value);
-    });
+/// A `KeyValue` up to its value, which takes so many bytes.
+fn pair(into: &mut Vec<u8>, field: u64, name: &str, value_bytes: usize) {
+    let key_bytes = 1 + varint_bytes(name.len() as u64) + name.len();
+    announced(into, field, key_bytes + 1 + varint_bytes(value_bytes as u64) + value_bytes);
+    bytes(into, 1, name.as_bytes());
+    announced(into, 2, value_bytes);
 }
 
 /// Something whose length is known once it is written.
@@ -84,6 +96,11 @@ pub(super) fn fixed(into: &mut Vec<u8>, field: u64, value: u64) {
     into.extend_from_slice(&value.to_le_bytes());
 }
 
+/// How long a number is when it is written.
+fn varint_bytes(value: u64) -> usize {
+    (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 fn varint(into: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         into.push((value & 0x7f) as u8 | 0x80);
@@ -108,6 +125,9 @@ mod tests {
         {
             assert_eq!(bytes_of(|into| varint(into, value)), expected);
         }
+        for value in (0..64).flat_map(|bit| [1_u64 << bit, (1 << bit) - 1]).chain([u64::MAX]) {
+            assert_eq!(varint_bytes(value), bytes_of(|into| varint(into, value)).len(), "{value}");
+        }
         let most = bytes_of(|into| varint(into, u64::MAX));
         assert_eq!((most.len(), most[9]), (10, 1));
         assert_eq!(bytes_of(|into| fixed(into, 7, 1)), [57, 1, 0, 0, 0, 0, 0, 0, 0]);
@@ -115,8 +135,11 @@ mod tests {
 
     #[test]
     fn what_is_delimited_has_its_field_its_length_and_its_bytes() {
-        let pair = bytes_of(|into| integer(into, 9, "a", 5));
-        assert_eq!(pair, [74, 0x80 | 9, 0x80, 0, 10, 1, b'a', 18, 0x80 | 2, 0x80, 0, 24, 5]);
+        assert_eq!(bytes_of(|into| integer(into, 9, "a", 5)), [74, 7, 10, 1, b'a', 18, 2, 24, 5]);
+        let expected = [74, 10, 10, 1, b'a', 18, 5, 10, 3, b'x', b'y', b'z'];
+        assert_eq!(bytes_of(|into| text(into, 9, "a", "xyz")), expected);
+        let long = bytes_of(|into| text(into, 9, "a", &"x".repeat(300)));
+        assert_eq!(&long[..12], [74, 0x80 | 53, 2, 10, 1, b'a', 18, 0x80 | 47, 2, 10, 0x80 | 44, 2]);
         let long = bytes_of(|into| delimited(into, 1, |inner| inner.extend([b'x'; 300])));
         assert_eq!((&long[..4], long.len()), (&[10, 0x80 | 44, 0x80 | 2, 0][..], 304));
     }

@@ -2,9 +2,9 @@
 //! that they do not wait for each other. What finds no room is dropped and counted: nothing waits for a collector.
 
 use super::context::{SampleRatio, TraceContext, span_of_attempt, span_of_event};
-use super::protobuf::{bytes, delimited, fixed, integer, number, text, written};
+use super::protobuf::{bytes, delimited, fixed, integer, number, text, text_of};
 use crate::send::{AttemptReport, here};
-use postrider_core::id::EventId;
+use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, SourceId};
 use postrider_core::outcome::Outcome;
 use postrider_core::time::Timestamp;
 use postrider_store::{EventContent, Headers};
@@ -24,6 +24,9 @@ const BEGUN_MAX: usize = 8;
 /// The field of a span in what it is a part of.
 const SPAN: u64 = 2;
 const ATTRIBUTE: u64 = 9;
+const ID_BYTES: usize = EventId::TEXT_BYTES;
+const _: () = assert!(ID_BYTES == AccountId::TEXT_BYTES && ID_BYTES == SourceId::TEXT_BYTES);
+const _: () = assert!(ID_BYTES == DeliveryId::TEXT_BYTES && ID_BYTES == DestinationId::TEXT_BYTES);
 const KIND_SERVER: u64 = 2;
 const KIND_CLIENT: u64 = 3;
 const STATUS_ERROR: u64 = 2;
@@ -136,11 +139,11 @@ impl Spans {
             }
             let took = now.since(content.received_at);
             told(span, &context, ("accept", KIND_SERVER), content.received_at, took);
-            written(span, ATTRIBUTE, "postrider.event.id", |text| event.append_to(text));
-            written(span, ATTRIBUTE, "postrider.account.id", |text| content.account.append_to(text));
+            id(span, "postrider.event.id", |text| event.append_to(text));
+            id(span, "postrider.account.id", |text| content.account.append_to(text));
             integer(span, ATTRIBUTE, "messaging.message.body.size", whole(content.body.len()));
             if let Some(source) = content.origin.source() {
-                written(span, ATTRIBUTE, "postrider.source.id", |text| source.append_to(text));
+                id(span, "postrider.source.id", |text| source.append_to(text));
             }
             if let Some(event_type) = &content.event_type {
                 text(span, ATTRIBUTE, "postrider.event.type", event_type.as_str());
@@ -166,12 +169,12 @@ impl Spans {
             bytes(span, 2, &span_of_attempt(ticket.delivery, attempt));
             bytes(span, 4, &span_of_event(ticket.event));
             told(span, context, ("deliver", KIND_CLIENT), report.started_at, report.trace.timing.total);
-            written(span, ATTRIBUTE, "postrider.event.id", |text| ticket.event.append_to(text));
-            written(span, ATTRIBUTE, "postrider.delivery.id", |text| ticket.delivery.append_to(text));
-            written(span, ATTRIBUTE, "postrider.destination.id", |text| {
+            id(span, "postrider.event.id", |text| ticket.event.append_to(text));
+            id(span, "postrider.delivery.id", |text| ticket.delivery.append_to(text));
+            id(span, "postrider.destination.id", |text| {
                 ticket.line.destination.append_to(text);
             });
-            written(span, ATTRIBUTE, "postrider.account.id", |text| report.content.account.append_to(text));
+            id(span, "postrider.account.id", |text| report.content.account.append_to(text));
             integer(span, ATTRIBUTE, "postrider.attempt", attempt.into());
             text(span, ATTRIBUTE, "postrider.outcome", report.outcome.as_str());
             if let Some(status) = report.trace.status {
@@ -203,6 +206,11 @@ fn told(
     let began_ns = began.unix_ms().saturating_mul(1_000_000);
     fixed(span, 7, began_ns);
     fixed(span, 8, began_ns.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)));
+}
+
+/// Ids are all of one length.
+fn id(span: &mut Vec<u8>, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    text_of(span, ATTRIBUTE, name, ID_BYTES, write);
 }
 
 fn whole(length: usize) -> i64 {

@@ -20,16 +20,20 @@ use postrider_core::delivery::Priority;
 use postrider_core::id::{DeliveryId, DestinationId, RouteId};
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::time::Timestamp;
-use std::fmt::Write;
 
 /// A fan-out as `[[delivery, destination, route, priority], …]`, so that SQL can look into it.
 pub fn deliveries_to_text(deliveries: &[NewDelivery]) -> String {
     let mut text = String::with_capacity(2 + deliveries.len() * 64);
     text.push('[');
+    let mut digits = itoa::Buffer::new();
     for (index, owed) in deliveries.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let (id, destination, route) = (owed.id.as_u64(), owed.destination.as_u64(), owed.route.as_u64());
-        let _ = write!(text, "{comma}[{id},{destination},{route},{}]", owed.priority.number());
+        text.push_str(if index == 0 { "[" } else { ",[" });
+        for id in [owed.id.as_u64(), owed.destination.as_u64(), owed.route.as_u64()] {
+            text.push_str(digits.format(id));
+            text.push(',');
+        }
+        text.push_str(digits.format(owed.priority.number()));
+        text.push(']');
     }
     text.push(']');
     text

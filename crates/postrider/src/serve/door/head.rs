@@ -4,9 +4,8 @@
 //! knows what to do.
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr_iter, memchr2, memmem};
 use std::mem::MaybeUninit;
 
 /// How every such request begins.
@@ -70,11 +69,11 @@ fn read(bytes: &[u8]) -> Option<Head> {
     if whole != httparse::Status::Complete(bytes.len()) || parsed.version != Some(1) {
         return None;
     }
+    let body_bytes = body_bytes(parsed.headers)?;
     let uri = Uri::from_maybe_shared(head.slice_ref(parsed.path?.as_bytes())).ok()?;
     token(&uri)?;
     let mut request = Request::new(());
     *request.headers_mut() = headers(&head, parsed.headers)?;
-    let body_bytes = body_bytes(request.headers())?;
     *request.method_mut() = Method::POST;
     *request.uri_mut() = uri;
     Some(Head { request, bytes: bytes.len(), body_bytes })
@@ -90,20 +89,33 @@ fn headers(head: &Bytes, fields: &[httparse::Header<'_>]) -> Option<HeaderMap> {
 }
 
 /// How long the body is, if that is said once and in digits, and nothing else is said of the body or the connection.
-fn body_bytes(headers: &HeaderMap) -> Option<usize> {
-    let keeps =
-        headers.get_all(CONNECTION).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"keep-alive"));
-    let special = [TRANSFER_ENCODING, EXPECT, UPGRADE].iter().any(|name| headers.contains_key(name));
-    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
-    let (Some(length), None) = (lengths.next(), lengths.next()) else { return None };
-    let digits = length.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
-    let bytes: usize = digits.parse().ok()?;
-    (keeps && !special && bytes <= BODY_BYTES_MAX).then_some(bytes)
+fn body_bytes(fields: &[httparse::Header<'_>]) -> Option<usize> {
+    let mut length = None;
+    for field in fields {
+        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+        // Names are told apart by their lengths first, which nearly always is enough.
+        match field.name.len() {
+            14 if is("content-length") && length.is_some() => return None,
+            14 if is("content-length") => length = Some(digits(field.value)?),
+            10 if is("connection") && !field.value.eq_ignore_ascii_case(b"keep-alive") => return None,
+            17 if is("transfer-encoding") => return None,
+            6 if is("expect") => return None,
+            7 if is("upgrade") => return None,
+            _ => {}
+        }
+    }
+    length.filter(|bytes| *bytes <= BODY_BYTES_MAX)
+}
+
+fn digits(value: &[u8]) -> Option<usize> {
+    let text =
+        std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok()
 }
 
 fn token(uri: &Uri) -> Option<&str> {
     let token = uri.path().strip_prefix("/ingest/")?;
-    let is_plain = !token.is_empty() && token.bytes().all(|byte| byte != b'/' && byte != b'%');
+    let is_plain = !token.is_empty() && memchr2(b'/', b'%', token.as_bytes()).is_none();
     is_plain.then_some(token)
 }
 
