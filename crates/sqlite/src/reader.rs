@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
-/// One for the queue's pages and one for a person's query beside it.
-const READERS: usize = 2;
+/// While much waits, one reads events that are to be sent, and does nothing else. One for the queue's pages beside it, and one
+/// for a person's query.
+const READERS: usize = 3;
 /// Queries waiting for a reader; past it the caller waits for its place.
 const JOBS_MAX: usize = 1024;
 /// Segments a reader keeps open.
-const OPEN_SEGMENTS_MAX: usize = 32;
+const OPEN_SEGMENTS_MAX: usize = 20;
 
 pub(crate) type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 

@@ -7,7 +7,7 @@ use postrider_core::delivery::Priority;
 use postrider_core::scheduler::Floors;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Kept for the store, the metrics' own address and the threads: the writer and two readers may have 80 segments open,
+/// Kept for the store, the metrics' own address and the threads: the writer and three readers may have 80 segments open,
 /// two files each.
 const OWN: u64 = 256;
 
