@@ -51,8 +51,14 @@ struct Shared {
 struct Begun(Mutex<Vec<u8>>);
 
 impl Begun {
+    /// Who panicked left half a span in it, behind which nothing could be read.
     fn batch(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(|poisoned| {
+            self.0.clear_poison();
+            let mut batch = poisoned.into_inner();
+            batch.clear();
+            batch
+        })
     }
 }
 
@@ -243,6 +249,18 @@ mod tests {
         assert_eq!(sizes(spans.take_full().into_iter().collect()), [BATCH_BYTES]);
         assert_eq!((sizes(spans.take_begun()), spans.take_dropped()), (vec![1024], 0));
         assert_eq!(sizes(spans.take_begun()), [0; 0]);
+    }
+
+    #[test]
+    fn half_a_span_does_not_leave() {
+        let spans = Spans::default();
+        let half = |span: &mut Vec<u8>| {
+            span.push(1);
+            panic!("planted by a test");
+        };
+        std::panic::catch_unwind(|| spans.write(half)).unwrap_err();
+        spans.write(|span| span.push(2));
+        assert_eq!(spans.take_begun(), [[18, 0x81, 0x80, 0, 2]]);
     }
 
     #[test]
