@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -130,12 +130,15 @@ impl Checkpointer {
         }
     }
 
-    /// Full or gone: the next write asks again.
+    /// When there is no room, the next write asks again. Without the thread the log would grow for ever.
     fn send(&self, job: Job) {
-        if let Some(jobs) = &self.jobs
-            && jobs.try_send(job).is_err()
-        {
-            self.state.store(IDLE, Ordering::Release);
+        let Some(jobs) = &self.jobs else { return };
+        match jobs.try_send(job) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => self.state.store(IDLE, Ordering::Release),
+            Err(TrySendError::Disconnected(_)) => {
+                self.failure.end("the thread that moves pages out of the log has ended".into());
+            }
         }
     }
 }
@@ -178,11 +181,15 @@ impl Failure {
         self.0.get().map_or(Ok(()), |cause| Err(StoreError::Broken(cause.clone())))
     }
 
+    fn end(&self, cause: String) {
+        let _ = self.0.set(cause);
+    }
+
     /// Only what puts in doubt what was written is kept: what could not be moved now stays in the log.
     fn note(&self, done: rusqlite::Result<()>) {
         let Err(error) = done else { return };
         match store_error(&error) {
-            StoreError::Broken(cause) => drop(self.0.set(cause)),
+            StoreError::Broken(cause) => self.end(cause),
             error => tracing::warn!(%error, "a checkpoint could not be made"),
         }
     }
@@ -290,5 +297,14 @@ mod tests {
     fn a_long_log_that_somebody_reads_is_not_moved_at_every_commit() {
         assert_eq!(next_step(LONG + 10, LONG, LONG, IDLE), Step::Wait);
         assert_eq!(next_step(LONG + LAST_STEP_PAGES + 1, LONG, LONG, IDLE), Step::Pass);
+    }
+
+    #[test]
+    fn without_its_thread_nothing_is_written_any_more() {
+        let mut checkpointer = Checkpointer::start(0, Failure::default());
+        checkpointer.jobs = Some(sync_channel(1).0);
+        assert!(checkpointer.check().is_ok());
+        checkpointer.seal(PathBuf::new());
+        assert!(checkpointer.check().is_err());
     }
 }
