@@ -23,14 +23,36 @@ pub enum Replayed {
     NotRouted,
 }
 
+/// An event on its way to its commit, and where its answer will be.
+pub struct Offered {
+    account: AccountId,
+    traced: Option<Arc<EventContent>>,
+    answer: oneshot::Receiver<Answer>,
+}
+
 impl Engine {
     /// Takes an event of a source in. Once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn ingest(&self, source: &Source, arrival: Arrival) -> Result<Accepted, IngestError> {
+        self.kept(self.offer(source, arrival)?).await
+    }
+
+    /// The first half of [`Engine::ingest`]. Apart, so that whoever waits for the second keeps nothing of what the event
+    /// came with, and each of thousands of connections need not have room for it.
+    pub fn offer(&self, source: &Source, arrival: Arrival) -> Result<Offered, IngestError> {
         let owed = self.owed(source.account, Some(source), &arrival)?;
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
         let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
-        self.submit(draft, answer).await
+        self.submit(draft, answer)
+    }
+
+    /// The second half: once this is `Ok`, the event and all that is owed for it are on disk.
+    pub async fn kept(&self, offered: Offered) -> Result<Accepted, IngestError> {
+        let Offered { account, traced, answer } = offered;
+        let answer = answer.await.unwrap_or(Err(IngestError::Unavailable));
+        self.note_shed(account, &answer);
+        self.trace(traced.as_deref(), &answer);
+        answer
     }
 
     /// Takes an event in for one destination alone, by the route of its source that leads there.
@@ -45,7 +67,7 @@ impl Engine {
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
         let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
-        self.submit(draft, answer).await
+        self.kept(self.submit(draft, answer)?).await
     }
 
     /// Takes an event in that an account sends through the API, with this key of its own or the operator's.
@@ -58,7 +80,7 @@ impl Engine {
         let owed = self.owed(account, None, &arrival)?;
         let (reply, answer) = Reply::channel();
         let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
-        self.submit(draft, answer).await
+        self.kept(self.submit(draft, answer)?).await
     }
 
     /// Takes many such events in with one commit, and gives what became of each in their order. An error is of all:
@@ -83,9 +105,9 @@ impl Engine {
             replies.push(self.owed(account, None, &arrival).map(|owed| {
                 let (reply, answer) = Reply::channel();
                 let draft = ingest::draft(account, Origin::Api(key), arrival, owed, now, reply);
-                let content = Arc::clone(&draft.content);
+                let traced = self.to_be_traced(&draft);
                 drafts.push(draft);
-                (content, answer)
+                (traced, answer)
             }));
         }
         if !drafts.is_empty() {
@@ -96,9 +118,11 @@ impl Engine {
         for reply in replies {
             answers.push(match reply {
                 Err(of_this) => Err(of_this),
-                Ok((content, answer)) => {
-                    match self.traced(&content, answer.await.unwrap_or(Err(IngestError::Unavailable))) {
-                        answer @ (Ok(_) | Err(IngestError::Conflict(_))) => answer,
+                Ok((traced, answer)) => {
+                    let answer = answer.await.unwrap_or(Err(IngestError::Unavailable));
+                    self.trace(traced.as_deref(), &answer);
+                    match answer {
+                        Ok(_) | Err(IngestError::Conflict(_)) => answer,
                         Err(of_all) => return Err(of_all),
                     }
                 }
@@ -148,7 +172,8 @@ impl Engine {
             owed,
             reply,
         };
-        self.submit(draft, answer).await.map(Replayed::Accepted).map_err(ChangeError::Refused)
+        let offered = self.submit(draft, answer).map_err(ChangeError::Refused)?;
+        self.kept(offered).await.map(Replayed::Accepted).map_err(ChangeError::Refused)
     }
 
     /// All that an arrival owes, if it is what the schema of its type asks for.
@@ -176,28 +201,31 @@ impl Engine {
         Ok(owed)
     }
 
-    async fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Accepted, IngestError> {
-        let account = draft.content.account;
-        self.try_submit(draft, answer).await.inspect_err(|error| self.meters.shed.note(account, error))
+    fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Offered, IngestError> {
+        let (account, traced) = (draft.content.account, self.to_be_traced(&draft));
+        let send = |()| self.drafts.try_send(draft).map_err(|refused| not_taken(&refused));
+        let taken = self.has_room(account).and_then(send);
+        self.note_shed(account, &taken);
+        taken.map(|()| Offered { account, traced, answer })
     }
 
-    async fn try_submit(
-        &self,
-        draft: Draft,
-        answer: oneshot::Receiver<Answer>,
-    ) -> Result<Accepted, IngestError> {
-        self.has_room(draft.content.account)?;
-        let content = Arc::clone(&draft.content);
-        self.drafts.try_send(draft).map_err(|refused| not_taken(&refused))?;
-        self.traced(&content, answer.await.unwrap_or(Err(IngestError::Unavailable)))
+    fn note_shed<T>(&self, account: AccountId, answer: &Result<T, IngestError>) {
+        if let Err(error) = answer {
+            self.meters.shed.note(account, error);
+        }
     }
 
-    /// The answer, told as a span when an event was accepted and somebody collects them.
-    fn traced(&self, content: &EventContent, answer: Answer) -> Answer {
-        if let (Some(spans), Ok(Accepted { id, duplicate: false, .. })) = (&self.spans, &answer) {
+    /// What a span will tell of, if somebody collects them.
+    fn to_be_traced(&self, draft: &Draft) -> Option<Arc<EventContent>> {
+        self.spans.as_ref().map(|_| Arc::clone(&draft.content))
+    }
+
+    /// An event that was accepted is told as a span.
+    fn trace(&self, traced: Option<&EventContent>, answer: &Answer) {
+        let (Some(spans), Some(content)) = (&self.spans, traced) else { return };
+        if let Ok(Accepted { id, duplicate: false, .. }) = answer {
             spans.accepted(*id, content, self.clock.now());
         }
-        answer
     }
 }
 

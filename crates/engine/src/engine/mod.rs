@@ -45,7 +45,7 @@ pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
-pub use intake::Replayed;
+pub use intake::{Offered, Replayed};
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
 use postrider_core::scheduler::{Floors, SchedulerOptions};

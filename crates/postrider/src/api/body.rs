@@ -15,22 +15,6 @@ const READ_BUFFER_BYTES: usize = 64 * 1024;
 /// 5 MB in this time is 170 kB/s.
 pub(crate) const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A body on its way in.
-pub(crate) trait Arriving {
-    /// All of it, unless there is more than this, or it takes longer than [`BODY_DEADLINE`].
-    fn whole(
-        self,
-        headers: &HeaderMap,
-        bytes_max: usize,
-    ) -> impl Future<Output = Result<Bytes, ApiError>> + Send;
-}
-
-impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Send> Arriving for B {
-    async fn whole(self, headers: &HeaderMap, bytes_max: usize) -> Result<Bytes, ApiError> {
-        read(headers, self, bytes_max).await
-    }
-}
-
 /// A small body is a slice of the connection's read buffer and would keep all of that in memory while it waits.
 fn own(body: Bytes) -> Bytes {
     if body.len() <= READ_BUFFER_BYTES { Bytes::copy_from_slice(&body) } else { body }

@@ -1,6 +1,6 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
-use super::body::Arriving;
+use super::body;
 use super::error::ApiError;
 use super::event_fields::Came;
 use super::fields::Segment;
@@ -13,12 +13,13 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
-use postrider_engine::{Accepted, Arrival, Entrance, storable_headers};
+use postrider_engine::{Accepted, Arrival, Entrance, Offered, storable_headers};
 use postrider_store::{SendWindow, Source};
+use std::sync::Arc;
 
 /// What a sender is told whose event was taken, or whose question was answered.
 pub(crate) struct Told {
@@ -65,14 +66,63 @@ pub(crate) fn entrance_by_token(app: &App, token: &str) -> Option<Entrance> {
     app.engine.catalog().entrance_by_token(token)
 }
 
-/// Takes an event in for a source, and notes why where it does not.
-pub(crate) async fn take_event<B: Arriving>(
-    app: &App,
-    entrance: Option<Entrance>,
-    request: http::Request<B>,
-) -> Result<Told, ApiError> {
-    let entrance = entrance.ok_or_else(|| ApiError::not_found("source"))?;
-    take(app, &entrance, request).await.inspect_err(|refused| note(app, &entrance.source, refused))
+/// Takes an event in, unless there is no such entrance.
+async fn take_event(app: &App, entrance: Option<Entrance>, request: Request) -> Result<Told, ApiError> {
+    let (head, body) = request.into_parts();
+    let admitted = Admitted::new(app, entrance, &head.headers)?;
+    let body =
+        body::read(&head.headers, body, BODY_BYTES_MAX).await.map_err(|why| admitted.refused(app, why))?;
+    admitted.offer(app, &head, body)?.told(app).await
+}
+
+/// A request whose body may be read. Whoever is refused from then on is noted with the source.
+pub(crate) struct Admitted {
+    entrance: Entrance,
+    /// How many gateways it has been through.
+    hops: u32,
+}
+
+impl Admitted {
+    /// Refused before the body is read, so that a full gateway costs its senders nothing.
+    pub(crate) fn new(app: &App, entrance: Option<Entrance>, headers: &HeaderMap) -> Result<Self, ApiError> {
+        let entrance = entrance.ok_or_else(|| ApiError::not_found("source"))?;
+        match admit(app, &entrance.source, headers) {
+            Ok(hops) => Ok(Admitted { entrance, hops }),
+            Err(refused) => Err(noted(app, &entrance.source, refused)),
+        }
+    }
+
+    /// Its body could not be had.
+    pub(crate) fn refused(&self, app: &App, refused: ApiError) -> ApiError {
+        noted(app, &self.entrance.source, refused)
+    }
+
+    /// All of it is here. Nothing of it need be kept while its event is written.
+    pub(crate) fn offer(self, app: &App, head: &Parts, body: Bytes) -> Result<Offer, ApiError> {
+        let offered = offer(app, &self, head, body);
+        offered.map_err(|refused| self.refused(app, refused))
+    }
+}
+
+/// What became of a request as far as it does not wait for its event to be written.
+pub(crate) enum Offer {
+    /// The question of a provider, answered.
+    Told(Told),
+    /// An event on its way to the disk.
+    Event(Arc<Source>, Offered),
+}
+
+impl Offer {
+    /// What the sender is told, once the event and all that is owed for it are on disk.
+    pub(crate) async fn told(self, app: &App) -> Result<Told, ApiError> {
+        match self {
+            Offer::Told(told) => Ok(told),
+            Offer::Event(source, offered) => match app.engine.kept(offered).await {
+                Ok(accepted) => Ok(told(accepted)),
+                Err(refused) => Err(noted(app, &source, refused.into())),
+            },
+        }
+    }
 }
 
 /// Post an event to the listed destinations
@@ -100,31 +150,32 @@ pub(super) fn open_entrance(app: &App, id: SourceId) -> Option<Entrance> {
     app.engine.catalog().entrance(app.first.account, id)
 }
 
-async fn take<B: Arriving>(
-    app: &App,
-    Entrance { source, verifier }: &Entrance,
-    request: http::Request<B>,
-) -> Result<Told, ApiError> {
-    let (head, incoming) = request.into_parts();
-    // Refused before the body is read, so that a full gateway costs its senders nothing.
+fn admit(app: &App, source: &Source, headers: &HeaderMap) -> Result<u32, ApiError> {
     app.engine.admit(source.account)?;
     app.pass_rate(source.id.as_u64(), source.rate_limit)?;
-    let passed = hops::passed(&head.headers)?;
-    let body = incoming.whole(&head.headers, BODY_BYTES_MAX).await?;
+    hops::passed(headers)
+}
+
+fn offer(app: &App, admitted: &Admitted, head: &Parts, body: Bytes) -> Result<Offer, ApiError> {
+    let Admitted { entrance: Entrance { source, verifier }, hops } = admitted;
     let signed_id = match verifier {
         None => None,
-        Some(verifier) => verify(app, source, verifier, &head, &body)?.signed_id,
+        Some(verifier) => verify(app, source, verifier, head, &body)?.signed_id,
     };
     if let Some(reply) = verifier.as_ref().and_then(|verifier| verifier.reply(&body)) {
-        return Ok(Told { status: StatusCode::OK, json: reply });
+        return Ok(Offer::Told(Told { status: StatusCode::OK, json: reply }));
     }
-    let arrival = arrival(source, verifier.as_deref(), &head, body, signed_id)?;
+    let arrival = arrival(source, verifier.as_deref(), head, body, signed_id)?;
     let window = send_window::of_headers(&head.headers, || app.engine.clock().now())?;
     let arrival = cloud_event::named(Arrival { window, ..arrival }, &head.headers)?;
     // The event's headers are the request's: where those have no count, there is none to look for.
-    let arrival = if passed == 0 { arrival } else { hops::kept(arrival, passed)? };
-    let accepted = app.engine.ingest(source, arrival).await?;
-    Ok(told(accepted))
+    let arrival = if *hops == 0 { arrival } else { hops::kept(arrival, *hops)? };
+    Ok(Offer::Event(Arc::clone(source), app.engine.offer(source, arrival)?))
+}
+
+fn noted(app: &App, source: &Source, refused: ApiError) -> ApiError {
+    note(app, source, &refused);
+    refused
 }
 
 /// For whoever sets the sender up.

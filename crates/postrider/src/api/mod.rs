@@ -56,10 +56,10 @@ pub(crate) mod waiting;
 mod webhooks;
 
 pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
-pub(crate) use body::{Arriving, BODY_DEADLINE};
+pub(crate) use body::BODY_DEADLINE;
 pub(crate) use error::ApiError;
 pub(crate) use events::newest_cursor;
-pub(crate) use ingest::{entrance_by_token, take_event};
+pub(crate) use ingest::{Admitted, Offer, entrance_by_token};
 pub(crate) use logo::Logo;
 
 use crate::config::Config;

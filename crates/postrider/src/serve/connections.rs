@@ -74,7 +74,7 @@ pub(crate) async fn serve(mut incoming: mpsc::Receiver<Incoming>, front: Front, 
     let _ = ended.recv().await;
 }
 
-async fn serve_one<S>(stream: S, front: &Front, mut stop: watch::Receiver<bool>)
+async fn serve_one<S>(stream: S, front: &Front, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -82,7 +82,17 @@ where
         Some(app) => door::serve(stream, app, &stop).await,
         None => Some(Left { stream, unread: Bytes::new() }),
     };
-    let Some(left) = left else { return };
+    if let Some(left) = left {
+        // Apart from what each connection takes: most never need it.
+        Box::pin(serve_behind(left, front, stop)).await;
+    }
+}
+
+/// Serves what is not for the door.
+async fn serve_behind<S>(left: Left<S>, front: &Front, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_DEADLINE)

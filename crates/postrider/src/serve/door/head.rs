@@ -4,6 +4,7 @@
 //! knows what to do.
 
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use memchr::{memchr_iter, memchr2, memmem};
 use std::mem::MaybeUninit;
@@ -30,7 +31,7 @@ pub(super) enum Look {
 /// A request that posts an event, without its body.
 #[derive(Debug)]
 pub(super) struct Head {
-    pub(super) request: Request<()>,
+    pub(super) parts: Parts,
     /// Its own length, with the empty line.
     pub(super) bytes: usize,
     pub(super) body_bytes: usize,
@@ -39,7 +40,7 @@ pub(super) struct Head {
 impl Head {
     /// What is posted to: a token in which nothing is to be decoded.
     pub(super) fn token(&self) -> &str {
-        token(self.request.uri()).unwrap_or_default()
+        token(&self.parts.uri).unwrap_or_default()
     }
 }
 
@@ -72,11 +73,11 @@ fn read(bytes: &[u8]) -> Option<Head> {
     let body_bytes = body_bytes(parsed.headers)?;
     let uri = Uri::from_maybe_shared(head.slice_ref(parsed.path?.as_bytes())).ok()?;
     token(&uri)?;
-    let mut request = Request::new(());
-    *request.headers_mut() = headers(&head, parsed.headers)?;
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = uri;
-    Some(Head { request, bytes: bytes.len(), body_bytes })
+    let (mut parts, ()) = Request::new(()).into_parts();
+    parts.headers = headers(&head, parsed.headers)?;
+    parts.method = Method::POST;
+    parts.uri = uri;
+    Some(Head { parts, bytes: bytes.len(), body_bytes })
 }
 
 fn headers(head: &Bytes, fields: &[httparse::Header<'_>]) -> Option<HeaderMap> {
@@ -142,10 +143,10 @@ mod tests {
         for end in 0..head.len() {
             assert_eq!(seen(&head[..end]), "unfinished", "{end}");
         }
-        let Look::Event(Head { request, .. }) = look(head.as_bytes()) else { panic!("it is one") };
-        assert_eq!((request.method(), request.uri().query()), (&Method::POST, Some("x=1")));
+        let Look::Event(Head { parts, .. }) = look(head.as_bytes()) else { panic!("it is one") };
+        assert_eq!((parts.method, parts.uri.query()), (Method::POST, Some("x=1")));
         assert_eq!(
-            (&request.headers()["host"], &request.headers()["x"]),
+            (&parts.headers["host"], &parts.headers["x"]),
             (&HeaderValue::from_static("a"), &HeaderValue::from_static(""))
         );
     }

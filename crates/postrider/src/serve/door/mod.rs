@@ -11,21 +11,26 @@ mod tests;
 
 use super::connections::HEADER_DEADLINE;
 use super::guarded_stream::WRITE_DEADLINE;
-use crate::api::{self, ApiError, App, Arriving, BODY_DEADLINE};
+use crate::api::{self, Admitted, ApiError, App, BODY_DEADLINE, Offer};
 use answer::Then;
 use axum::response::IntoResponse;
 use bytes::{Buf, Bytes, BytesMut};
-use head::{Head, Look, look};
-use http::HeaderMap;
+use head::{Look, look};
+use postrider_core::limits;
+use std::cell::RefCell;
 use std::future::poll_fn;
+use std::io;
 use std::pin::{Pin, pin};
-use std::task::Poll;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// What is read at once, and what a connection keeps room for between requests.
+/// What is read at once.
 const READ_BYTES: usize = 8 * 1024;
+
+// No body that is taken here is too large for an event.
+const _: () = assert!(head::BODY_BYTES_MAX <= limits::BODY_BYTES_MAX);
 
 /// What the server behind the door goes on with.
 pub(super) struct Left<S> {
@@ -34,6 +39,9 @@ pub(super) struct Left<S> {
 }
 
 /// Takes events in until the connection ends, or a request comes that is not for the door.
+///
+/// What is kept over an `.await` is little on purpose: a connection has the room for it for as long as it lives, and
+/// there are thousands, most of them idle.
 pub(super) async fn serve<S>(stream: S, app: &App, stop: &watch::Receiver<bool>) -> Option<Left<S>>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin,
@@ -41,25 +49,36 @@ where
     // One for all requests: whoever is idle most of the time need not put itself down for it each time.
     let mut stopping = stop.clone();
     let mut stopping = pin!(stopping.wait_for(|stop| *stop));
-    let deadline = Box::pin(sleep(HEADER_DEADLINE));
-    let mut connection = Connection { stream, read: BytesMut::new(), unread_body: 0, deadline };
+    let mut connection = Connection::new(stream);
     loop {
         connection.deadline.as_mut().reset(Instant::now() + HEADER_DEADLINE);
-        let head = loop {
-            match look(&connection.read) {
-                Look::Event(head) => break head,
-                Look::Other => {
+        let (offered, then) = loop {
+            let filled = match connection.next(app) {
+                Next::Known(offered, then) => break (offered, then),
+                Next::Other => {
                     return Some(Left { stream: connection.stream, unread: connection.read.freeze() });
                 }
-                Look::Unfinished if connection.read.is_empty() => tokio::select! {
+                Next::Unfinished if connection.read.is_empty() => tokio::select! {
                     biased;
-                    filled = connection.fill() => filled.ok()?,
+                    filled = connection.fill() => filled,
                     _ = stopping.as_mut() => return None,
                 },
-                Look::Unfinished => connection.fill().await.ok()?,
+                Next::Unfinished => connection.fill().await,
+            };
+            if let Err(ended) = filled {
+                break (Err(connection.refuse(app, &ended)?), Then::Close);
             }
         };
-        let (answer, then) = connection.answer(app, head, stop).await;
+        let told = match offered {
+            Ok(offer) => offer.told(app).await,
+            Err(refused) => Err(refused),
+        };
+        // It changes once, and to see that takes no lock.
+        let then = if stop.has_changed().unwrap_or(true) { Then::Close } else { then };
+        let answer = match told {
+            Ok(told) => answer::json(told.status, &told.json, then),
+            Err(refused) => answer::other(refused.into_response(), then).await,
+        };
         connection.write(&answer).await?;
         if then == Then::Close {
             let _ = connection.stream.shutdown().await;
@@ -70,13 +89,29 @@ where
 
 struct Connection<S> {
     stream: S,
-    /// What was read and is not yet taken.
+    /// What was read and is not yet taken: between requests nothing, and then it takes no memory.
     read: BytesMut,
-    /// Of the body of the present request.
-    unread_body: usize,
+    /// The request whose body is still on its way.
+    begun: Option<Begun>,
     /// When the rest of what is being read must have come. One timer for all of them: setting it to a later time costs
     /// next to nothing.
     deadline: Pin<Box<Sleep>>,
+}
+
+/// A request that was let in. Its head is read once more when all is there: most come whole, and then nothing of them
+/// is kept.
+struct Begun {
+    admitted: Admitted,
+    /// Of head and body.
+    bytes: usize,
+}
+
+/// What is known of the next request.
+enum Next {
+    Unfinished,
+    /// It is not for the door.
+    Other,
+    Known(Result<Offer, ApiError>, Then),
 }
 
 /// Why no more is read.
@@ -86,18 +121,61 @@ enum Ended {
 }
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
-    async fn answer(&mut self, app: &App, head: Head, stop: &watch::Receiver<bool>) -> (Vec<u8>, Then) {
-        self.read.advance(head.bytes);
-        self.unread_body = head.body_bytes;
-        let entrance = api::entrance_by_token(app, head.token());
-        let taken = api::take_event(app, entrance, head.request.map(|()| Body(self))).await;
-        // It changes once, and to see that takes no lock.
-        let stopping = stop.has_changed().unwrap_or(true);
-        let then = if stopping || !self.skip_body() { Then::Close } else { Then::Next };
-        match taken {
-            Ok(told) => (answer::json(told.status, &told.json, then), then),
-            Err(refused) => (answer::other(refused.into_response(), then).await, then),
+    fn new(stream: S) -> Self {
+        let deadline = Box::pin(sleep(HEADER_DEADLINE));
+        Connection { stream, read: BytesMut::new(), begun: None, deadline }
+    }
+
+    /// Looks at what is there, and offers the event once all of it is.
+    fn next(&mut self, app: &App) -> Next {
+        if self.begun.as_ref().is_some_and(|begun| self.read.len() < begun.bytes) {
+            return Next::Unfinished;
         }
+        let head = match look(&self.read) {
+            Look::Event(head) => head,
+            Look::Unfinished => return Next::Unfinished,
+            Look::Other => return Next::Other,
+        };
+        let bytes = head.bytes + head.body_bytes;
+        let admitted = match self.begun.take() {
+            Some(begun) => Ok(begun.admitted),
+            None => Admitted::new(app, api::entrance_by_token(app, head.token()), &head.parts.headers),
+        };
+        let offered = match admitted {
+            Ok(admitted) if self.read.len() < bytes => {
+                self.deadline.as_mut().reset(Instant::now() + BODY_DEADLINE);
+                self.begun = Some(Begun { admitted, bytes });
+                return Next::Unfinished;
+            }
+            Ok(admitted) => {
+                let body = Bytes::copy_from_slice(&self.read[head.bytes..bytes]);
+                admitted.offer(app, &head.parts, body)
+            }
+            Err(refused) => Err(refused),
+        };
+        Next::Known(offered, self.pass(bytes))
+    }
+
+    /// What a sender is told whose body did not come; nothing, if it had not even begun one.
+    fn refuse(&mut self, app: &App, ended: &Ended) -> Option<ApiError> {
+        let Begun { admitted, .. } = self.begun.take()?;
+        let refused = match ended {
+            Ended::ByDeadline => ApiError::too_slow(),
+            Ended::ByClient => ApiError::broken_body(),
+        };
+        Some(admitted.refused(app, refused))
+    }
+
+    /// Goes on behind a request. A body that was refused and is still on its way is not waited for.
+    fn pass(&mut self, bytes: usize) -> Then {
+        if self.read.len() < bytes {
+            return Then::Close;
+        }
+        self.read.advance(bytes);
+        if self.read.is_empty() {
+            self.read = BytesMut::new();
+        }
+        Then::Next
     }
 
     /// Nearly always there is room for all of it at once, and no clock is looked at.
@@ -109,58 +187,32 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
         }
     }
 
-    /// Whether what follows in the buffer is the next request. A body that was refused and is still on its way is not
-    /// waited for.
-    fn skip_body(&mut self) -> bool {
-        let here = self.unread_body.min(self.read.len());
-        self.read.advance(here);
-        self.unread_body -= here;
-        self.unread_body == 0
-    }
-
-    /// The room of what was taken is used again, unless a large body had made it large.
-    fn make_room(&mut self) {
-        self.read.reserve(READ_BYTES);
-        if self.read.is_empty() && self.read.capacity() > 2 * READ_BYTES {
-            self.read = BytesMut::with_capacity(READ_BYTES);
-        }
-    }
-
     async fn fill(&mut self) -> Result<(), Ended> {
-        self.make_room();
+        let Connection { stream, read, deadline, .. } = self;
         tokio::select! {
             biased;
-            read = self.stream.read_buf(&mut self.read) => match read {
+            filled = poll_fn(|context| poll_fill(Pin::new(&mut *stream), read, context)) => match filled {
                 Ok(1..) => Ok(()),
                 Ok(0) | Err(_) => Err(Ended::ByClient),
             },
-            () = self.deadline.as_mut() => Err(Ended::ByDeadline),
+            () = deadline.as_mut() => Err(Ended::ByDeadline),
         }
     }
 }
 
-/// The body of an event on its way in.
-struct Body<'a, S>(&'a mut Connection<S>);
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Arriving for Body<'_, S> {
-    async fn whole(self, _: &HeaderMap, bytes_max: usize) -> Result<Bytes, ApiError> {
-        let Body(connection) = self;
-        let bytes = connection.unread_body;
-        if bytes > bytes_max {
-            return Err(ApiError::too_large(bytes_max));
-        }
-        if connection.read.len() < bytes {
-            connection.deadline.as_mut().reset(Instant::now() + BODY_DEADLINE);
-        }
-        while connection.read.len() < bytes {
-            connection.fill().await.map_err(|ended| match ended {
-                Ended::ByDeadline => ApiError::too_slow(),
-                Ended::ByClient => ApiError::broken_body(),
-            })?;
-        }
-        connection.unread_body = 0;
-        let body = Bytes::copy_from_slice(&connection.read[..bytes]);
-        connection.read.advance(bytes);
-        Ok(body)
+/// Reads by way of room that all connections of a thread share: of their own they keep only what has come.
+fn poll_fill<S: AsyncRead>(
+    stream: Pin<&mut S>,
+    read: &mut BytesMut,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<usize>> {
+    thread_local! {
+        static ROOM: RefCell<[u8; READ_BYTES]> = const { RefCell::new([0; READ_BYTES]) };
     }
+    ROOM.with_borrow_mut(|room| {
+        let mut room = ReadBuf::new(room);
+        ready!(stream.poll_read(context, &mut room))?;
+        read.extend_from_slice(room.filled());
+        Poll::Ready(Ok(room.filled().len()))
+    })
 }

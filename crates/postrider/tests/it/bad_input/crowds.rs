@@ -24,6 +24,29 @@ fn one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_lef
     assert!(ask().is_none(), "for one");
 }
 
+/// Enough to stand out of what memory grows by anyhow.
+const IDLE: usize = 300;
+/// Room to read for each of them would be more. A build that is not optimised has 4.6 KiB for each.
+const IDLE_BYTES_MAX: u64 = 9 * 1024;
+
+#[test]
+fn a_connection_that_has_sent_its_event_takes_little_memory_while_it_is_idle() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, path) = gateway.api().source();
+    let post = |_| {
+        let mut client = Client::connect(site.address()).unwrap();
+        client.exchange(&request("POST", &path, &[], &[b'x'; 2000])).unwrap().data(202);
+        client
+    };
+    let _first: Vec<Client> = (0..IDLE / 3).map(post).collect();
+    let before = gateway.resident_bytes();
+    let _idle: Vec<Client> = (0..IDLE).map(post).collect();
+    let each = gateway.resident_bytes().saturating_sub(before) / IDLE as u64;
+    println!("{each} bytes each");
+    assert!(each < IDLE_BYTES_MAX, "{each} bytes for each");
+}
+
 /// Each is a receiver of its own to the gateway.
 const RECEIVERS: usize = 60;
 
