@@ -10,10 +10,12 @@ use postrider_store::{ClusterState, NodeState, NodeSummary, ShardState, Shards};
 use std::time::Duration;
 use tokio_postgres::{IsolationLevel, Row};
 
+/// The greatest of nothing and 0 is 0: a node that has told nothing yet must not be taken for one that has just told.
 const NODES: &str = "SELECT m.node, m.name, m.version, (extract(epoch FROM m.joined_at) * 1000)::int8,
          (extract(epoch FROM m.renewed_at) * 1000)::int8,
          greatest(extract(epoch FROM m.lease_until - clock_timestamp()) * 1000, 0)::int8,
-         greatest(extract(epoch FROM clock_timestamp() - n.told_at) * 1000, 0)::int8,
+         CASE WHEN n.told_at IS NOT NULL
+              THEN greatest(extract(epoch FROM clock_timestamp() - n.told_at) * 1000, 0)::int8 END,
          n.in_flight_count, n.pending_rows, n.pending_bytes, n.longest_wait_ms
      FROM members m LEFT JOIN node_activity n USING (node, incarnation) ORDER BY m.node";
 

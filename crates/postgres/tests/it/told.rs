@@ -39,3 +39,12 @@ async fn what_was_told_before_a_telling_that_failed_is_taken_back() {
     node.tell_activity(NodeActivity::default()).await.unwrap();
     assert_eq!(ask("SELECT count(*) FROM destination_activity"), "0");
 }
+
+#[tokio::test]
+async fn a_node_that_has_told_nothing_yet_is_shown_without_what_it_does() {
+    let node = opened(&Server::shared().database(), Duration::from_secs(60)).await;
+    let told = async || node.cluster().await.unwrap().unwrap().nodes[0].activity.is_some();
+    assert!(!told().await);
+    node.tell_activity(busy()).await.unwrap();
+    assert!(told().await);
+}
