@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 const BEGINNING: &[u8] = b"POST /ingest/";
 const END: &[u8] = b"\r\n\r\n";
 /// A longer head is for the server behind, which has a limit of its own.
-const HEAD_BYTES_MAX: usize = 16 * 1024;
+pub(super) const BYTES_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
 /// Longer bodies are rare, and a connection is not to keep the room for one.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -51,7 +51,7 @@ pub(super) fn look(bytes: &[u8]) -> Look {
     }
     match memmem::find(bytes, END) {
         Some(end) => read(&bytes[..end + END.len()]).map_or(Look::Other, Look::Event),
-        None if bytes.len() > HEAD_BYTES_MAX => Look::Other,
+        None if bytes.len() > BYTES_MAX => Look::Other,
         None => Look::Unfinished,
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn look(bytes: &[u8]) -> Look {
 /// A head from its first byte to the empty line.
 fn read(bytes: &[u8]) -> Option<Head> {
     let ends_as_it_should = |at: usize| at > 0 && bytes[at - 1] == b'\r';
-    if bytes.len() > HEAD_BYTES_MAX || !memchr_iter(b'\n', bytes).all(ends_as_it_should) {
+    if bytes.len() > BYTES_MAX || !memchr_iter(b'\n', bytes).all(ends_as_it_should) {
         return None;
     }
     // Headers are slices of it: those of the connection's buffer would keep all of that in memory.
@@ -196,9 +196,9 @@ mod tests {
         ] {
             assert_eq!(seen(&format!("{start}\r\ncontent-length: 3\r\n\r\n")), "other", "{start:?}");
         }
-        let long = format!("x: {}\r\ncontent-length: 3", "y".repeat(HEAD_BYTES_MAX));
+        let long = format!("x: {}\r\ncontent-length: 3", "y".repeat(BYTES_MAX));
         assert_eq!(seen(&with(&long)), "other");
-        assert_eq!(seen(&with(&long)[..HEAD_BYTES_MAX + 1]), "other");
+        assert_eq!(seen(&with(&long)[..BYTES_MAX + 1]), "other");
         let many = "x: y\r\n".repeat(HEADERS_MAX);
         assert_eq!(seen(&with(&format!("{many}content-length: 3"))), "other");
     }

@@ -26,8 +26,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// What is read at once.
-const READ_BYTES: usize = 8 * 1024;
+/// What is read at once: any event that has come, so that one that is refused is passed over and its connection stays.
+const READ_BYTES: usize = head::BYTES_MAX + head::BODY_BYTES_MAX;
 
 // No body that is taken here is too large for an event.
 const _: () = assert!(head::BODY_BYTES_MAX <= limits::BODY_BYTES_MAX);
@@ -207,9 +207,10 @@ fn poll_fill<S: AsyncRead>(
     context: &mut Context<'_>,
 ) -> Poll<io::Result<usize>> {
     thread_local! {
-        static ROOM: RefCell<[u8; READ_BYTES]> = const { RefCell::new([0; READ_BYTES]) };
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     ROOM.with_borrow_mut(|room| {
+        room.resize(READ_BYTES, 0);
         let mut room = ReadBuf::new(room);
         ready!(stream.poll_read(context, &mut room))?;
         read.extend_from_slice(room.filled());

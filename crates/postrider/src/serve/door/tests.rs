@@ -84,3 +84,17 @@ async fn a_sender_that_does_not_read_its_answers_is_hung_up_on() {
     let took = began.elapsed();
     assert!((WRITE_DEADLINE..=WRITE_DEADLINE + DROPS).contains(&took), "{took:?}");
 }
+
+#[tokio::test]
+async fn nothing_of_a_request_is_kept_behind_it() {
+    let (app, path) = start().await;
+    for body in [0, 2000, 12_000] {
+        let (client, _server) = tokio::io::duplex(1);
+        let mut connection = Connection::new(client);
+        let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {body}\r\n\r\n");
+        connection.read.extend_from_slice(&[head.as_bytes(), &vec![b'x'; body]].concat());
+        assert!(matches!(connection.next(&app), Next::Known(Ok(_), Then::Next)));
+        assert_eq!(connection.read.capacity(), 0, "{body}");
+        assert!(connection.begun.is_none());
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::rig::client::{Client, chunked_request, head, request};
 use crate::rig::{Answer, Site};
+use serde_json::json;
 
 /// The same path with the first letter of its token percent-encoded, which the router decodes.
 fn encoded(path: &str) -> String {
@@ -65,16 +66,43 @@ fn an_event_may_arrive_in_pieces_and_several_at_once() {
     let api = gateway.api();
     let (_, path) = api.source();
     let mut client = Client::connect(api.address).unwrap();
-    let bytes = request("POST", &path, &[("x-event-type", "order.paid")], &[b'y'; 9000]);
+    let body = |letter: &str| letter.repeat(9000);
+    let event =
+        |letter: &str| request("POST", &path, &[("x-event-type", "order.paid")], body(letter).as_bytes());
+    let check = |answer: Answer, letter: &str| {
+        let known = api.get(&format!("/v1/events/{}", answer.data(202)["id"].as_str().unwrap())).data(200);
+        assert!(known["event"]["body"] == body(letter), "{letter}");
+    };
+    let bytes = event("a");
     for piece in [&bytes[..7], &bytes[7..40], &bytes[40..200], &bytes[200..5000], &bytes[5000..]] {
         client.write(piece).unwrap();
     }
-    assert_eq!(client.answer().unwrap().status, 202);
-    client
-        .write(&[bytes.as_slice(), &bytes, &request("GET", "/healthz", &[], b""), &bytes].concat())
-        .unwrap();
-    let statuses: Vec<u16> = (0..4).map(|_| client.answer().unwrap().status).collect();
-    assert_eq!(statuses, [202, 202, 200, 202]);
+    check(client.answer().unwrap(), "a");
+    let refused = request("POST", &path, &[("x-event-type", "not a type")], body("c").as_bytes());
+    let other = request("GET", "/healthz", &[], b"");
+    client.write(&[event("b"), refused, event("d"), other, event("e")].concat()).unwrap();
+    check(client.answer().unwrap(), "b");
+    assert_eq!(client.answer().unwrap().status, 422);
+    check(client.answer().unwrap(), "d");
+    assert_eq!(client.answer().unwrap().status, 200);
+    check(client.answer().unwrap(), "e");
+}
+
+#[test]
+fn an_event_whose_body_comes_behind_its_head_counts_once_against_the_rate() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (id, path) = api.source();
+    let limit = json!({ "rate_limit": { "per_second": 0.001, "burst": 2 } });
+    api.patch(&format!("/v1/sources/{id}"), &limit).data(200);
+    let mut client = Client::connect(api.address).unwrap();
+    let mut post = || {
+        client.write(&[head("POST", &path, &[("content-length", "4")]), b"\r\n".to_vec()].concat()).unwrap();
+        client.write(b"bo").unwrap();
+        client.exchange(b"dy").unwrap().status
+    };
+    assert_eq!([post(), post(), post()], [202, 202, 429]);
 }
 
 #[test]
@@ -88,7 +116,9 @@ fn an_event_that_is_refused_before_its_body_has_come_closes_the_connection() {
     assert!(client.answer().is_err(), "the body would be read as a request");
     // One that is there already is passed over.
     let mut client = Client::connect(gateway.api().address).unwrap();
-    let whole = request("POST", "/ingest/nobody", &[], b"GET /healthz HTTP/1.1\r\n\r\n");
-    let answers = [client.exchange(&whole).unwrap(), client.exchange(&whole).unwrap()];
-    assert_eq!(answers.map(|answer| answer.status), [404, 404]);
+    for body in ["GET /healthz HTTP/1.1\r\n\r\n", &"z".repeat(12_000)] {
+        let whole = request("POST", "/ingest/nobody", &[], body.as_bytes());
+        let answers = [client.exchange(&whole).unwrap(), client.exchange(&whole).unwrap()];
+        assert_eq!(answers.map(|answer| answer.status), [404, 404]);
+    }
 }
