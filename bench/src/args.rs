@@ -52,6 +52,9 @@ pub struct BenchArgs {
     /// Also puts the tables into this page, each between `<!-- bench NAME -->` and `<!-- end -->`
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
+    /// Ends with an error when a goal was missed, and names it
+    #[arg(long)]
+    pub(crate) enforce: bool,
     /// Where the gateway's data goes while it is measured [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,

@@ -34,4 +34,31 @@ impl Report {
         }
         args.page.as_ref().map_or(Ok(()), |file| page::write(self, file))
     }
+
+    /// An error for a run that is to be judged and missed a goal.
+    pub(crate) fn judge(&self, args: &BenchArgs) -> anyhow::Result<()> {
+        let missed = missed(&self.comparisons);
+        anyhow::ensure!(!args.enforce || missed.is_empty(), "missed: {}", missed.join("; "));
+        Ok(())
+    }
+}
+
+fn missed(comparisons: &[Comparison]) -> Vec<String> {
+    let goals = comparisons.iter().flat_map(|made| made.goals.iter().map(move |goal| (made.scenario, goal)));
+    let missed = goals.filter(|(_, goal)| !goal.held);
+    missed.map(|(scenario, goal)| format!("{scenario}, {}", goal.what)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Goal;
+
+    #[test]
+    fn each_goal_that_was_missed_is_named() {
+        let goals = vec![Goal::at_most("a", 1.0, 2.0), Goal::at_most("b", 3.0, 2.0)];
+        let held = Comparison::new("flood", String::new(), ["", ""], vec![], goals[..1].to_vec());
+        let one = Comparison::new("herd", String::new(), ["", ""], vec![], goals);
+        assert_eq!(missed(&[held, one]), ["herd, b"]);
+    }
 }

@@ -40,14 +40,17 @@ pub(crate) async fn run_all(args: &BenchArgs, lives: Lives) -> anyhow::Result<()
         }
     }
     report.publish(args)?;
-    failure
+    failure?;
+    report.judge(args)
 }
 
 /// Instead of all others.
 async fn on_database(args: &BenchArgs, url: &str, lives: Lives) -> anyhow::Result<()> {
     let machine = Machine::describe(&args.work_dir.clone().unwrap_or_else(std::env::temp_dir));
     let comparisons = database::measure(args, url, lives).await?;
-    Report { machine, throughput: None, backlog: None, comparisons }.publish(args)
+    let report = Report { machine, throughput: None, backlog: None, comparisons };
+    report.publish(args)?;
+    report.judge(args)
 }
 
 async fn run(
