@@ -96,8 +96,10 @@ fn show(outcome: &Outcome) {
     print!("{}", table::render(verdict));
     let arrivals = history.arrivals.len();
     let (posted, deeds, faults) = (history.posted.len(), log.deeds.len(), log.faults.len());
+    let looked_at = history.records.len();
     println!(
-        "{posted} posted, {arrivals} arrived, {deeds} deeds of which {faults} may cut off, drained in {:.1} s",
+        "{posted} posted, {arrivals} arrived, {deeds} deeds of which {faults} may cut off, drained in {:.1} s; \
+         {looked_at} deliveries looked at on record",
         drained_in.as_secs_f64()
     );
     let findings = &verdict.findings;

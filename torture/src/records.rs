@@ -1,4 +1,4 @@
-//! What the gateway says became of deliveries: all dead letters, and the attempts of some events.
+//! What the gateway says became of deliveries: all dead letters, what was on its way at a fault, and some others.
 
 use crate::api::Api;
 use crate::history::{End, Record};
@@ -8,11 +8,14 @@ use crate::watch::hash_of;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Looks at so many events beside those with dead letters.
+/// Looks at so many events that nobody asked for, beside those with dead letters.
 pub const SAMPLE: usize = 400;
+/// Of what was on its way at faults, so much is looked at: a minute or two of looking. The faults of five minutes leave
+/// some fifty to each, and there are no more in flight at once.
+pub const STRUCK_MAX: usize = 5_000;
 
 /// All dead letters, these events, and a sample of the accepted, evenly over the run.
-pub fn records(stage: &Stage, entries: &[Entry], also: &[u64]) -> anyhow::Result<Vec<Record>> {
+pub fn records(stage: &Stage, entries: &[Entry], also: &BTreeSet<u64>) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
     for api in &stage.apis {
         let dead = dead_letters(stage, api)?;

@@ -1,12 +1,12 @@
 //! One run: set up, load and faults for a while, then the backlog drains and all is judged.
 
-use crate::check::{Verdict, check, unexplained};
+use crate::check::{Verdict, check, struck, unexplained};
 use crate::fleet::{Fleet, LEASE, Store};
 use crate::history::{History, Moment, Record, SECOND};
 use crate::load::Rate;
 use crate::nemesis::{self, Log, Nemesis};
 use crate::producer::{Ledger, Producers};
-use crate::records::records;
+use crate::records::{STRUCK_MAX, records};
 use crate::sink::Sink;
 use crate::stage::{self, Stage};
 use crate::watch::Watch;
@@ -111,7 +111,10 @@ fn judged(run: &Judged) -> Outcome {
     let (drained_in, mut wrong) = run.drain();
     let mut known = Vec::new();
     if wrong.is_empty() {
-        match records(run.stage, &run.ledger.entries, &unexplained(&run.history(Vec::new()))) {
+        let so_far = run.history(Vec::new());
+        let mut asked = struck(&so_far, STRUCK_MAX);
+        asked.extend(unexplained(&so_far));
+        match records(run.stage, &run.ledger.entries, &asked) {
             Ok(records) => known = records,
             Err(error) => wrong.push(format!("what the gateway knows could not be read: {error:#}")),
         }

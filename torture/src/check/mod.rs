@@ -9,12 +9,14 @@ mod fates;
 mod order;
 mod records;
 mod sorted;
+mod struck;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 use crate::history::History;
 use sorted::Sorted;
+pub use struck::struck;
 pub use tally::Tally;
 
 /// What a run is judged to be.

@@ -1,6 +1,6 @@
 //! A history in the order in which it is judged: arrivals by delivery, the ledger by body and by event.
 
-use crate::history::{Answer, Arrival, End, History, Moment, Posted, SECOND};
+use crate::history::{Answer, Arrival, End, Fault, History, Moment, Posted, SECOND};
 use crate::rig::window::{RECORDED_LATE, Window};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -40,10 +40,7 @@ impl<'h> Sorted<'h> {
 
     /// Whether an attempt was in flight, or not recorded yet, while whoever sent it was struck by a fault.
     pub(super) fn is_cut_off(&self, attempt: &Arrival) -> bool {
-        let late = RECORDED_LATE.as_micros() as Moment;
-        let open = Window { from: attempt.began, until: attempt.ended + late };
-        let faults = self.history.faults.iter().filter(|fault| fault.strikes(attempt.node));
-        faults.map(|fault| Window { from: fault.from, until: fault.until }).any(|fault| fault.touches(&open))
+        self.history.faults.iter().any(|fault| may_cut_off(fault, attempt))
     }
 
     /// Whether its sender had given it up when it was answered.
@@ -62,6 +59,13 @@ impl<'h> Sorted<'h> {
     pub(super) fn name(&self, destination: usize) -> &'h str {
         &self.history.destinations[destination].name
     }
+}
+
+/// Whether a fault struck the sender of an attempt while it was in flight, or not recorded yet.
+pub(super) fn may_cut_off(fault: &Fault, attempt: &Arrival) -> bool {
+    let late = RECORDED_LATE.as_micros() as Moment;
+    let open = Window { from: attempt.began, until: attempt.ended + late };
+    fault.strikes(attempt.node) && Window { from: fault.from, until: fault.until }.touches(&open)
 }
 
 pub(super) fn was_taken(arrivals: &[&Arrival]) -> bool {

@@ -5,6 +5,7 @@ mod dead_letters;
 mod nodes;
 mod order;
 mod records;
+mod struck;
 
 use super::{Tally, Verdict, check, unexplained};
 use crate::history::{
