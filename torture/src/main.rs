@@ -99,8 +99,9 @@ fn show(outcome: &Outcome) {
     let looked_at = history.records.len();
     println!(
         "{posted} posted, {arrivals} arrived, {deeds} deeds of which {faults} may cut off, drained in {:.1} s; \
-         {looked_at} deliveries looked at on record",
-        drained_in.as_secs_f64()
+         {looked_at} deliveries looked at on record; {}",
+        drained_in.as_secs_f64(),
+        table::excusable(verdict, arrivals)
     );
     let findings = &verdict.findings;
     findings.iter().take(SHOWN).for_each(|finding| println!("  {finding}"));

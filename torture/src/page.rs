@@ -18,8 +18,10 @@ pub(crate) fn result(args: &Args, store: Store, seed: u64, outcome: &Outcome) ->
     let (drained, looked_at) = (outcome.drained_in.as_secs_f64(), outcome.history.records.len());
     format!(
         "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived, {deeds} deeds of the nemesis, of \
-         which {faults} may have cut attempts off; drained in {drained:.1} s; {looked_at} deliveries looked at on record.\n\n```text\n{}```\n",
+         which {faults} may have cut attempts off; drained in {drained:.1} s; {looked_at} deliveries looked at on \
+         record; {}.\n\n```text\n{}```\n",
         beginning(store),
+        table::excusable(&outcome.verdict, arrived),
         table::render(&outcome.verdict)
     )
 }

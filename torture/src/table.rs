@@ -21,6 +21,12 @@ pub fn render(verdict: &Verdict) -> String {
     lines.join("\n") + "\n"
 }
 
+/// How much of what arrived could have come again without being found out: the less, the more it says that nothing did.
+pub fn excusable(verdict: &Verdict, arrivals: usize) -> String {
+    let percent = 100.0 * verdict.excusable as f64 / arrivals.max(1) as f64;
+    format!("{percent:.1} % of arrivals were within a fault that could explain a second one")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,12 +34,22 @@ mod tests {
     #[test]
     fn every_count_stands_under_its_name() {
         let tally = Tally { ok: 7, over_concurrency: 12, ..Tally::default() };
-        let verdict = Verdict { tallies: vec![("/one".to_owned(), tally)], findings: Vec::new() };
+        let verdict =
+            Verdict { tallies: vec![("/one".to_owned(), tally)], findings: Vec::new(), excusable: 0 };
         let text = render(&verdict);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         let end = |name: &str| lines[0].find(name).unwrap() + name.len();
         assert_eq!(&lines[1][end("over-concurrency") - 2..end("over-concurrency")], "12");
         assert!(lines[1].starts_with("/one") && lines[2].starts_with("all "));
+    }
+
+    #[test]
+    fn what_a_fault_could_explain_is_told_as_a_share_of_what_arrived() {
+        let told = |excused: usize, arrivals: usize| {
+            excusable(&Verdict { tallies: Vec::new(), findings: Vec::new(), excusable: excused }, arrivals)
+        };
+        assert_eq!(told(157, 500), "31.4 % of arrivals were within a fault that could explain a second one");
+        assert!(told(0, 0).starts_with("0.0 % "), "of a run in which nothing came");
     }
 }

@@ -59,5 +59,5 @@ fn premature(sorted: &Sorted, record: &Record) -> Option<String> {
 /// Only after an answer: of one that was cut the sink learns late that it ended.
 fn is_early(sorted: &Sorted, before: &Arrival, again: &Arrival) -> bool {
     let wait = again.began.saturating_sub(before.ended) + EARLY;
-    before.answer == Answer::Failed && wait < before.again_after && !sorted.is_cut_off(before)
+    before.answer == Answer::Failed && wait < before.again_after && !sorted.is_cut_off_before(before, again)
 }

@@ -79,7 +79,7 @@ pub(super) fn again<'h>(sorted: &Sorted<'h>, arrivals: &[&'h Arrival]) -> Vec<Ag
         let taken = earlier.iter().rev().find(|earlier| earlier.answer == Answer::Taken);
         let in_flight = earlier.iter().rev().find(|earlier| earlier.ended > arrival.began);
         let Some(before) = taken.or(in_flight) else { continue };
-        let is_explained = sorted.is_cut_off(before) || sorted.timed_out(before);
+        let is_explained = sorted.is_cut_off_before(before, arrival) || sorted.timed_out(before);
         found.push(Again { arrival, before, is_explained });
     }
     found

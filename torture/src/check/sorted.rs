@@ -43,6 +43,11 @@ impl<'h> Sorted<'h> {
         self.history.faults.iter().any(|fault| may_cut_off(fault, attempt))
     }
 
+    /// Whether such a fault had begun when the same delivery came again: one that came later explains nothing.
+    pub(super) fn is_cut_off_before(&self, attempt: &Arrival, again: &Arrival) -> bool {
+        self.history.faults.iter().any(|fault| fault.from <= again.began && may_cut_off(fault, attempt))
+    }
+
     /// Whether its sender had given it up when it was answered.
     pub(super) fn timed_out(&self, attempt: &Arrival) -> bool {
         self.timed_out.contains(&(attempt.destination, attempt.event, attempt.attempt))

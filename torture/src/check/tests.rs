@@ -241,6 +241,29 @@ fn a_duplicate_of_what_was_in_flight_in_a_fault_is_explained() {
 }
 
 #[test]
+fn a_duplicate_before_a_fault_is_not_explained_by_it() {
+    let after = arrival(UNORDERED, 4).ended + 500 * MS + MS;
+    check_red(UNORDERED, "unexplained", |history| {
+        twice(history);
+        history.faults.push(fault(after, after));
+    });
+    check_green(|history| {
+        twice(history);
+        history.faults.push(fault(after - MS, after));
+    });
+}
+
+#[test]
+fn arrivals_that_a_fault_could_explain_a_second_of_are_counted() {
+    assert_eq!(check_green(|_| {}).excusable, 0);
+    let at = arrival(UNORDERED, 4).began;
+    // Of each of the bodies 0 to 4 three attempts were in flight, or not recorded yet.
+    assert_eq!(check_green(|history| history.faults.push(fault(at, at))).excusable, 15);
+    let of_another = Fault { struck: Struck::Node(1), ..fault(at, at) };
+    assert_eq!(check_green(|history| history.faults.push(of_another)).excusable, 0);
+}
+
+#[test]
 fn a_duplicate_of_what_was_too_slow_for_its_sender_is_explained() {
     let verdict = check_green(|history| {
         twice(history);
