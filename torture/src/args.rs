@@ -28,7 +28,8 @@ pub(crate) struct Args {
     /// For half an hour, and a report of memory, descriptors, store and latency over time.
     #[arg(long)]
     pub(crate) soak: bool,
-    /// Writes the page of promises with the results of this run, which must be green, with faults, and of 300 s at least.
+    /// Writes the page of promises with the results of this run, which must be green and of 300 s at least; those of a run
+    /// without faults have a place of their own there.
     #[arg(long, value_name = "FILE")]
     pub(crate) guarantees: Option<PathBuf>,
     /// With --guarantees: runs nothing, and leaves the results that are there.

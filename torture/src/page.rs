@@ -3,7 +3,7 @@
 use crate::args::{Args, Stores};
 use anyhow::Context as _;
 use postrider_torture::fleet::Store;
-use postrider_torture::promises::{render, results_of};
+use postrider_torture::promises::{Results, render};
 use postrider_torture::run::Outcome;
 use postrider_torture::table;
 use std::path::Path;
@@ -11,11 +11,19 @@ use std::path::Path;
 /// A shorter run does not see every fault often enough to say something.
 pub(crate) const SECONDS_MIN: u64 = 300;
 
-/// A run in a sentence and a table.
+/// A run in a sentence and a table; of one without faults the table is a line.
 pub(crate) fn result(args: &Args, store: Store, seed: u64, outcome: &Outcome) -> String {
     let (posted, arrived) = (outcome.history.posted.len(), outcome.history.arrivals.len());
     let (seconds, faults, deeds) = (args.seconds(), outcome.log.faults.len(), outcome.log.deeds.len());
     let (drained, looked_at) = (outcome.drained_in.as_secs_f64(), outcome.history.records.len());
+    if args.calm {
+        return format!(
+            "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived; drained in {drained:.1} s; \
+             {looked_at} deliveries looked at on record.\n\n```text\n{}```\n",
+            beginning(store),
+            table::render_all(&outcome.verdict)
+        );
+    }
     format!(
         "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived, {deeds} deeds of the nemesis, of \
          which {faults} may have cut attempts off; drained in {drained:.1} s; {looked_at} deliveries looked at on \
@@ -37,26 +45,26 @@ pub(crate) fn write(args: &Args, results: &[(Store, String)]) -> anyhow::Result<
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         read => read.with_context(|| format!("read {}", path.display()))?,
     };
-    write_page(path, &merged(results_of(&page).unwrap_or_default(), results))
+    let mut shown = Results::of(&page).unwrap_or_default();
+    let place = if args.calm { &mut shown.clean } else { &mut shown.faults };
+    *place = merged(place, results);
+    write_page(path, &shown)
 }
 
 /// Writes the page anew with the results that it has.
 pub(crate) fn keep_results(args: &Args) -> anyhow::Result<()> {
     let path = args.guarantees.as_ref().context("--keep-results needs --guarantees")?;
     let page = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
-    let results = results_of(&page).with_context(|| format!("{} has no results", path.display()))?;
-    write_page(path, results)
+    let results = Results::of(&page).with_context(|| format!("{} has no results", path.display()))?;
+    write_page(path, &results)
 }
 
-fn write_page(path: &Path, results: &str) -> anyhow::Result<()> {
+fn write_page(path: &Path, results: &Results) -> anyhow::Result<()> {
     std::fs::write(path, render(results)).with_context(|| format!("write {}", path.display()))
 }
 
 /// Why a run shows too little to stand on the page, if it does.
 fn too_little(args: &Args) -> Option<String> {
-    if args.calm {
-        return Some("a run without faults shows too little".to_owned());
-    }
     let seconds = args.seconds();
     (seconds < SECONDS_MIN)
         .then(|| format!("a run of {seconds} s shows too little, it takes {SECONDS_MIN} s"))
@@ -91,27 +99,43 @@ mod tests {
 
     const BEFORE: &str = "**embedded**, old.\n\n```text\none\n```\n\n**postgres**, old.\n\n```text\ntwo\n```";
 
-    /// The results on a page that had those before, after a run by these flags with results of these stores.
-    fn written(flags: &[&str], stores: &[Store]) -> String {
+    /// The results on a page that had those before in both places, after a run by these flags with results of these stores.
+    fn written(flags: &[&str], stores: &[Store]) -> Results {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("guarantees.md");
-        std::fs::write(&path, render(BEFORE)).unwrap();
+        std::fs::write(&path, render(&before())).unwrap();
         let name = path.to_str().unwrap();
         let asked = [&["scripts/torture", "--binary", "postrider", "--guarantees", name][..], flags].concat();
         let new = |store: &Store| (*store, format!("{} new.\n\n```text\n```\n", beginning(*store)));
         let results: Vec<(Store, String)> = stores.iter().map(new).collect();
         write(&Args::parse_from(asked), &results).unwrap();
-        results_of(&std::fs::read_to_string(&path).unwrap()).unwrap().to_owned()
+        Results::of(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    }
+
+    fn before() -> Results {
+        Results { faults: BEFORE.to_owned(), clean: BEFORE.to_owned() }
     }
 
     #[test]
-    fn a_run_without_faults_or_of_less_than_five_minutes_leaves_the_page_as_it_is() {
+    fn a_run_of_less_than_five_minutes_leaves_the_page_as_it_is() {
         let both = [Store::Embedded, Store::Postgres];
-        for flags in [&["--calm"][..], &["--seconds", "299"], &["--soak", "--seconds", "1"]] {
-            assert_eq!(written(flags, &both), BEFORE, "{flags:?}");
+        for flags in
+            [&["--calm", "--seconds", "299"][..], &["--seconds", "299"], &["--soak", "--seconds", "1"]]
+        {
+            assert_eq!(written(flags, &both), before(), "{flags:?}");
         }
+    }
+
+    #[test]
+    fn a_run_without_faults_and_one_with_them_leave_each_other_s_place_as_it_is() {
+        let both = [Store::Embedded, Store::Postgres];
         for flags in [&[][..], &["--seconds", "300"], &["--soak"]] {
-            assert_ne!(written(flags, &both), BEFORE, "{flags:?}");
+            let Results { faults, clean } = written(flags, &both);
+            assert_eq!((faults == BEFORE, clean == BEFORE), (false, true), "{flags:?}");
+        }
+        for flags in [&["--calm"][..], &["--calm", "--rate", "1000", "--seconds", "1010"]] {
+            let Results { faults, clean } = written(flags, &both);
+            assert_eq!((faults == BEFORE, clean == BEFORE), (true, false), "{flags:?}");
         }
     }
 
@@ -126,7 +150,9 @@ mod tests {
             (&[Store::Embedded, Store::Postgres], [new("embedded"), new("postgres")]),
         ];
         for (stores, expected) in rows {
-            assert_eq!(written(&[], stores), expected.join("\n\n"), "{stores:?}");
+            let expected = expected.join("\n\n");
+            assert_eq!(written(&[], stores).faults, expected, "{stores:?}");
+            assert_eq!(written(&["--calm"], stores).clean, expected, "{stores:?}");
         }
     }
 }

@@ -7,10 +7,22 @@ const WIDTH: usize = 7;
 
 /// A line for each destination, and one for all.
 pub fn render(verdict: &Verdict) -> String {
-    let total = ("all".to_owned(), verdict.total());
-    let rows: Vec<&(String, Tally)> = verdict.tallies.iter().chain([&total]).collect();
+    let rows: Vec<(String, Tally)> = verdict.tallies.iter().cloned().chain([all(verdict)]).collect();
+    lines(&rows)
+}
+
+/// The line for all alone.
+pub fn render_all(verdict: &Verdict) -> String {
+    lines(&[all(verdict)])
+}
+
+fn all(verdict: &Verdict) -> (String, Tally) {
+    ("all".to_owned(), verdict.total())
+}
+
+fn lines(rows: &[(String, Tally)]) -> String {
     let first = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let names = total.1.columns().map(|(name, _)| format!("{name:>WIDTH$}"));
+    let names = Tally::default().columns().map(|(name, _)| format!("{name:>WIDTH$}"));
     let mut lines = vec![format!("{:first$}  {}", "", names.join("  "))];
     for (name, tally) in rows {
         let cells = tally
@@ -42,6 +54,8 @@ mod tests {
         let end = |name: &str| lines[0].find(name).unwrap() + name.len();
         assert_eq!(&lines[1][end("over-concurrency") - 2..end("over-concurrency")], "12");
         assert!(lines[1].starts_with("/one") && lines[2].starts_with("all "));
+        let shortened = [lines[0].strip_prefix(' ').unwrap(), &lines[2].replacen("all ", "all", 1)];
+        assert_eq!(render_all(&verdict).lines().collect::<Vec<_>>(), shortened);
     }
 
     #[test]

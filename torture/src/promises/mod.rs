@@ -6,7 +6,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-pub use page::{RESULTS_BEGIN, RESULTS_END, render, results_of};
+pub use page::{Results, render};
 
 /// A promise.
 pub struct Guarantee {

@@ -4,15 +4,41 @@ use super::cases::CHAPTERS;
 use super::guarantees::GUARANTEES;
 use super::{Case, Chapter, Guarantee, Proof};
 
-/// What stands around the results.
-pub const RESULTS_BEGIN: &str = "<!-- results -->";
-/// The end of them.
-pub const RESULTS_END: &str = "<!-- end of results -->";
+/// What stands around the results of runs with faults.
+const RESULTS: [&str; 2] = ["<!-- results -->", "<!-- end of results -->"];
+/// And around those of clean runs.
+const CLEAN: [&str; 2] = ["<!-- clean runs -->", "<!-- end of clean runs -->"];
+/// Stands in a place without a result.
+const NOT_RUN: &str = "not run yet";
+
+/// What a page shows of runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// With faults.
+    pub faults: String,
+    /// Without.
+    pub clean: String,
+}
+
+impl Results {
+    /// Those that a page has. One from before clean runs had a place has none of them.
+    pub fn of(page: &str) -> Option<Results> {
+        let faults = between(page, RESULTS)?.to_owned();
+        let clean = between(page, CLEAN).filter(|clean| *clean != NOT_RUN).unwrap_or_default().to_owned();
+        Some(Results { faults, clean })
+    }
+}
+
+fn between<'p>(page: &'p str, [begin, end]: [&str; 2]) -> Option<&'p str> {
+    let (_, after) = page.split_once(begin)?;
+    let (results, _) = after.split_once(end)?;
+    Some(results.trim())
+}
 
 const HEAD: &str = "# What Postrider promises
 
 Written by `scripts/torture --guarantees docs/guarantees.md`, not by hand: the promises, what covers each, the faults that must not \
-break them, and the last result of the suite.
+break them, and the last result of the suite. With `--calm` the same command writes the result of a clean run.
 
 The suite looks at the gateway from outside. Producers write a ledger of what they were answered; a sink logs what arrived, when, \
 and how many at once; a nemesis with a seed kills, freezes, stops and cuts off, while receivers hang, reset, drip and fail and an \
@@ -25,7 +51,7 @@ Some tests are short so that a change is judged soon. At full size they are run 
 POSTRIDER_TEST_KILLS=50 cargo test -p postrider --test it faults::kill
 POSTRIDER_TEST_DEAD_LETTERS=100000 cargo test -p postrider --test it faults::replay
 POSTRIDER_TEST_EVENTS=100000 cargo test -p postrider --test it cluster::concurrency
-PROFILE=release scripts/torture --calm --rate 1000 --seconds 1010
+PROFILE=release scripts/torture --calm --rate 1000 --seconds 1010 --guarantees docs/guarantees.md
 postrider bench --scenario hanging --scenario flood --scenario storm --scenario critical --scenario overload
 ```
 
@@ -34,22 +60,18 @@ part in it, and it is shown over a store in memory or the embedded one.
 ";
 
 /// The page with these results.
-pub fn render(results: &str) -> String {
+pub fn render(results: &Results) -> String {
     let promises: Vec<String> = GUARANTEES.iter().map(guarantee).collect();
     let chapters: Vec<String> = CHAPTERS.iter().map(chapter).collect();
-    format!(
-        "{HEAD}\n## The promises\n\n{}\n## The last result\n\n{RESULTS_BEGIN}\n{}\n{RESULTS_END}\n\n{}",
-        promises.concat(),
-        results.trim(),
-        chapters.join("\n")
-    )
+    let faults = place("The last result", RESULTS, &results.faults);
+    let clean = place("A clean run", CLEAN, &results.clean);
+    format!("{HEAD}\n## The promises\n\n{}\n{faults}\n{clean}\n{}", promises.concat(), chapters.join("\n"))
 }
 
-/// The results that a page has.
-pub fn results_of(page: &str) -> Option<&str> {
-    let (_, after) = page.split_once(RESULTS_BEGIN)?;
-    let (results, _) = after.split_once(RESULTS_END)?;
-    Some(results.trim())
+/// Results under their heading.
+fn place(heading: &str, [begin, end]: [&str; 2], results: &str) -> String {
+    let results = if results.trim().is_empty() { NOT_RUN } else { results.trim() };
+    format!("## {heading}\n\n{begin}\n{results}\n{end}\n")
 }
 
 fn guarantee(guarantee: &Guarantee) -> String {

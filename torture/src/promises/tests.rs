@@ -2,7 +2,7 @@
 
 use super::cases::CHAPTERS;
 use super::guarantees::GUARANTEES;
-use super::{Proof, render, results_of};
+use super::{Proof, Results, render};
 use crate::nemesis;
 use std::path::PathBuf;
 
@@ -64,9 +64,28 @@ fn a_name_that_does_not_exist_is_found() {
 #[test]
 fn the_page_is_what_is_generated() {
     let page = std::fs::read_to_string(repository().join("docs/guarantees.md")).unwrap();
-    let results = results_of(&page).expect("the page has results");
+    let results = Results::of(&page).expect("the page has results");
     assert!(
-        render(results) == page,
+        render(&results) == page,
         "docs/guarantees.md is not what is generated; write it with scripts/torture --guarantees docs/guarantees.md --keep-results"
     );
+}
+
+#[test]
+fn a_page_gives_the_results_that_it_was_written_with() {
+    let results = |faults: &str, clean: &str| Results { faults: faults.to_owned(), clean: clean.to_owned() };
+    for written in [results("with", "without"), results("with", "")] {
+        assert_eq!(Results::of(&render(&written)), Some(written));
+    }
+    assert_eq!(Results::of("# Another page"), None);
+}
+
+#[test]
+fn a_page_without_a_place_for_clean_runs_is_read_and_gets_one() {
+    let page = render(&Results { faults: "with".to_owned(), clean: String::new() });
+    let place = &page[page.find("## A clean run").unwrap()..page.find("## Crashes and storage").unwrap()];
+    let before = Results::of(&page.replace(place, "")).unwrap();
+    assert_eq!(before.faults, "with");
+    assert_eq!(render(&before), page);
+    assert!(place.contains("\nnot run yet\n"), "{place}");
 }

@@ -8,7 +8,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "load without faults, a million events at full size: no duplicate, nothing lost, order exact",
+        "load without faults, a million events at full size ([`scripts/torture --calm`](#a-clean-run)): no duplicate, nothing lost, order exact",
         &[
             Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice"),
             Test(
