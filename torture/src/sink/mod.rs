@@ -1,5 +1,6 @@
 //! The receiver: a raw socket that writes down what arrived, when, and how many there were at once.
 
+mod meddling;
 mod mood;
 mod open;
 
@@ -8,11 +9,13 @@ use crate::load::Rate;
 use crate::rig::listener::{Receiver, listen};
 use crate::rig::wire::Message;
 use crate::watch::{Watch, hash_of};
+pub use meddling::Meddling;
 pub use mood::Mood;
 use mood::Reply;
 pub(crate) use mood::{POISON, RETRY_DELAY};
 use open::Open;
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,6 +46,8 @@ struct State {
     moods: Vec<Option<Mood>>,
     /// Requests for paths that no destination has, or from where no node sends.
     strays: usize,
+    /// What is done to the next request.
+    meddling: Option<Meddling>,
 }
 
 impl Sink {
@@ -69,6 +74,11 @@ impl Sink {
     /// How a destination treats most of its requests from now on.
     pub fn set_mood(&self, destination: usize, mood: Option<Mood>) {
         self.log.state().moods[destination] = mood;
+    }
+
+    /// Meddles with the next request, and with no other.
+    pub fn meddle(&self, meddling: Meddling) {
+        self.log.state().meddling = Some(meddling);
     }
 
     /// All that arrived; what has not ended ends now.
@@ -166,7 +176,7 @@ impl Receiver for Log {
         true
     }
 
-    fn request(&self, message: Message, stream: &TcpStream) -> std::io::Result<bool> {
+    fn request(&self, mut message: Message, stream: &TcpStream) -> std::io::Result<bool> {
         let path = message.first_line.split(' ').nth(1).unwrap_or_default();
         // Known to the listener whatever has become of the sender since.
         let sender = stream.peer_addr()?.ip();
@@ -175,6 +185,16 @@ impl Receiver for Log {
             return Ok(false);
         };
         let (destination, node) = (*destination, *node);
+        let meddling = self.state().meddling.take();
+        match meddling {
+            None => {}
+            Some(Meddling::Drops) => return { stream }.write_all(meddling::TAKEN).map(|()| true),
+            Some(Meddling::Doubles) => {
+                let (index, _) = self.arrived(destination, node, &message, stream);
+                self.ended(destination, index, Answer::Taken);
+            }
+            Some(Meddling::Changes) => message.body.push(b' '),
+        }
         let (index, reply) = self.arrived(destination, node, &message, stream);
         reply.play(stream, |answer| self.ended(destination, index, answer))
     }

@@ -6,6 +6,7 @@ use crate::rig::{wait_until, wait_within};
 use postrider_torture::fleet::Store;
 use postrider_torture::load::Rate;
 use postrider_torture::run::{Faults, Options, run};
+use postrider_torture::sink::Meddling;
 use postrider_torture::table;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +17,8 @@ use std::time::Duration;
 /// Always the same, so that a change is judged by the faults that the last one was judged by.
 const SEED: u64 = 7;
 
-fn check(store: Store, faults: Faults, seconds: u64) {
-    let options = Options {
+fn options(store: Store, faults: Faults, seconds: u64) -> Options {
+    Options {
         binary: env!("CARGO_BIN_EXE_postrider").into(),
         store,
         duration: Duration::from_secs(seconds),
@@ -25,8 +26,11 @@ fn check(store: Store, faults: Faults, seconds: u64) {
         rate: Rate::of(40),
         faults,
         logs: None,
-    };
-    let outcome = run(&options, |_, _, _| {}).unwrap();
+    }
+}
+
+fn check(store: Store, faults: Faults, seconds: u64) {
+    let outcome = run(&options(store, faults, seconds), |_, _, _| {}).unwrap();
     println!("{} faults\n{}", outcome.log.faults.len(), table::render(&outcome.verdict));
     let total = outcome.verdict.total();
     assert!(outcome.verdict.is_green(), "{:#?}", outcome.verdict.findings);
@@ -52,6 +56,34 @@ fn a_clean_run_sends_nothing_twice() {
 #[test]
 fn a_clean_run_of_three_nodes_sends_nothing_twice() {
     check(Store::Postgres, Faults::None, 5);
+}
+
+/// A clean run is red by this column when one request was meddled with on its way.
+fn check_red(meddling: Meddling, column: &str) {
+    let mut planted = Some(meddling);
+    let outcome = run(&options(Store::Embedded, Faults::None, 3), |_, _, sink| {
+        planted.take().into_iter().for_each(|meddling| sink.meddle(meddling));
+    })
+    .unwrap();
+    let total = outcome.verdict.total();
+    let counted = total.columns().into_iter().find(|(name, _)| *name == column).unwrap().1;
+    assert!(counted > 0, "{:#?}", outcome.verdict.findings);
+    assert!(!outcome.verdict.is_green());
+}
+
+#[test]
+fn a_request_that_is_dropped_on_its_way_turns_a_run_red() {
+    check_red(Meddling::Drops, "lost");
+}
+
+#[test]
+fn a_request_that_comes_twice_turns_a_run_red() {
+    check_red(Meddling::Doubles, "unexplained");
+}
+
+#[test]
+fn a_request_that_is_changed_on_its_way_turns_a_run_red() {
+    check_red(Meddling::Changes, "changed");
 }
 
 /// Where processes work that do so below a directory: gateways, and those of the server.
