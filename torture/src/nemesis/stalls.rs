@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// Longer than any scheduler lets a process wait that has something to do, shorter than what a lease leaves over.
 const STALL: Duration = Duration::from_millis(500);
-/// A node that was not heard of for a lease had begun to be late before.
-const LATE_FOR: Duration = Duration::from_secs(LEASE.as_secs() + 2);
+/// A node that was not heard of for a lease had begun to be late before, and hears of it only once it is quick again.
+const LATE_FOR: Duration = Duration::from_secs(3 * LEASE.as_secs());
 const TAKEN_FOR_DEAD: &str = "taken for dead by another";
 
 pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
