@@ -218,30 +218,47 @@ fn a_dead_letter_whose_commit_was_cut_off_anywhere_is_one_dead_letter() {
     }
 }
 
-/// Four events to a destination of these settings, cut off while the first is under way: all arrive, never two at once.
-/// Gives what arrived at each moment, repetitions left out.
-fn one_at_a_time(settings: &Value) -> Vec<(Moment, Vec<Vec<u8>>)> {
-    let arrivals = |moment: Moment| {
-        let (sink, mut doomed) = (Sink::start(), Doomed::start(moment));
-        let (_, path) = doomed.api.source();
-        sink.always("/line", Reply::held());
-        let mut settings = settings.clone();
-        settings["timeout_seconds"] = json!(1);
-        settings["retry_policy"] = json!({ "delays_seconds": [0.1], "max_attempts": 20, "jitter": "none" });
-        doomed.api.destination(&sink.url("/line"), &settings);
-        let send = |number: usize| doomed.api.send(&path, &[], number.to_string().as_bytes());
-        let ids: Vec<String> = (0..4).map(send).collect();
-        sink.wait_for("/line", 1);
-        doomed.order();
-        sink.release();
-        doomed.begin_anew();
-        ids.iter().for_each(|id| drop(doomed.api.event_once(id, "delivered")));
-        assert_eq!(sink.in_flight_max("/line"), 1, "at {moment:?} with {settings}");
-        let mut bodies: Vec<Vec<u8>> = sink.arrivals().into_iter().map(|arrival| arrival.body).collect();
-        bodies.dedup();
-        (moment, bodies)
-    };
-    MOMENTS.map(arrivals).into()
+/// A receiver may work on a request for so long, and is left alone for as long after a start. Far longer than it takes to
+/// cut a gateway off, and to see what it waits for after the start.
+const TIMEOUT_SECONDS: u64 = 5;
+
+/// Four events to a destination of these settings. The first is at the receiver when the commit of a fifth is cut off, and
+/// still there after the start: all arrive, never two at once. Gives what arrived, repetitions left out.
+fn one_at_a_time(moment: Moment, settings: &Value) -> Vec<Vec<u8>> {
+    let (sink, mut doomed) = (Sink::start(), Doomed::start(moment));
+    let (_, path) = doomed.api.source();
+    sink.always("/line", Reply::held());
+    let mut settings = settings.clone();
+    settings["timeout_seconds"] = json!(TIMEOUT_SECONDS);
+    settings["retry_policy"] = json!({ "delays_seconds": [0.1], "max_attempts": 20, "jitter": "none" });
+    let destination = doomed.api.destination(&sink.url("/line"), &settings);
+    let send = |number: usize| doomed.api.send(&path, &[], number.to_string().as_bytes());
+    let sent: Vec<String> = (0..4).map(send).collect();
+    sink.wait_for("/line", 1);
+    doomed.order();
+    assert_eq!(doomed.post(&path, "4"), None, "it ended before it could answer, at {moment:?}");
+    doomed.begin_anew();
+    wait_until("it waits for what may still be at the receiver, or does not", || {
+        let shown = doomed.api.get(&format!("/v1/destinations/{destination}")).data(200);
+        (shown["waiting_for"] == "unclean_stop" || sink.count() > 1).then_some(())
+    });
+    assert_eq!(sink.in_flight_max("/line"), 1, "right after the start, at {moment:?} with {settings}");
+    sink.release();
+    doomed.post_again(&path, "4");
+    sent.iter().for_each(|id| drop(doomed.api.event_once(id, "delivered")));
+    wait_until("the fifth arrives", || (!ids(&sink, "/line", "4").is_empty()).then_some(()));
+    assert_eq!(sink.in_flight_max("/line"), 1, "at {moment:?} with {settings}");
+    let mut bodies: Vec<Vec<u8>> = sink.arrivals().into_iter().map(|arrival| arrival.body).collect();
+    bodies.dedup();
+    bodies
+}
+
+/// The same at every moment, all of them at once: most of it is waiting.
+fn one_at_a_time_anywhere(settings: &Value) -> Vec<(Moment, Vec<Vec<u8>>)> {
+    thread::scope(|scope| {
+        let runs = MOMENTS.map(|moment| (moment, scope.spawn(move || one_at_a_time(moment, settings))));
+        runs.map(|(moment, run)| (moment, run.join().unwrap())).into()
+    })
 }
 
 #[test]
@@ -249,13 +266,17 @@ fn an_ordered_line_whose_commit_was_cut_off_anywhere_stays_in_order_one_at_a_tim
     for settings in
         [json!({ "ordering": "strict" }), json!({ "ordering": "by_key", "ordering_key": "\"same\"" })]
     {
-        for (moment, bodies) in one_at_a_time(&settings) {
-            assert_eq!(bodies, [b"0", b"1", b"2", b"3"], "each again only before the next, at {moment:?}");
+        for (moment, bodies) in one_at_a_time_anywhere(&settings) {
+            assert_eq!(
+                bodies,
+                [b"0", b"1", b"2", b"3", b"4"],
+                "each again only before the next, at {moment:?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_receiver_of_one_at_a_time_has_no_two_wherever_a_commit_was_cut_off() {
-    one_at_a_time(&json!({ "max_concurrency": 1 }));
+    one_at_a_time_anywhere(&json!({ "max_concurrency": 1 }));
 }
