@@ -70,7 +70,9 @@ impl Desk {
         drop(input);
         let Output { status, stdout, stderr } = child.wait_with_output().expect("the child is ours");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it speaks UTF-8");
-        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+        let (out, err) = (text(stdout), text(stderr));
+        assert!(!err.contains("panicked at"), "{args:?}: {err}");
+        Ran { code: status.code().unwrap_or(-1), out, err }
     }
 
     /// Starts a command and leaves it running.

@@ -3,12 +3,15 @@
 use super::api::Api;
 use super::site::Site;
 use postrider_torture::rig::process::{Ended, Process};
+use postrider_torture::rig::tied;
 use rustix::process::Signal;
 use std::fs::read_to_string;
 use std::net::SocketAddr;
 use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub(crate) struct Gateway {
@@ -56,6 +59,16 @@ impl Gateway {
     }
 }
 
+impl Drop for Gateway {
+    /// A panic is caught where it costs least, so that often nothing but the log tells of it. No test plants one in a gateway.
+    fn drop(&mut self) {
+        self.process.kill();
+        let log = self.process.err();
+        let told = log.lines().find(|line| line.contains("panicked at"));
+        assert!(thread::panicking() || told.is_none(), "the gateway has panicked: {told:?}");
+    }
+}
+
 impl Deref for Gateway {
     type Target = Process;
 
@@ -68,4 +81,17 @@ impl DerefMut for Gateway {
     fn deref_mut(&mut self) -> &mut Process {
         &mut self.process
     }
+}
+
+#[test]
+fn a_gateway_that_has_panicked_fails_its_test() {
+    let says = |line: &str| {
+        let mut command = tied::command("sh");
+        command.args(["-c", "echo \"$1\" >&2", "sh", line]);
+        let site = Site::new();
+        let gateway = Gateway::spawn(command, &site);
+        catch_unwind(AssertUnwindSafe(|| gateway.wait_for_end())).is_ok()
+    };
+    assert!(says("the wall clock is behind"));
+    assert!(!says("thread 'main' (1) panicked at src/main.rs:1:1:"));
 }
