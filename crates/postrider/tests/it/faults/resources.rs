@@ -7,6 +7,7 @@ use crate::rig::client::{Client, head, request};
 use crate::rig::usage::Usage;
 use crate::rig::wait::let_pass;
 use crate::rig::{Api, Site, loopback, wait_until};
+use crate::watching::Samples;
 use rcgen::{CertificateParams, date_time_ymd};
 use rustix::net::sockopt::set_socket_linger;
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ const EVENTS: usize = 60;
 const CONCURRENCY: usize = 20;
 /// A connection each, and what the store opens meanwhile.
 const DESCRIPTORS_MORE_MAX: usize = CONCURRENCY + 30;
+/// Of those that are over: connections that are kept for the next attempt, and what the store has opened since.
+const DESCRIPTORS_LEFT_MAX: usize = 8;
 /// Longer than an attempt may take.
 const HANG: Duration = Duration::from_secs(3);
 
@@ -80,6 +83,9 @@ fn check_cost(site: &Site, url: &str, settings: &Value, body: &[u8], is_over: im
         wait_until("it is over", || is_over(&api).then_some(()));
     });
     usage.check(DESCRIPTORS_MORE_MAX);
+    wait_until("its descriptors are back", || {
+        (gateway.descriptors() <= usage.first_descriptors + DESCRIPTORS_LEFT_MAX).then_some(())
+    });
     assert!(gateway.is_running() && !gateway.err().contains("panicked"), "{}", gateway.err());
 }
 
@@ -274,13 +280,36 @@ fn shake_hands(config: Arc<ServerConfig>) -> impl Fn(&mut TcpStream) -> std::io:
     }
 }
 
+/// Two errors in a row open the circuit, and the answers behind them close it again.
+const ERRORS: usize = 2;
+const ANSWERS: usize = 8;
+
 #[test]
 fn receivers_that_flap_cost_no_more() {
     let turn = AtomicUsize::new(0);
-    check_receiver(b"{}", move |stream| {
-        let status = [200, 500][turn.fetch_add(1, Ordering::Relaxed) % 2];
+    let flaps = move |stream: &mut TcpStream| {
+        let is_error = turn.fetch_add(1, Ordering::Relaxed) % ANSWERS < ERRORS;
+        let status = if is_error { 500 } else { 200 };
         answer(stream, format!("HTTP/1.1 {status} Flaps\r\ncontent-length: 0\r\n\r\n").as_bytes())
+    };
+    let settings = json!({
+        "circuit": { "threshold": ERRORS, "cooldown_seconds": 1, "cooldown_max_seconds": 1 },
+        "retry_policy": { "delays_seconds": [0.1], "max_attempts": 100, "jitter": "none" },
     });
+    let url = format!("http://{}/", receiver(Arc::new(flaps)));
+    check_cost(&Site::new(), &url, &settings, b"{}", has_flapped);
+}
+
+/// All are delivered, and the circuit opened and closed again more than once meanwhile.
+fn has_flapped(api: &Api) -> bool {
+    is_settled(api) && {
+        let seen = Samples::scrape(api);
+        let to = |state: &str| seen.sum("postrider_circuit_transitions_total", &[&format!("to=\"{state}\"")]);
+        let (opened, closed) = (to("open"), to("closed"));
+        println!("opened {opened} times, closed {closed} times");
+        assert!(opened > 1.0 && closed > 1.0, "opened {opened} times, closed {closed} times");
+        true
+    }
 }
 
 /// Connections that begin to send a head or a body, byte by byte.
