@@ -21,13 +21,13 @@ const RESERVE: &str = "8MiB";
 struct Tight {
     ballast: std::path::PathBuf,
     site: Site,
-    _disk: SmallDisk,
+    disk: SmallDisk,
 }
 
 fn tight(reserve: &str) -> Tight {
     let disk = SmallDisk::new(48 * MB);
     let site = Site::new().data_in(disk.path().join("data")).with(&["--disk-reserve", reserve]);
-    Tight { ballast: disk.ballast(20 * MB), site, _disk: disk }
+    Tight { ballast: disk.ballast(20 * MB), site, disk }
 }
 
 fn body(number: usize) -> Vec<u8> {
@@ -76,18 +76,41 @@ fn check_arrived(sink: &Sink, accepted: &BTreeSet<usize>) {
     });
 }
 
-/// What the reserve is for: while the disk is full, outcomes are on record and not only at the receiver.
-fn check_recorded(api: &Api, accepted: usize) {
+/// Outcomes are on record and not only at the receiver.
+fn check_recorded(api: &Api, accepted: usize, when: &str) {
     let delivered = || api.get("/v1/events?status=delivered&limit=200").data(200)["items"].take();
-    wait_until("all outcomes are on record while the disk is full", || {
+    wait_until(&format!("all outcomes are on record {when}"), || {
         (delivered().as_array().map(Vec::len) == Some(accepted)).then_some(())
     });
 }
 
 fn set_up(api: &Api, sink: &Sink) -> String {
     let (_, path) = api.source();
-    api.destination(&sink.url("/in"), &json!({}));
+    let settings = json!({ "timeout_seconds": 60, "max_concurrency": 2 * HELD, "adaptive": false });
+    api.destination(&sink.url("/in"), &settings);
     path
+}
+
+/// Attempts that are under way when the disk is full, and what is kept of the answer to each: together more than an event
+/// that did not fit may leave of free space.
+const HELD: usize = 6;
+const ANSWER_BYTES: usize = 60_000;
+
+/// Posts the first events, whose attempts go on until the sink releases them; gives their ids.
+fn hold_the_first(address: SocketAddr, path: &str, sink: &Sink) -> Vec<String> {
+    sink.next("/in", vec![Reply::held().body(&[b'x'; ANSWER_BYTES]); HELD]);
+    let ids = (0..HELD).map(|number| text(&post(address, path, number).data(202)["id"])).collect();
+    sink.wait_for("/in", HELD);
+    ids
+}
+
+/// The attempts that were held are on record, once, and each event was sent once.
+fn check_sent_once(api: &Api, sink: &Sink, held: &[String], accepted: usize) {
+    for id in held {
+        let shown = api.event_once(id, "delivered");
+        assert_eq!(shown["attempts"].as_array().map(Vec::len), Some(1), "{shown}");
+    }
+    assert_eq!(sink.count(), accepted, "each was sent once");
 }
 
 /// Posts until an event is accepted, which must be soon; gives its number.
@@ -104,21 +127,34 @@ fn check_full_and_free_again(reserve: &str) {
     let mut gateway = tight.site.start();
     let (api, address) = (gateway.api(), tight.site.address());
     let path = set_up(&api, &sink);
-    let (mut accepted, refusal) = fill(address, &path, 0);
+    let held = hold_the_first(address, &path, &sink);
+    let (mut accepted, refusal) = fill(address, &path, HELD);
     check_refusal(&refusal);
     assert!(accepted.len() > 10, "only {} fitted", accepted.len());
+    accepted.extend(0..HELD);
     check_arrived(&sink, &accepted);
+    let plug = (reserve != RESERVE).then(|| tight.disk.plug());
+    let (_, logged) = gateway.err_since(0);
+    sink.release();
     if reserve == RESERVE {
-        check_recorded(&api, accepted.len());
+        // What the reserve is for.
+        check_recorded(&api, accepted.len(), "while the disk is full");
+    } else {
+        wait_until("it finds no space for outcomes", || {
+            gateway.err_since(logged).0.contains("its outcomes are kept and tried again").then_some(())
+        });
     }
     api.get("/v1/events?limit=1").data(200);
     api.get("/v1/destinations").data(200);
     assert_eq!(api.get("/healthz").status, 200);
     check_refusal(&post(address, &path, 9000));
 
+    plug.iter().for_each(|plug| std::fs::remove_file(plug).unwrap());
     std::fs::remove_file(&tight.ballast).unwrap();
     accepted.insert(accepted_again(address, &path));
     check_arrived(&sink, &accepted);
+    check_recorded(&api, accepted.len(), "when there is space");
+    check_sent_once(&api, &sink, &held, accepted.len());
     assert!(gateway.is_running(), "{}", gateway.err());
     assert_eq!(gateway.stop().code, Some(0));
 }
@@ -172,24 +208,19 @@ fn a_database_whose_disk_is_full_costs_no_event_and_no_outcome() {
     let ballast = disk.ballast(24 * MB);
     let gateway = site.start();
     let (api, address) = (cluster::api(&gateway), site.address());
-    let (_, path) = api.source();
-    api.destination(&sink.url("/in"), &json!({ "timeout_seconds": 60 }));
-    sink.next("/in", [Reply::held()]);
-    let in_flight = text(&post(address, &path, 0).data(202)["id"]);
-    sink.wait_for("/in", 1);
-    let (mut accepted, refusal) = fill(address, &path, 1);
+    let path = set_up(&api, &sink);
+    let held = hold_the_first(address, &path, &sink);
+    let (mut accepted, refusal) = fill(address, &path, HELD);
     check_refusal(&refusal);
     assert!(accepted.len() > 10, "only {} fitted", accepted.len());
-    // It ends while nothing can be written.
+    // They end while nothing can be written.
     sink.release();
     check_refusal(&post(address, &path, 9000));
     assert_eq!(api.get("/healthz").status, 200);
 
     std::fs::remove_file(ballast).unwrap();
-    accepted.extend([0, accepted_again(address, &path)]);
+    accepted.extend((0..HELD).chain([accepted_again(address, &path)]));
     check_arrived(&sink, &accepted);
-    let shown = api.event_once(&in_flight, "delivered");
-    assert_eq!(shown["attempts"].as_array().map(Vec::len), Some(1), "{shown}");
-    assert_eq!(sink.count(), accepted.len(), "each was sent once");
+    check_sent_once(&api, &sink, &held, accepted.len());
     assert_eq!(gateway.stop().code, Some(0));
 }

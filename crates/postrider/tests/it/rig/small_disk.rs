@@ -42,6 +42,14 @@ impl SmallDisk {
         written.expect("the ballast fits");
         path
     }
+
+    /// A file that takes the last byte.
+    pub(crate) fn plug(&self) -> PathBuf {
+        let path = self.path().join("plug");
+        let mut file = File::create(&path).expect("a name takes no space");
+        while file.write_all(&[1; 512]).is_ok() {}
+        path
+    }
 }
 
 impl Drop for SmallDisk {
