@@ -2,6 +2,7 @@
 
 mod bits;
 mod disk;
+mod durable_calls;
 mod failing;
 mod power;
 mod undo;
