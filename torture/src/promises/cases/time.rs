@@ -15,6 +15,7 @@ pub(super) const CASES: &[Case] = &[
         &[
             Test(JUMPS, "a_clock_that_jumps_a_day_and_back_changes_no_order_and_sends_nothing_twice"),
             Test(JUMPS, "a_retry_keeps_its_time_when_the_clock_jumps"),
+            Test(JUMPS, "many_retries_keep_their_time_when_the_clock_jumps_and_none_is_made_twice"),
             Test(JUMPS, "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_ahead"),
             Test(
                 CLOCK_JUMPS,

@@ -1,9 +1,11 @@
 //! A wall clock that jumps by a day, there and back, or never stands still.
 
+use crate::rig::sink::Arrival;
 use crate::rig::wall_clock::WallClock;
 use crate::rig::{Api, Gateway, Reply, Sink, Site, wait_until};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 const DAY: i64 = 24 * 3600;
 
@@ -59,7 +61,7 @@ fn a_clock_that_jumps_a_day_and_back_changes_no_order_and_sends_nothing_twice() 
     }
     check_in_order(&clocked, &ids);
     assert_eq!(clocked.sink.count(), ids.len(), "each of them once");
-    assert_eq!(clocked.gateway.stop().code, Some(0));
+    clocked.stop();
 }
 
 #[test]
@@ -73,6 +75,7 @@ fn a_clock_that_never_stands_still_changes_no_order_and_sends_nothing_twice() {
     }
     check_in_order(&clocked, &ids);
     assert_eq!(clocked.sink.count(), ids.len(), "each of them once");
+    clocked.stop();
 }
 
 #[test]
@@ -91,6 +94,56 @@ fn a_retry_keeps_its_time_when_the_clock_jumps() {
         assert!(waited >= Duration::from_millis(950), "no burst: tried again after {waited:?}");
         assert!(waited < Duration::from_secs(10), "no stall: tried again after {waited:?}");
     }
+    clocked.stop();
+}
+
+/// All of them are due at the same time.
+const RETRIES: usize = 50;
+/// Longer than it takes to have all of them fail, and the clock set.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// Clocks have steps of a millisecond.
+const STEP: Duration = Duration::from_millis(50);
+
+#[test]
+fn many_retries_keep_their_time_when_the_clock_jumps_and_none_is_made_twice() {
+    let policy = json!({ "delays_seconds": [RETRY_DELAY.as_secs()], "max_attempts": 5, "jitter": "none" });
+    let clocked =
+        clocked(&json!({ "retry_policy": policy, "adaptive": false, "circuit": { "threshold": 10_000 } }));
+    for wrong in [DAY, -DAY] {
+        let before = clocked.sink.count();
+        clocked.sink.next("/in", vec![Reply::status(500); RETRIES]);
+        let lines = [r#"{"event_type":"a.b","payload":"again"}"#; RETRIES].join("\n");
+        clocked.api.call("POST", "/v1/events/batch", &[], lines.as_bytes()).data(202);
+        let scheduled = || clocked.api.get("/v1/events?status=retry_scheduled&limit=200").data(200);
+        wait_until("all are to be tried again", || (items(&scheduled()) == RETRIES).then_some(()));
+        clocked.clock.wrong_by(wrong);
+        // Something to do, so that it looks at the clock.
+        let other = send(&clocked, 0..1);
+        clocked.api.event_once(&other[0], "delivered");
+        clocked.sink.wait_for("/in", before + 2 * RETRIES + 1);
+        wait_until("none is left", || (items(&scheduled()) == 0).then_some(()));
+        check_tried_twice(&clocked.sink.arrivals()[before..]);
+    }
+    clocked.stop();
+}
+
+fn items(found: &Value) -> usize {
+    found["items"].as_array().map_or(0, Vec::len)
+}
+
+/// Each that failed is tried again once, at its time.
+fn check_tried_twice(arrivals: &[Arrival]) {
+    let mut by_event: BTreeMap<&str, Vec<Instant>> = BTreeMap::new();
+    for arrival in arrivals.iter().filter(|arrival| arrival.body == b"again") {
+        by_event.entry(arrival.headers.get("webhook-id").unwrap()).or_default().push(arrival.began_at);
+    }
+    assert_eq!(by_event.len(), RETRIES);
+    for (event, times) in by_event {
+        let [failed, taken] = times[..] else { panic!("{event} came {} times", times.len()) };
+        let waited = taken - failed;
+        assert!(waited + STEP >= RETRY_DELAY, "no burst: {event} was tried again after {waited:?}");
+        assert!(waited < 3 * RETRY_DELAY, "no stall: {event} was tried again after {waited:?}");
+    }
 }
 
 /// Stops with five owed, starts with the clock off, takes three more.
@@ -106,12 +159,18 @@ fn restarted(wrong: i64) -> (Clocked, Vec<String>) {
 }
 
 impl Clocked {
-    fn restart(mut self, wrong: i64) -> Self {
-        self.gateway.signal(rustix::process::Signal::TERM);
-        wait_until("it ends", || (!self.gateway.is_running()).then_some(()));
-        self.clock.wrong_by(wrong);
-        self.gateway = self.site.start();
-        self
+    fn restart(self, wrong: i64) -> Self {
+        let Clocked { sink, clock, site, gateway, api, path } = self;
+        assert_eq!(gateway.stop().code, Some(0), "it ends in order");
+        clock.wrong_by(wrong);
+        let gateway = site.start();
+        Clocked { sink, clock, site, gateway, api, path }
+    }
+
+    /// Whatever its clock says, it ends in order.
+    fn stop(self) {
+        let ended = self.gateway.stop();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
     }
 }
 
@@ -119,6 +178,7 @@ impl Clocked {
 fn what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_ahead() {
     let (clocked, ids) = restarted(DAY);
     check_in_order(&clocked, &ids);
+    clocked.stop();
 }
 
 #[test]
@@ -126,11 +186,14 @@ fn what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_behind() {
     let (clocked, ids) = restarted(-DAY);
     check_in_order(&clocked, &ids);
     assert!(clocked.gateway.err().contains("the wall clock is behind"), "{}", clocked.gateway.err());
+    clocked.stop();
 }
 
 #[test]
 fn what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_year_behind() {
     let (clocked, ids) = restarted(-365 * DAY);
     // What was due waits for a clock that has caught up.
-    check_in_order(&clocked.restart(0), &ids);
+    let clocked = clocked.restart(0);
+    check_in_order(&clocked, &ids);
+    clocked.stop();
 }
