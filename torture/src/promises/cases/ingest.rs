@@ -26,6 +26,10 @@ pub(super) const CASES: &[Case] = &[
             Test(DOOR, "a_connection_that_posts_nothing_is_hung_up_on"),
             Test(DOOR, "a_sender_that_does_not_read_its_answers_is_hung_up_on"),
             Test(
+                "crates/postrider/tests/it/bad_input/drips.rs",
+                "heads_and_bodies_that_drip_in_are_hung_up_on_at_their_deadlines",
+            ),
+            Test(
                 "crates/postrider/tests/it/faults/resources.rs",
                 "clients_that_drip_cost_their_connections_and_nothing_else",
             ),

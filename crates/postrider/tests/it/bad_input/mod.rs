@@ -2,6 +2,7 @@
 
 mod bodies;
 mod crowds;
+mod drips;
 mod fields;
 mod framing;
 mod heads;
