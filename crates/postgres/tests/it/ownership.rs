@@ -1,11 +1,17 @@
 //! What two nodes on one database hear of each other.
 
 use crate::{named, opened};
-use postrider_core::id::{AccountId, ReplayId};
+use bytes::Bytes;
+use postrider_core::delivery::Priority;
+use postrider_core::id::{
+    AccountId, AttemptId, DeliveryId, DestinationId, EventId, ReplayId, RouteId, SourceId,
+};
+use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
 use postrider_store::{
-    Batch, DeadLetterFilter, Gained, Mail, News, Replay, ReplayState, Shards, Store, StoreError,
+    Attempt, Batch, DeadLetterFilter, EventContent, Finished, Gained, GivenUp, Idempotency, Mail,
+    NewDelivery, NewEvent, News, Origin, Replay, ReplayState, SendWindow, Shards, Store, StoreError, Timing,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,14 +91,97 @@ async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     assert_eq!(hear(&first, numbered).await, 0, "it has its own again");
 }
 
+/// An event that is owed to a destination, with a key of its own.
+fn event(id: u64) -> NewEvent {
+    let delivery = NewDelivery {
+        id: DeliveryId::from_u64(id + 1),
+        destination: DestinationId::from_u64(10),
+        route: RouteId::from_u64(3),
+        priority: Priority::Normal,
+        order: None,
+    };
+    let content = EventContent {
+        account: AccountId::from_u64(1),
+        origin: Origin::Source(SourceId::from_u64(2)),
+        headers: Default::default(),
+        body: Bytes::from_static(b"{}"),
+        event_type: None,
+        received_at: Timestamp::from_unix_ms(1_768_464_000_000),
+        window: SendWindow::default(),
+    };
+    NewEvent {
+        id: EventId::from_u64(id),
+        external_id: None,
+        content: Arc::new(content),
+        replay_of: None,
+        idempotency: Some(Idempotency { key_hash: u128::from(id).to_be_bytes(), body_hash: [0; 16] }),
+        deliveries: vec![delivery],
+    }
+}
+
+/// What became of the delivery of an event.
+fn finished(event: &NewEvent, next: Next) -> Finished {
+    let ticket = event.tickets().next().unwrap();
+    let outcome = if next == Next::Delivered { Outcome::Success } else { Outcome::Http5xx };
+    let attempt = Attempt {
+        id: AttemptId::from_u64(ticket.delivery.as_u64() + 1),
+        delivery: ticket.delivery,
+        event: ticket.event,
+        destination: ticket.line.destination,
+        number: 1,
+        started_at: ticket.due,
+        outcome,
+        status: None,
+        request_headers: Default::default(),
+        response_headers: Default::default(),
+        response_body: Bytes::new(),
+        problem: None,
+        timing: Timing::default(),
+        next,
+    };
+    Finished { account: event.content.account, ticket, attempt, blocks_line: false }
+}
+
+/// All rows of the tables that a batch writes, but for letters, which do not stay.
+fn written(url: &str) -> Vec<String> {
+    let tables = ["events", "attempts", "queue", "dead_letters", "idempotency", "stats"];
+    let all = |table| format!("SELECT t FROM {table} t ORDER BY t::text");
+    tables.iter().map(|table| Server::shared().ask(url, &all(table))).collect()
+}
+
 #[tokio::test]
 async fn a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced() {
     let url = Server::shared().database();
     let node = opened(&url, LEASE).await;
-    node.commit(Arc::new(Batch::default())).await.unwrap();
+    let owed: Vec<NewEvent> = [100, 200, 300, 400].map(event).into();
+    node.commit(Arc::new(Batch { events: owed.clone(), ..Batch::default() })).await.unwrap();
+    let dead = Next::Dead(DeathReason::Attempts);
+    let retry = Next::Retry { due: Timestamp::from_unix_ms(1_768_464_060_000) };
+    let nexts = [Next::Delivered, retry, dead];
+    let given_up = GivenUp {
+        account: owed[3].content.account,
+        ticket: owed[3].tickets().next().unwrap(),
+        reason: DeathReason::Expired,
+        last_error: None,
+        died_at: Timestamp::from_unix_ms(1_768_464_060_000),
+        blocks_line: false,
+    };
+    let batch = Arc::new(Batch {
+        events: vec![event(500)],
+        finished: owed.iter().zip(nexts).map(|(event, next)| finished(event, next)).collect(),
+        given_up: vec![given_up],
+        own: Shards::NONE,
+    });
     Server::shared().ask(&url, "DELETE FROM members");
-    let told = node.commit(Arc::new(Batch::default())).await;
+    let before = written(&url);
+    let told = node.commit(Arc::clone(&batch)).await;
+    assert_eq!(written(&url), before, "it changed rows");
+    assert_eq!(Server::shared().ask(&url, "SELECT count(*) FROM mail"), "0", "it wrote a letter");
     assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
+    // Of one that is alive, the same batch changes every one of these tables.
+    named(&url, LEASE, "alive").await.commit(batch).await.unwrap();
+    let unchanged = written(&url).iter().zip(&before).filter(|(now, before)| now == before).count();
+    assert_eq!(unchanged, 0, "{before:#?}");
 }
 
 #[tokio::test]
