@@ -13,6 +13,9 @@ use std::time::Duration;
 /// COMMIT as a client says it.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const LISTEN: &[u8] = b"LISTEN ";
+/// The channel of a notification, as the server names it behind the number of who sent it. No other answer on a
+/// connection that listens has a name in it that ends like this.
+const NOTIFICATION: &[u8] = b"postrider\0";
 /// What only the transaction of a batch begins with, which other statements are sent with.
 const BATCH: &[u8] = b"SET LOCAL enable_seqscan";
 
@@ -56,6 +59,8 @@ struct State {
     broken: usize,
     /// What is said on connections that listen is not heard.
     deaf: bool,
+    /// Answers with notifications that were not heard.
+    unheard: usize,
 }
 
 impl Proxy {
@@ -71,6 +76,7 @@ impl Proxy {
             halts: false,
             broken: 0,
             deaf: false,
+            unheard: 0,
         };
         let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
         let (shared, address) = (Arc::new(shared), listener.local_addr().unwrap());
@@ -129,6 +135,11 @@ impl Proxy {
     /// What is said on connections that listen is not heard.
     pub fn lose_notifications(&self) {
         self.change(|state| state.deaf = true);
+    }
+
+    /// Answers with notifications that were not heard.
+    pub fn unheard(&self) -> usize {
+        self.shared.state().unheard
     }
 
     /// Connections that broke at a commit.
@@ -249,8 +260,11 @@ impl Pair {
             if count == 0 || fate == Fate::EndsWithAnswer || !shared.lets_through() {
                 return Ok(());
             }
-            if fate != Fate::Deaf {
-                (&self.client).write_all(&buffer[..count])?;
+            let said = &buffer[..count];
+            if fate == Fate::Deaf {
+                shared.state().unheard += usize::from(contains(said, NOTIFICATION));
+            } else {
+                (&self.client).write_all(said)?;
             }
         }
     }

@@ -84,7 +84,14 @@ fn with_all_notifications_lost_polling_still_delivers() {
     let server = Server::shared();
     let proxies = [Proxy::start(&server.socket()), Proxy::start(&server.socket())];
     proxies.iter().for_each(Proxy::lose_notifications);
-    Stage::start(Cluster::by_proxies(server, &proxies)).measure(3);
+    let stage = Stage::start(Cluster::by_proxies(server, &proxies));
+    let unheard = || proxies.iter().map(Proxy::unheard).collect::<Vec<usize>>();
+    let before = unheard();
+    stage.measure(3);
+    // Of the events themselves, and not only of nodes that came: a node that heard of them would not have polled.
+    wait_until("every node was to be woken and was not", || {
+        unheard().iter().zip(&before).all(|(now, before)| now > before).then_some(())
+    });
 }
 
 #[test]
