@@ -197,6 +197,22 @@ impl Alone {
         assert!(killed.unwrap().success());
     }
 
+    /// Kills the process that serves the oldest session of a database, a node's. The server takes it for a crash: it
+    /// cuts all connections and starts anew by itself.
+    pub fn kill_backend(&self, url: &str) {
+        let oldest = "SELECT pid FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY backend_start LIMIT 1";
+        let killed = Command::new("kill").args(["-9", &self.ask(url, oldest)]).status();
+        assert!(killed.unwrap().success());
+    }
+
+    /// How many of its processes it has found killed, each time with the end of all others.
+    pub fn killed_backends(&self) -> usize {
+        let log = std::fs::read_to_string(self.directory.path().join("log")).unwrap();
+        let count = |words| log.matches(words).count();
+        count("was terminated by signal 9").min(count("all server processes terminated; reinitializing"))
+    }
+
     /// Makes it a standby, which only reads.
     pub fn stand_by(&self) {
         self.stop();

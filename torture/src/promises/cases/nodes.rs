@@ -20,6 +20,10 @@ pub(super) const CASES: &[Case] = &[
         "kill -9 of backends and of the postmaster",
         &[
             Test("crates/postrider/tests/it/cluster/away.rs", "a_server_that_is_killed_costs_no_event"),
+            Test(
+                "crates/postrider/tests/it/cluster/away.rs",
+                "a_server_whose_backends_are_killed_costs_no_event",
+            ),
             Suite("KillBackend"),
             Suite("KillPostmaster"),
         ],

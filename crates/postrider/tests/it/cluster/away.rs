@@ -21,7 +21,17 @@ const PATHS: [&str; 3] = ["/a", "/b", "/c"];
 
 /// Posts events until one is answered with a status, within a time; gives what became of all of them.
 fn post_until(node: &Gateway, path: &str, status: u16, within: Duration) -> Vec<Entry> {
-    let mut ledger = Vec::new();
+    post_more(Vec::new(), node, path, status, within)
+}
+
+/// The same after those that were posted before.
+fn post_more(
+    mut ledger: Vec<Entry>,
+    node: &Gateway,
+    path: &str,
+    status: u16,
+    within: Duration,
+) -> Vec<Entry> {
     wait_within(within, &format!("an event is answered with {status}"), || {
         let body = format!("{{\"asked_for\":{status},\"number\":{}}}", ledger.len()).into_bytes();
         let asked = Instant::now();
@@ -79,6 +89,32 @@ fn a_server_that_is_restarted_costs_no_event() {
 #[test]
 fn a_server_that_is_killed_costs_no_event() {
     check_away(|_, server| server.kill(), |_, server| server.start_again());
+}
+
+/// As the kernel does with one of its processes when memory is short. It cuts all connections and is back by itself.
+#[test]
+fn a_server_whose_backends_are_killed_costs_no_event() {
+    let (server, sink) = (Server::alone(), Sink::start());
+    let cluster = Cluster::on(&server, 2);
+    let nodes = cluster.start();
+    let path = set_up(&nodes, &sink, &PATHS, &patient());
+    let loads = load_on(&nodes, &path);
+    let (mut probes, mut faults) = (Vec::new(), Vec::new());
+    for round in 1..=3 {
+        let arrived = sink.count();
+        wait_until("something has arrived", || (sink.count() > arrived + 30).then_some(()));
+        let gone = Instant::now();
+        server.kill_backend(&cluster.url);
+        wait_until("the server sees it", || (server.killed_backends() == round).then_some(()));
+        probes = post_more(probes, &nodes[0], &path, 202, RESUMES_WITHIN);
+        println!("taken again after {:?}", gone.elapsed());
+        cluster.wait_for_parts(2);
+        faults.push(fault_since(gone));
+    }
+    let mut ledger = ledger_of(loads);
+    ledger.extend(probes);
+    check_ledger(&ledger, &sink, &PATHS, &faults);
+    nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
 }
 
 /// What sessions of the database do unless they say otherwise.
