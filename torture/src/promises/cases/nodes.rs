@@ -32,10 +32,16 @@ pub(super) const CASES: &[Case] = &[
         "B03",
         "P",
         "sessions are terminated while attempts are in flight",
-        &[Test(
-            "crates/postrider/tests/it/cluster/database.rs",
-            "a_database_that_cuts_every_connection_costs_no_event",
-        )],
+        &[
+            Test(
+                "crates/postrider/tests/it/cluster/database.rs",
+                "attempts_in_flight_while_every_connection_is_cut_are_made_and_recorded_once",
+            ),
+            Test(
+                "crates/postrider/tests/it/cluster/database.rs",
+                "a_database_that_cuts_every_connection_costs_no_event",
+            ),
+        ],
     ),
     case(
         "B04",
