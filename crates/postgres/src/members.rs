@@ -24,6 +24,8 @@ pub(crate) struct Membership {
 }
 
 struct Life {
+    /// From 0.
+    number: u64,
     identity: Identity,
     /// The number of its last batch.
     batch: i64,
@@ -31,7 +33,7 @@ struct Life {
 
 impl Membership {
     pub(crate) fn new(identity: Identity) -> Self {
-        Membership { first: identity, life: Mutex::new(Life { identity, batch: 0 }) }
+        Membership { first: identity, life: Mutex::new(Life { number: 0, identity, batch: 0 }) }
     }
 
     /// Who it was when it started: nobody else was, and it stays so in later lives, as what it has in memory does.
@@ -43,17 +45,22 @@ impl Membership {
         self.life().identity
     }
 
-    /// A new life: its batches count from the beginning.
-    pub(crate) fn begin_anew(&self, identity: Identity) {
-        *self.life() = Life { identity, batch: 0 };
+    /// A new life, and its number: its batches count from the beginning.
+    pub(crate) fn begin_anew(&self, identity: Identity) -> u64 {
+        let mut life = self.life();
+        *life = Life { number: life.number + 1, identity, batch: 0 };
+        life.number
     }
 
     /// The number of the next batch, and whose it is: one life's number under another would make a later batch look
-    /// written that is not.
-    pub(crate) fn next_batch(&self) -> (Identity, i64) {
+    /// written that is not. Fenced, when it was made in another life: whoever made it had not heard yet that it is over.
+    pub(crate) fn next_batch(&self, made_in: u64) -> Result<(Identity, i64), QueryError> {
         let mut life = self.life();
+        if made_in != life.number {
+            return Err(QueryError::Fenced);
+        }
         life.batch += 1;
-        (life.identity, life.batch)
+        Ok((life.identity, life.batch))
     }
 
     fn life(&self) -> MutexGuard<'_, Life> {

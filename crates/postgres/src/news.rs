@@ -142,11 +142,11 @@ impl Tending {
         // Taken before there is a new life: with a wait between both, it could be cut off and known to the others alone.
         let room = self.database.news.reserve().await;
         let identity = members::join(client, &self.name, self.lease).await?;
-        // Before it writes under it.
+        // Nothing is written in it that was made by who has not heard of it.
+        let life = self.database.membership.begin_anew(identity);
         if let Ok(room) = room {
-            room.send(News::Numbered(u16::try_from(identity.node).unwrap_or(0)));
+            room.send(News::NewLife { node: u16::try_from(identity.node).unwrap_or(0), life });
         }
-        self.database.membership.begin_anew(identity);
         Ok(())
     }
 

@@ -60,6 +60,7 @@ async fn live_on_nodes(order: &LifeOrder) -> anyhow::Result<Duration> {
 struct Node {
     store: PostgresStore,
     own: Shards,
+    life: u64,
     ids: IdGenerator,
     /// Still to be accepted.
     left: u64,
@@ -89,6 +90,7 @@ impl Node {
         Ok(Node {
             store,
             own: Shards::NONE,
+            life: 0,
             ids: IdGenerator::new(configuration.node, configuration.id_floor),
             left: part(order.events),
             pending: part(order.pending),
@@ -133,7 +135,8 @@ impl Node {
                 self.event(now, DestinationId::from_u64(to))
             })
             .collect();
-        let batch = Arc::new(Batch { events, finished, given_up: Vec::new(), own: self.own });
+        let batch =
+            Arc::new(Batch { events, finished, given_up: Vec::new(), own: self.own, life: self.life });
         self.store.commit(Arc::clone(&batch)).await.context("a commit failed")?;
         for ended in &batch.finished {
             self.in_hand.remove(&ended.ticket.delivery);
@@ -185,7 +188,10 @@ impl Node {
             News::Lost(_) => {
                 anyhow::bail!("a node was taken for dead; the machine is too busy for a lease of {LEASE:?}")
             }
-            News::Numbered(node) => self.ids.renumber(node),
+            News::NewLife { node, life } => {
+                self.ids.renumber(node);
+                self.life = life;
+            }
             News::Mail(Mail::Arrived(depth)) => return Ok(vec![depth]),
             News::Mail(_) | News::Lease(_) | News::Configured(..) => {}
         }

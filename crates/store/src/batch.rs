@@ -21,11 +21,14 @@ pub struct Batch {
     pub given_up: Vec<GivenUp>,
     /// The shards that the node takes for its own: of what is owed in others their owners must hear.
     pub own: Shards,
+    /// The life of the node in which it knows all this (see [`News::NewLife`](crate::News::NewLife)). One that was taken
+    /// for dead lives on, and what it did before must not be written under its new life.
+    pub life: u64,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Batch { events: Vec::new(), finished: Vec::new(), given_up: Vec::new(), own: Shards::ALL }
+        Batch { events: Vec::new(), finished: Vec::new(), given_up: Vec::new(), own: Shards::ALL, life: 0 }
     }
 }
 

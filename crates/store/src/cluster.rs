@@ -140,8 +140,14 @@ pub enum News {
     Wanted(Shards),
     /// No attempt may begin after this, unless it hears of a later time before.
     Lease(Instant),
-    /// It has another number from now on, which its ids must carry: the old one may become another node's.
-    Numbered(u16),
+    /// It was taken for dead and lives on: batches that are made from now on are of this life, the first being 0. It has
+    /// another number, which its ids must carry: the old one may become another node's.
+    NewLife {
+        /// Its number.
+        node: u16,
+        /// Which life it is.
+        life: u64,
+    },
     /// Another node has done something for a destination of its own.
     Mail(Mail),
     /// Other nodes have changed the configuration, which is at this version now.

@@ -140,6 +140,7 @@ impl Dispatcher {
             finished: std::mem::take(&mut self.commits.finished),
             given_up: std::mem::take(&mut self.commits.given_up),
             own: self.owned.shards,
+            life: self.owned.life,
         });
         self.commits.replies = Some(replies);
         self.commits.began = Some(Instant::now());

@@ -73,6 +73,8 @@ pub(crate) enum Control {
     Announce(Notice),
     /// They are others' now.
     Lose(Shards),
+    /// Batches are of this life from now on.
+    NewLife(u64),
     /// They are to be others'; answered once nothing of them is in flight.
     LetGo(Shards, oneshot::Sender<()>),
     /// Answered once nothing of them is in flight.
@@ -347,6 +349,7 @@ impl Dispatcher {
             Control::Announce(notice) => self.announce(&notice),
             Control::Gain(gain) => self.gain(gain),
             Control::Lose(shards) => self.lose(shards),
+            Control::NewLife(life) => self.owned.life = life,
             Control::LetGo(shards, reply) => self.let_go(shards, reply),
             Control::Idle(shards, reply) => self.wait_idle(shards, reply),
             Control::Leased => self.leased(),

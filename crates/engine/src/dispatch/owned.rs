@@ -26,6 +26,8 @@ pub(crate) struct Gain {
 pub(super) struct Owned {
     /// Its own.
     pub(super) shards: Shards,
+    /// The node's life in which it knows that.
+    pub(super) life: u64,
     lease: Lease,
     /// Attempts that wait for the lease to be renewed.
     held: Vec<(Ticket, Arc<EventContent>)>,

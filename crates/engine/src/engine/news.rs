@@ -109,7 +109,11 @@ impl Engine {
                 self.lease.renew(until);
                 self.tell(Control::Leased).await;
             }
-            News::Numbered(node) => self.ids.renumber(node),
+            News::NewLife { node, life } => {
+                self.ids.renumber(node);
+                // Behind what it has lost, by the same way: what is told to be of this life knows of that.
+                self.tell(Control::NewLife(life)).await;
+            }
             News::Gained(gained) => {
                 let (reply, idle) = oneshot::channel();
                 self.tell(Control::Idle(gained.shards, reply)).await;

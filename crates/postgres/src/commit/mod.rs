@@ -25,7 +25,7 @@ const BY_KEY: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin 
 const GUARD: &str = "UPDATE members SET last_batch = $3 WHERE node = $1 AND incarnation = $2";
 
 pub(crate) async fn commit(database: &Database, batch: &Batch) -> Result<Receipt, QueryError> {
-    let (member, number) = database.membership.next_batch();
+    let (member, number) = database.membership.next_batch(batch.life)?;
     let mut client = database.urgent_client().await?;
     let change = client.transaction().await?;
     // All its statements are under way at once, which is much to move about.

@@ -87,7 +87,7 @@ async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     Server::shared().ask(&url, dies);
     let second = named(&url, LEASE, "second").await;
     assert_eq!(second.configuration().await.unwrap().node, 1, "the first may still make ids");
-    let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
+    let numbered = |news: &News| if let News::NewLife { node, .. } = news { Some(*node) } else { None };
     assert_eq!(hear(&first, numbered).await, 0, "it has its own again");
 }
 
@@ -171,6 +171,7 @@ async fn a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced() {
         finished: owed.iter().zip(nexts).map(|(event, next)| finished(event, next)).collect(),
         given_up: vec![given_up],
         own: Shards::NONE,
+        life: 0,
     });
     Server::shared().ask(&url, "DELETE FROM members");
     let before = written(&url);
@@ -185,13 +186,29 @@ async fn a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced() {
 }
 
 #[tokio::test]
+async fn what_was_made_before_a_node_was_taken_for_dead_is_not_written_in_its_next_life() {
+    let url = Server::shared().database();
+    let node = opened(&url, Duration::from_secs(3)).await;
+    let batch = |life| Arc::new(Batch { events: vec![event(100)], life, ..Batch::default() });
+    Server::shared().ask(&url, "DELETE FROM members");
+    let next = |news: &News| if let News::NewLife { life, .. } = news { Some(*life) } else { None };
+    let life = hear(&node, next).await;
+    let before = written(&url);
+    let told = node.commit(batch(0)).await;
+    assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
+    assert_eq!(written(&url), before, "it changed rows");
+    node.commit(batch(life)).await.unwrap();
+    assert_ne!(written(&url), before);
+}
+
+#[tokio::test]
 async fn a_node_whose_number_was_given_away_hears_of_another() {
     let url = Server::shared().database();
     let first = named(&url, Duration::from_secs(3), "first").await;
     assert_eq!(first.configuration().await.unwrap().node, 0);
     // As if another of its name had been faster to take it than itself.
     Server::shared().ask(&url, "UPDATE members SET incarnation = incarnation + 1, lease_until = 'infinity'");
-    let numbered = |news: &News| if let News::Numbered(node) = news { Some(*node) } else { None };
+    let numbered = |news: &News| if let News::NewLife { node, .. } = news { Some(*node) } else { None };
     assert_eq!(hear(&first, numbered).await, 1);
 }
 
