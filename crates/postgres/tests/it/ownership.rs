@@ -1,17 +1,14 @@
 //! What two nodes on one database hear of each other.
 
-use crate::{named, opened};
+use crate::{named, opened, owed};
 use bytes::Bytes;
-use postrider_core::delivery::Priority;
-use postrider_core::id::{
-    AccountId, AttemptId, DeliveryId, DestinationId, EventId, ReplayId, RouteId, SourceId,
-};
+use postrider_core::id::{AccountId, AttemptId, ReplayId};
 use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
 use postrider_store::{
-    Attempt, Batch, DeadLetterFilter, EventContent, Finished, Gained, GivenUp, Idempotency, Mail,
-    NewDelivery, NewEvent, News, Origin, Replay, ReplayState, SendWindow, Shards, Store, StoreError, Timing,
+    Attempt, Batch, DeadLetterFilter, Finished, Gained, GivenUp, Idempotency, Mail, NewEvent, News, Replay,
+    ReplayState, Shards, Store, StoreError, Timing,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,30 +90,8 @@ async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
 
 /// An event that is owed to a destination, with a key of its own.
 fn event(id: u64) -> NewEvent {
-    let delivery = NewDelivery {
-        id: DeliveryId::from_u64(id + 1),
-        destination: DestinationId::from_u64(10),
-        route: RouteId::from_u64(3),
-        priority: Priority::Normal,
-        order: None,
-    };
-    let content = EventContent {
-        account: AccountId::from_u64(1),
-        origin: Origin::Source(SourceId::from_u64(2)),
-        headers: Default::default(),
-        body: Bytes::from_static(b"{}"),
-        event_type: None,
-        received_at: Timestamp::from_unix_ms(1_768_464_000_000),
-        window: SendWindow::default(),
-    };
-    NewEvent {
-        id: EventId::from_u64(id),
-        external_id: None,
-        content: Arc::new(content),
-        replay_of: None,
-        idempotency: Some(Idempotency { key_hash: u128::from(id).to_be_bytes(), body_hash: [0; 16] }),
-        deliveries: vec![delivery],
-    }
+    let key = Idempotency { key_hash: u128::from(id).to_be_bytes(), body_hash: [0; 16] };
+    NewEvent { idempotency: Some(key), ..owed(id, Timestamp::from_unix_ms(1_768_464_000_000)) }
 }
 
 /// What became of the delivery of an event.

@@ -1,13 +1,11 @@
 //! Days of history: made ahead whoever reads meanwhile, dropped by age, and kept while something of them is owed.
 
-use crate::opened;
-use bytes::Bytes;
-use postrider_core::delivery::Priority;
-use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId, least_at};
+use crate::{opened, owed};
+use postrider_core::id::least_at;
 use postrider_core::time::Timestamp;
 use postrider_postgres::PostgresStore;
 use postrider_postgres::testing::Server;
-use postrider_store::{Batch, EventContent, NewDelivery, NewEvent, Origin, SendWindow, Store};
+use postrider_store::{Batch, NewEvent, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,33 +21,9 @@ fn now() -> Timestamp {
     Timestamp::from_unix_ms(u64::try_from(since.as_millis()).unwrap())
 }
 
-/// An event with a delivery that is owed.
+/// An event of this moment.
 fn event(number: u64, at: Timestamp) -> NewEvent {
-    let id = least_at(at) + 2 * number;
-    let delivery = NewDelivery {
-        id: DeliveryId::from_u64(id + 1),
-        destination: DestinationId::from_u64(10),
-        route: RouteId::from_u64(3),
-        priority: Priority::Normal,
-        order: None,
-    };
-    let content = EventContent {
-        account: AccountId::from_u64(1),
-        origin: Origin::Source(SourceId::from_u64(2)),
-        headers: Default::default(),
-        body: Bytes::from_static(b"{}"),
-        event_type: None,
-        received_at: at,
-        window: SendWindow::default(),
-    };
-    NewEvent {
-        id: EventId::from_u64(id),
-        external_id: None,
-        content: Arc::new(content),
-        replay_of: None,
-        idempotency: None,
-        deliveries: vec![delivery],
-    }
+    owed(least_at(at) + 2 * number, at)
 }
 
 async fn accept(store: &PostgresStore, event: NewEvent) {
