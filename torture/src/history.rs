@@ -161,6 +161,8 @@ pub struct Record {
     pub timed_out: Vec<u32>,
     /// How many of them the receiver answered.
     pub answered: usize,
+    /// When the requests were read whose answers are on record: the receiver names each in its answer by that.
+    pub heard: Vec<Moment>,
     /// How many of them succeeded.
     pub successes: usize,
     /// Why it was given up on, in the gateway's word.

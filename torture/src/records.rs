@@ -86,6 +86,10 @@ fn of_event(stage: &Stage, event: &str, shown: &Value) -> Vec<Record> {
                 .map(number)
                 .collect(),
             answered: attempts.iter().filter(|attempt| attempt["response_status"].is_number()).count(),
+            heard: attempts
+                .iter()
+                .filter_map(|attempt| text(&attempt["response_body"]).parse().ok())
+                .collect(),
             successes: attempts.iter().filter(|attempt| attempt["outcome"] == "success").count(),
             reason: delivery["reason"].as_str().map(str::to_owned),
         })

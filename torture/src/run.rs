@@ -1,6 +1,6 @@
 //! One run: set up, load and faults for a while, then the backlog drains and all is judged.
 
-use crate::check::{Verdict, check, struck, unexplained};
+use crate::check::{Verdict, came_again, check, struck};
 use crate::fleet::{Fleet, LEASE, Store};
 use crate::history::{History, Moment, Record, SECOND};
 use crate::load::Rate;
@@ -113,7 +113,7 @@ fn judged(run: &Judged) -> Outcome {
     if wrong.is_empty() {
         let so_far = run.history(Vec::new());
         let mut asked = struck(&so_far, STRUCK_MAX);
-        asked.extend(unexplained(&so_far));
+        asked.extend(came_again(&so_far));
         match records(run.stage, &run.ledger.entries, &asked) {
             Ok(records) => known = records,
             Err(error) => wrong.push(format!("what the gateway knows could not be read: {error:#}")),

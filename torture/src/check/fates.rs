@@ -68,7 +68,7 @@ fn judge_right(sorted: &Sorted, arrivals: &[&Arrival], tallies: &mut [Tally], fi
 pub(super) struct Again<'h> {
     pub(super) arrival: &'h Arrival,
     before: &'h Arrival,
-    pub(super) is_explained: bool,
+    is_explained: bool,
 }
 
 /// Of one delivery, each time that it came again.

@@ -42,11 +42,11 @@ impl Verdict {
     }
 }
 
-/// The events that came again and that nothing known so far explains: what their records say may.
-pub fn unexplained(history: &History) -> Vec<u64> {
+/// The events that came again: what is on record of them may explain it, or say that no fault does.
+pub fn came_again(history: &History) -> Vec<u64> {
     let sorted = Sorted::of(history);
     let again = sorted.deliveries.values().flat_map(|arrivals| fates::again(&sorted, arrivals));
-    again.filter(|again| !again.is_explained).map(|again| again.arrival.event).collect()
+    again.map(|again| again.arrival.event).collect()
 }
 
 /// Judges a run whose backlog has drained.

@@ -17,6 +17,8 @@ pub(super) struct Sorted<'h> {
     pub(super) dead: HashSet<(usize, u64)>,
     /// By destination, event and number.
     timed_out: HashSet<(usize, u64, u32)>,
+    /// By destination, event and when it was read.
+    heard: HashSet<(usize, u64, Moment)>,
 }
 
 impl<'h> Sorted<'h> {
@@ -35,7 +37,13 @@ impl<'h> Sorted<'h> {
         let timed_out = history.records.iter().flat_map(|record| {
             record.timed_out.iter().map(|number| (record.destination, record.event, *number))
         });
-        Sorted { history, by_body, by_event, deliveries, dead, timed_out: timed_out.collect() }
+        let timed_out = timed_out.collect();
+        let heard = history
+            .records
+            .iter()
+            .flat_map(|record| record.heard.iter().map(|read| (record.destination, record.event, *read)));
+        let heard = heard.collect();
+        Sorted { history, by_body, by_event, deliveries, dead, timed_out, heard }
     }
 
     /// Whether an attempt was in flight, or not recorded yet, while whoever sent it was struck by a fault.
@@ -43,9 +51,16 @@ impl<'h> Sorted<'h> {
         self.history.faults.iter().any(|fault| may_cut_off(fault, attempt))
     }
 
-    /// Whether such a fault had begun when the same delivery came again: one that came later explains nothing.
+    /// Whether such a fault had begun when the same delivery came again: one that came later explains nothing. Nor does
+    /// any when the answer is on record: what was cut off is never written down later.
     pub(super) fn is_cut_off_before(&self, attempt: &Arrival, again: &Arrival) -> bool {
-        self.history.faults.iter().any(|fault| fault.from <= again.began && may_cut_off(fault, attempt))
+        let cuts_off = |fault: &Fault| fault.from <= again.began && may_cut_off(fault, attempt);
+        !self.is_on_record(attempt) && self.history.faults.iter().any(cuts_off)
+    }
+
+    /// Whether the gateway has the answer to this very request on record, and not to another under the same number.
+    fn is_on_record(&self, attempt: &Arrival) -> bool {
+        self.heard.contains(&(attempt.destination, attempt.event, attempt.began))
     }
 
     /// Whether its sender had given it up when it was answered.

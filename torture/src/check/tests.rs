@@ -2,12 +2,13 @@
 
 mod concurrency;
 mod dead_letters;
+mod duplicates;
 mod nodes;
 mod order;
 mod records;
 mod struck;
 
-use super::{Tally, Verdict, check, unexplained};
+use super::{Tally, Verdict, came_again, check};
 use crate::history::{
     ATTEMPTS_USED_UP, Answer, Arrival, Destination, End, Fate, Fault, History, Limit, Line, Moment, Posted,
     Record, SECOND, Struck,
@@ -64,6 +65,7 @@ fn record(destination: usize, body: u64) -> Record {
         attempts: vec![1],
         timed_out: Vec::new(),
         answered: 1,
+        heard: Vec::new(),
         successes: 1,
         reason: None,
     }
@@ -213,74 +215,17 @@ fn an_event_whose_sender_never_heard_may_come_and_may_not() {
     });
 }
 
-/// Body 4 came again half a second after it was taken.
+/// Body 4 came again 300 ms after it was taken.
 fn twice(history: &mut History) {
+    twice_after(history, 300 * MS);
+}
+
+/// Body 4 came again so long after it was taken; gives when.
+fn twice_after(history: &mut History, pause: Moment) -> Moment {
     let at = arrival(UNORDERED, 4);
-    let began = at.ended + 500 * MS;
+    let began = at.ended + pause;
     history.arrivals.push(Arrival { began, ended: began + MS, attempt: 2, ..at });
-}
-
-#[test]
-fn a_duplicate_outside_of_any_fault_is_unexplained() {
-    check_red(UNORDERED, "unexplained", twice);
-    check_red(UNORDERED, "unexplained", |history| {
-        twice(history);
-        history.faults.push(fault(0, arrival(UNORDERED, 4).began - MS));
-        history.faults.push(fault(arrival(UNORDERED, 4).ended + 3 * SECOND, 100 * SECOND));
-    });
-}
-
-#[test]
-fn a_duplicate_of_what_was_in_flight_in_a_fault_is_explained() {
-    let during = arrival(UNORDERED, 4).began + MS;
-    let verdict = check_green(|history| {
-        twice(history);
-        history.faults.push(fault(during, during));
-    });
-    assert_eq!(verdict.tallies[UNORDERED].1.duplicate, 1);
-}
-
-#[test]
-fn a_duplicate_before_a_fault_is_not_explained_by_it() {
-    let after = arrival(UNORDERED, 4).ended + 500 * MS + MS;
-    check_red(UNORDERED, "unexplained", |history| {
-        twice(history);
-        history.faults.push(fault(after, after));
-    });
-    check_green(|history| {
-        twice(history);
-        history.faults.push(fault(after - MS, after));
-    });
-}
-
-#[test]
-fn arrivals_that_a_fault_could_explain_a_second_of_are_counted() {
-    assert_eq!(check_green(|_| {}).excusable, 0);
-    let at = arrival(UNORDERED, 4).began;
-    // Of each of the bodies 0 to 4 three attempts were in flight, or not recorded yet.
-    assert_eq!(check_green(|history| history.faults.push(fault(at, at))).excusable, 15);
-    let of_another = Fault { struck: Struck::Node(1), ..fault(at, at) };
-    assert_eq!(check_green(|history| history.faults.push(of_another)).excusable, 0);
-}
-
-#[test]
-fn a_duplicate_of_what_was_too_slow_for_its_sender_is_explained() {
-    let verdict = check_green(|history| {
-        twice(history);
-        *record_of(history) = Record { attempts: vec![1, 2], timed_out: vec![1], ..record(UNORDERED, 4) };
-    });
-    assert_eq!(verdict.tallies[UNORDERED].1.duplicate, 1);
-    check_red(UNORDERED, "unexplained", |history| {
-        twice(history);
-        *record_of(history) = Record { attempts: vec![1, 2], timed_out: vec![2], ..record(UNORDERED, 4) };
-    });
-}
-
-#[test]
-fn whose_record_would_explain_a_duplicate_is_told() {
-    let mut history = clean();
-    twice(&mut history);
-    assert_eq!(unexplained(&history), [1004]);
+    began
 }
 
 #[test]

@@ -126,8 +126,8 @@ impl Log {
         // Under the lock, so that the log is in the order of its moments.
         let began = self.watch.now();
         state.end_those_gone(destination, began);
-        let reply =
-            mood::reply(state.moods[destination], &message.body, event ^ u64::from(attempt), self.work_max);
+        let chance = event ^ u64::from(attempt);
+        let reply = mood::reply(state.moods[destination], &message.body, chance, self.work_max, began);
         let index = state.arrivals.len();
         state.arrivals.push(Arrival {
             destination,

@@ -52,14 +52,16 @@ const DAWDLE: Duration = Duration::from_millis(800);
 pub(super) struct Reply {
     mood: Option<Mood>,
     work: Duration,
+    /// When the request had been read. The answer says it, so that a record shows which request it is of.
+    read: Moment,
 }
 
 /// `chance` decides as the same attempt of the same event. On a good day it takes less than `work_max`.
-pub(super) fn reply(mood: Option<Mood>, body: &[u8], chance: u64, work_max: Duration) -> Reply {
+pub(super) fn reply(mood: Option<Mood>, body: &[u8], chance: u64, work_max: Duration, read: Moment) -> Reply {
     let work = Duration::from_micros(chance % work_max.as_micros() as u64);
     let is_poisoned = body.windows(POISON.len()).any(|window| window == POISON);
     let mood = if is_poisoned { Some(Mood::Fails) } else { mood.filter(|_| !chance.is_multiple_of(3)) };
-    Reply { mood, work }
+    Reply { mood, work, read }
 }
 
 impl Reply {
@@ -78,11 +80,12 @@ impl Reply {
     /// Answers, and tells of the end before the answer's first byte; says whether the connection lives on.
     pub(super) fn play(&self, stream: &TcpStream, ended: impl FnOnce(Answer)) -> std::io::Result<bool> {
         match self.mood {
-            None => answer(stream, self.work, "200 Taken", Answer::Taken, ended),
-            Some(Mood::Dawdles) => answer(stream, DAWDLE, "200 Taken", Answer::Taken, ended),
-            Some(Mood::Fails) => answer(stream, self.work, "500 Failed", Answer::Failed, ended),
+            None => self.answer(stream, self.work, "200 Taken", || ended(Answer::Taken)),
+            Some(Mood::Dawdles) => self.answer(stream, DAWDLE, "200 Taken", || ended(Answer::Taken)),
+            Some(Mood::Fails) => self.answer(stream, self.work, "500 Failed", || ended(Answer::Failed)),
             Some(Mood::Throttles) => {
-                answer(stream, self.work, "429 Throttled\r\nretry-after: 1", Answer::Failed, ended)
+                let status = "429 Throttled\r\nretry-after: 1";
+                self.answer(stream, self.work, status, || ended(Answer::Failed))
             }
             Some(Mood::Resets) => {
                 set_socket_linger(stream, Some(Duration::ZERO))?;
@@ -100,20 +103,22 @@ impl Reply {
             }
         }
     }
-}
 
-fn answer(
-    mut stream: &TcpStream,
-    work: Duration,
-    status: &str,
-    answer: Answer,
-    ended: impl FnOnce(Answer),
-) -> std::io::Result<bool> {
-    // Whatever becomes of the sender meanwhile: a receiver goes on with what it got.
-    sleep(work);
-    ended(answer);
-    stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n").as_bytes())?;
-    Ok(true)
+    fn answer(
+        &self,
+        mut stream: &TcpStream,
+        work: Duration,
+        status: &str,
+        ended: impl FnOnce(),
+    ) -> std::io::Result<bool> {
+        // Whatever becomes of the sender meanwhile: a receiver goes on with what it got.
+        sleep(work);
+        ended();
+        let body = self.read.to_string();
+        let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all((head + &body).as_bytes())?;
+        Ok(true)
+    }
 }
 
 fn drip(mut stream: &TcpStream, beginning: &[u8], ended: impl FnOnce(Answer)) -> std::io::Result<bool> {

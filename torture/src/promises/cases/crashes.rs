@@ -14,6 +14,10 @@ pub(super) const CASES: &[Case] = &[
                 "crates/postrider/tests/it/faults/kill.rs",
                 "nothing_accepted_is_lost_in_twenty_kills_under_load",
             ),
+            Test(
+                "crates/postrider/tests/it/faults/kill.rs",
+                "nothing_accepted_is_lost_when_nodes_are_killed_in_turn_under_load",
+            ),
             Suite("Kill"),
             Suite("KillAndKillTheStart"),
         ],
@@ -182,6 +186,10 @@ pub(super) const CASES: &[Case] = &[
             Test(
                 "crates/postrider/tests/it/command/backup.rs",
                 "a_backup_of_a_running_gateway_goes_on_elsewhere",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/restored.rs",
+                "a_backup_of_a_gateway_that_delivers_has_all_that_was_answered_before_as_delivered_or_owed",
             ),
         ],
     ),

@@ -48,6 +48,10 @@ pub(super) const CASES: &[Case] = &[
             Test(BODIES, "a_body_beyond_the_limit_is_refused_and_never_truncated"),
             Test(BODIES, "a_body_shorter_than_it_says_is_not_an_event"),
             Test(BODIES, "a_body_longer_than_it_says_is_an_event_of_what_it_said"),
+            Test(
+                "crates/postrider/tests/it/faults/resources/bodies.rs",
+                "bodies_at_the_limit_from_many_clients_cost_what_is_in_flight",
+            ),
         ],
     ),
     case(
