@@ -181,10 +181,10 @@ fn check_ledger(ledger: &[Entry], sink: &Sink, paths: &[&str], faults: &[Fault])
 }
 
 /// What one node was told is known to the others within moments; waits until it is.
-fn wait_for_routes(nodes: &[Gateway], count: usize) {
+pub(crate) fn wait_for_routes(nodes: &[Gateway], count: usize) {
     for node in nodes {
         wait_until("all nodes know all routes", || {
-            (api(node).get("/v1/routes").data(200).as_array().map(Vec::len) == Some(count)).then_some(())
+            (node.api().get("/v1/routes").data(200).as_array().map(Vec::len) == Some(count)).then_some(())
         });
     }
 }

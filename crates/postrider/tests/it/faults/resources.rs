@@ -1,5 +1,6 @@
 //! What hostile receivers and clients cost a gateway: memory and descriptors stay within a bound, and come back.
 
+mod bodies;
 mod names;
 
 use crate::rig::certificate::self_signed;

@@ -2,8 +2,10 @@
 
 use crate::rig::client::{Client, request};
 use crate::rig::random::Random;
+use crate::rig::usage::Usage;
 use crate::rig::wait::let_pass;
 use crate::rig::{Api, Reply, Sink, Site, api::text, wait_while_growing};
+use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -21,6 +23,16 @@ pub(crate) fn site(sink: &Sink, destinations: usize) -> Site {
     Site::new().config(&(0..destinations).map(listed).collect::<String>())
 }
 
+/// Some 12 kB for each of the connections that are open at once, and what a gateway grows by anyhow.
+const GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+/// Those in flight have a connection each, each thread that sends keeps some for the next attempt, and the rest is the
+/// store's.
+fn descriptors_more_max() -> usize {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    SLOTS_DEFAULT as usize + threads * IDLE_CONNECTIONS_MAX + 30
+}
+
 #[test]
 fn an_event_reaches_ten_thousand_destinations() {
     const DESTINATIONS: usize = 10_000;
@@ -28,9 +40,13 @@ fn an_event_reaches_ten_thousand_destinations() {
     let site = site(&sink, DESTINATIONS);
     let gateway = site.start();
     let api = gateway.api();
-    let id = text(&api.post("/ingress", &json!("to all")).data(202)["id"]);
     let all = || (sink.count() >= DESTINATIONS).then_some(());
-    wait_while_growing("all have it", || sink.count(), all);
+    let (id, usage) = Usage::during(&gateway, || {
+        let id = text(&api.post("/ingress", &json!("to all")).data(202)["id"]);
+        wait_while_growing("all have it", || sink.count(), all);
+        id
+    });
+    usage.check_within(GROWTH_BYTES_MAX, descriptors_more_max());
     let shown = api.event_once(&id, "delivered");
     assert_eq!(owed(&shown["event"]), DESTINATIONS);
     assert_eq!(shown["event"]["attempts_count"], DESTINATIONS);

@@ -58,9 +58,13 @@ impl Usage {
 
     /// Memory stays within its bound, and descriptors within this one.
     pub(crate) fn check(&self, descriptors_more_max: usize) {
+        self.check_within(GROWTH_BYTES_MAX, descriptors_more_max);
+    }
+
+    pub(crate) fn check_within(&self, growth_bytes_max: u64, descriptors_more_max: usize) {
         let (grown, more) = (self.bytes - self.first_bytes, self.descriptors_more());
         println!("{} kB and {more} descriptors more", grown / 1024);
-        assert!(grown < GROWTH_BYTES_MAX, "it grew by {} MB", grown >> 20);
+        assert!(grown < growth_bytes_max, "it grew by {} MB", grown >> 20);
         assert!(more < descriptors_more_max, "it had {more} descriptors more");
     }
 }

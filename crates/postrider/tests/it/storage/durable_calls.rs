@@ -46,6 +46,7 @@ pub(super) fn durable_calls(api: &Api, sink: &Sink, path: &str) -> Vec<DurableCa
         call("POST", "/v1/sources", r#"{"name":"another"}"#),
         call("PATCH", &format!("/v1/destinations/{destination}"), r#"{"name":"changed"}"#),
         call("POST", &format!("/v1/destinations/{destination}/pause"), "{}"),
+        call("POST", &format!("/v1/destinations/{destination}/circuit"), r#"{"state":"open"}"#),
         call("DELETE", &format!("/v1/destinations/{destination}"), ""),
     ]
 }

@@ -5,4 +5,5 @@ mod disk;
 mod durable_calls;
 mod failing;
 mod power;
+mod restored;
 mod undo;
