@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::dispatch::Control;
 use crate::engine::FaultSender;
 use crate::meters::Meters;
-use crate::pause;
+use crate::pause::{self, PAUSE_MAX};
 use crate::store_health::{Found, StoreHealth};
 use postrider_core::id::DestinationId;
 use postrider_core::outcome::DeathReason;
@@ -27,6 +27,8 @@ const RETENTION_LOOK_MAX: Duration = Duration::from_secs(30);
 const BURY_AT_ONCE: usize = 2000;
 /// Commits that were under way when a destination was deleted have ended after this.
 const BURY_AGAIN: Duration = Duration::from_secs(5);
+/// After an error it is tried again after this, and later each time.
+const BURY_RETRY: Duration = Duration::from_millis(500);
 
 /// Watches the store: what it finds is what ingest and readiness look at.
 pub(crate) async fn watch_store(
@@ -98,7 +100,7 @@ pub(crate) async fn bury(
     fault: FaultSender,
     meters: Arc<Meters>,
 ) {
-    let mut buried = 0;
+    let (mut buried, mut pauses) = (0, Pauses::new(BURY_RETRY, PAUSE_MAX));
     for pause in [BURY_AGAIN, Duration::ZERO] {
         loop {
             match store.bury(destination, clock.now(), BURY_AT_ONCE).await {
@@ -109,8 +111,11 @@ pub(crate) async fn bury(
                 }
                 Err(error) => {
                     fault.note(&error);
-                    tracing::warn!(%error, %destination, "what a deleted destination was owed waits for the next start");
-                    return;
+                    tracing::warn!(%error, %destination, "what a deleted destination was owed could not be given up on yet");
+                    if fault.is_told() {
+                        return;
+                    }
+                    tokio::time::sleep(pause::next(&mut pauses)).await;
                 }
             }
         }

@@ -55,6 +55,8 @@ pub struct Replays {
     running: Mutex<BTreeSet<ReplayId>>,
     /// The shards whose replays run here, on a store of several nodes.
     own: Mutex<Shards>,
+    /// Held by who reads how they stand.
+    looking: tokio::sync::Mutex<()>,
     /// Told whenever somebody changes a job, so that its task looks again.
     changed: watch::Sender<()>,
     stopping: AtomicBool,
@@ -66,8 +68,8 @@ impl Replays {
         let known = if letters.store.is_shared() { Vec::new() } else { letters.store.replays().await? };
         let jobs = Mutex::new(known.into_iter().map(|replay| (replay.id, replay)).collect());
         let (changed, stopping) = (watch::Sender::new(()), AtomicBool::new(false));
-        let (running, own) = (Mutex::default(), Mutex::default());
-        Ok(Arc::new(Replays { letters, ids, jobs, running, own, changed, stopping }))
+        let (running, own, looking) = (Mutex::default(), Mutex::default(), tokio::sync::Mutex::default());
+        Ok(Arc::new(Replays { letters, ids, jobs, running, own, looking, changed, stopping }))
     }
 
     /// Goes on with all that is not ended, once the dispatcher knows the destinations.

@@ -4,6 +4,7 @@
 use crate::audit_log;
 use crate::database::Database;
 use crate::error::QueryError;
+use crate::members;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
@@ -204,7 +205,9 @@ pub(crate) async fn keep_circuits(
     let change = client.transaction().await?;
     // It outlives the process; a crash of the server costs a destination that is down one more round of failures.
     change.batch_execute("SET LOCAL synchronous_commit = off").await?;
-    for (destination, record) in circuits {
+    // Who has taken a shard over notes its circuits from then on.
+    let own = members::hold(&change, database.membership.identity()).await?;
+    for (destination, record) in circuits.iter().filter(|(destination, _)| own.own(*destination)) {
         put_circuit(&change, *destination, record.circuit, Some(record.trips)).await?;
     }
     Ok(change.commit().await?)

@@ -313,13 +313,13 @@ impl Store for PostgresStore {
         }
     }
 
-    async fn hand_over(&self, shards: Shards) -> Result<(), StoreError> {
+    async fn hand_over(&self, shards: Shards, clean: Shards) -> Result<(), StoreError> {
         let give = |database: Shared| async move {
             let mut client = database.urgent_client().await?;
             let change = client.transaction().await?;
             // The identity first: what was wanted of an earlier life is not to be given up by the next.
             let identity = database.membership.identity();
-            members::hand_over(&change, identity, shards.within(database.wanted())).await?;
+            members::hand_over(&change, identity, shards.within(database.wanted()), clean).await?;
             Ok(change.commit().await?)
         };
         self.run(give).await

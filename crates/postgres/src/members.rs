@@ -121,6 +121,13 @@ pub(crate) async fn owned(client: &impl GenericClient, identity: Identity) -> Re
     rows.iter().map(|row| shard(column(row, 0)?)).collect()
 }
 
+/// What a member owns, and has until the end of this transaction.
+pub(crate) async fn hold(change: &Transaction<'_>, identity: Identity) -> Result<Shards, QueryError> {
+    let select = "SELECT shard FROM shards WHERE owner = $1 AND incarnation = $2 ORDER BY shard FOR SHARE";
+    let rows = change.query(select, &[&identity.node, &identity.incarnation]).await?;
+    rows.iter().map(|row| shard(column(row, 0)?)).collect()
+}
+
 /// Whether something may still be in flight of a shard that nobody owns.
 pub(crate) async fn left_unclean(client: &impl GenericClient) -> Result<bool, QueryError> {
     let row =
@@ -202,15 +209,18 @@ pub(crate) async fn take(
     Ok(taken)
 }
 
-/// Gives shards up of which nothing is in flight: they are free at once.
+/// Gives shards up of which nothing is in flight here: they are free at once. Who takes one that is not clean waits, as after
+/// an owner that was cut off.
 pub(crate) async fn hand_over(
     client: &impl GenericClient,
     identity: Identity,
     shards: Shards,
+    clean: Shards,
 ) -> Result<(), QueryError> {
-    let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = true
+    let free = "UPDATE shards SET owner = NULL, incarnation = NULL, clean = shard = ANY($4)
          WHERE owner = $1 AND incarnation = $2 AND shard = ANY($3)";
-    if client.execute(free, &[&identity.node, &identity.incarnation, &numbers(shards)]).await? > 0 {
+    let (shards, clean) = (numbers(shards), numbers(clean));
+    if client.execute(free, &[&identity.node, &identity.incarnation, &shards, &clean]).await? > 0 {
         notice::announce(client).await?;
     }
     Ok(())
@@ -221,5 +231,5 @@ pub(crate) async fn leave(change: &Transaction<'_>, identity: Identity) -> Resul
     let leave = "WITH gone AS (DELETE FROM members WHERE node = $1 AND incarnation = $2 RETURNING *)
          INSERT INTO departed SELECT node, incarnation, name, last_batch, now() FROM gone";
     change.execute(leave, &[&identity.node, &identity.incarnation]).await?;
-    hand_over(change, identity, Shards::ALL).await
+    hand_over(change, identity, Shards::ALL, Shards::ALL).await
 }

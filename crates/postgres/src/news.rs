@@ -132,12 +132,11 @@ impl Tending {
 
     async fn begin_anew(&mut self, client: &mut Object) -> Result<(), QueryError> {
         tracing::warn!("this node was taken for dead by another; it begins anew");
-        let lost = std::mem::take(&mut self.own);
+        self.own = Shards::NONE;
         (self.letters, self.unsettled) = (Vec::new(), None);
         self.database.wanted.store(0, Ordering::Release);
-        if !lost.is_empty() {
-            self.untold.push_back(News::Lost(lost));
-        }
+        // Whatever it owned: the engine may hold more for its own than is known here.
+        self.untold.push_back(News::Lost(Shards::ALL));
         self.tell_all().await;
         // Taken before there is a new life: with a wait between both, it could be cut off and known to the others alone.
         let room = self.database.news.reserve().await;
@@ -154,7 +153,11 @@ impl Tending {
     async fn balance(&mut self, client: &mut Object) -> Result<(), QueryError> {
         let identity = self.database.membership.identity();
         let owned = members::owned(client, identity).await?;
-        // What was handed over is gone.
+        // What was handed over is gone. Anything else that is was taken: it was buried since it renewed its lease.
+        let lost = self.own.without(owned).without(self.database.wanted());
+        if !lost.is_empty() {
+            self.untold.push_back(News::Lost(lost));
+        }
         self.own = self.own.within(owned);
         let wanted = self.database.wanted().within(self.own);
         let part = part_of(identity, &members::all(client).await?);

@@ -183,7 +183,7 @@ impl Node {
             }
             News::Wanted(shards) => {
                 self.own = self.own.without(shards);
-                self.store.hand_over(shards).await?;
+                self.store.hand_over(shards, shards).await?;
             }
             News::Lost(_) => {
                 anyhow::bail!("a node was taken for dead; the machine is too busy for a lease of {LEASE:?}")

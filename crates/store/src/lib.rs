@@ -234,8 +234,9 @@ pub trait Store: Send + Sync + 'static {
         std::future::pending().await
     }
 
-    /// Gives up shards of which nothing is in flight, so that others can take them at once.
-    async fn hand_over(&self, _shards: Shards) -> Result<(), StoreError> {
+    /// Gives up shards of which this node has nothing in flight, so that others can take them at once. Of those that are not
+    /// `clean` an attempt of an earlier owner, which was cut off, may still be going on.
+    async fn hand_over(&self, _shards: Shards, _clean: Shards) -> Result<(), StoreError> {
         Ok(())
     }
 

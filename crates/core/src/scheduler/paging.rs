@@ -127,10 +127,20 @@ impl Scheduler {
         })
     }
 
-    /// Of a page's rows those that are neither in flight nor have departed since the page was asked for.
-    fn unknown(&self, id: DestinationId, mut tickets: Vec<Ticket>) -> Option<Vec<Ticket>> {
+    /// Of a page's rows those that are neither in flight nor have departed since the page was asked for. What is in flight and
+    /// was owed again by an operator before its end was heard of waits for that.
+    fn unknown(&mut self, id: DestinationId, mut tickets: Vec<Ticket>) -> Option<Vec<Ticket>> {
         let destination = self.destinations.get(&id)?;
-        tickets.retain(|row| !self.in_flight.contains_key(&row.delivery) && !destination.has_departed(row));
+        tickets.retain(|row| !destination.has_departed(row));
+        tickets.retain(|row| match self.in_flight.get_mut(&row.delivery) {
+            None => true,
+            Some(flight) => {
+                if is_revival(&flight.ticket, row) {
+                    flight.again = Some(*row);
+                }
+                false
+            }
+        });
         Some(tickets)
     }
 
@@ -156,4 +166,10 @@ impl Scheduler {
         self.wake_at(id, now.after(PAGE_RETRY));
         None
     }
+}
+
+/// Whether a row is that of a dead letter that was made owed again. A retry has been tried before, and what blocks its line
+/// is never due.
+fn is_revival(before: &Ticket, row: &Ticket) -> bool {
+    row.attempts == 0 && row.due != before.due && row.due != Timestamp::MAX
 }

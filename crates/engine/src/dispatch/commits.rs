@@ -32,6 +32,8 @@ pub(super) struct Commits {
     given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
+    /// The shards that it takes for this node's own.
+    running_own: Shards,
     /// When it began.
     began: Option<Instant>,
     /// The last commit failed: events are refused with this until the pause is over. Or the running one hangs, and they are
@@ -48,6 +50,7 @@ impl Default for Commits {
             finished: Vec::new(),
             given_up: Vec::new(),
             replies: None,
+            running_own: Shards::NONE,
             began: None,
             paused: None,
             pauses: Pauses::new(PAUSE_FIRST, PAUSE_MAX),
@@ -88,6 +91,12 @@ impl Commits {
         if waiting < WORTH_A_COMMIT && !self.is_running() {
             std::thread::yield_now();
         }
+    }
+
+    /// Of these shards something may be owed since a commit that has not ended: nobody but this node knows of it, and who
+    /// took them over now would not find it.
+    pub(super) fn running_own(&self) -> Shards {
+        self.running_own
     }
 
     fn is_running(&self) -> bool {
@@ -143,6 +152,7 @@ impl Dispatcher {
             life: self.owned.life,
         });
         self.commits.replies = Some(replies);
+        self.commits.running_own = batch.own;
         self.commits.began = Some(Instant::now());
         self.admission.commit_begins(self.now);
         let store = Arc::clone(&self.store);
@@ -177,6 +187,7 @@ impl Dispatcher {
 
     pub(super) fn committed(&mut self, batch: &Arc<Batch>, result: Result<Receipt, StoreError>) {
         let replies = self.commits.replies.take().expect("a commit was running");
+        self.commits.running_own = Shards::NONE;
         self.admission.commit_ended();
         self.commits.resume();
         let took = self.commits.began.take().map(|began| began.elapsed()).unwrap_or_default();
@@ -262,6 +273,7 @@ impl Dispatcher {
             Next::Dead(_) if finished.blocks_line => After::Blocks,
             Next::Delivered | Next::Dead(_) => After::Gone,
         };
+        self.owned.written(finished.ticket.delivery);
         log_attempt(finished);
         self.note_death(finished);
         self.tell_seen(finished.ticket.delivery);
@@ -271,7 +283,7 @@ impl Dispatcher {
         let verdict = self.verdict(&finished.attempt);
         self.step(Input::Finished { delivery: finished.ticket.delivery, after, verdict });
         if after == After::Blocks && !self.blocks_when_dead(&finished.ticket) {
-            self.release(finished.ticket.line.destination);
+            self.release(finished.ticket.line.destination, Duration::ZERO);
         }
     }
 
@@ -288,10 +300,13 @@ impl Dispatcher {
         }
     }
 
-    /// Its lines stopped waiting for dead letters after this one was decided and before it was on disk.
-    pub(super) fn release(&mut self, destination: DestinationId) {
+    /// A destination's lines wait for no dead letter any more: those that they waited for go out of the way.
+    pub(super) fn release(&mut self, destination: DestinationId, delay: Duration) {
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
             let released = store.release(destination).await;
             Done::Released(destination, released)
         }));

@@ -28,6 +28,7 @@ impl Dispatcher {
 
     pub(super) fn gave_up(&mut self, given_up: &GivenUp) {
         let ticket = &given_up.ticket;
+        self.owned.written(ticket.delivery);
         self.meters.died(given_up.reason, 1);
         self.note_dead_letter(given_up.account, ticket, ticket.attempts, given_up.last_error.clone());
         self.tell_seen(ticket.delivery);
@@ -40,7 +41,7 @@ impl Dispatcher {
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
         self.step(Input::Finished { delivery: ticket.delivery, after, verdict });
         if after == After::Blocks && !self.blocks_when_dead(ticket) {
-            self.release(ticket.line.destination);
+            self.release(ticket.line.destination, Duration::ZERO);
         }
     }
 

@@ -32,7 +32,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 pub(crate) use owned::Gain;
 use owned::Owned;
-use postrider_core::breaker::CircuitOrder;
+use postrider_core::breaker::{CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::COMMIT_EVENTS_MAX;
@@ -41,12 +41,15 @@ use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOption
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, Elsewhere, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Bodies kept between commit and send.
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
 /// Controls waiting at most.
 pub(crate) const CONTROL_MAX: usize = 256;
+/// Lines that could not be released are tried again after this: nobody else would ask for it.
+const RELEASE_RETRY: Duration = Duration::from_secs(1);
 /// Reports taken in one turn.
 const REPORTS_MAX: usize = 256;
 
@@ -67,6 +70,8 @@ pub(crate) enum Control {
     Queues(QueueStep, oneshot::Sender<QueueStep>),
     /// A dead letter blocked an ordered line and does so no longer.
     Unblocked(Ticket),
+    /// Takes heads that were given up on out of the way of a destination's ordered lines.
+    Release(DestinationId),
     /// Shards become this node's own.
     Gain(Gain),
     /// Something that somebody should be told.
@@ -92,12 +97,19 @@ pub(crate) enum Control {
 /// Who waits until a circuit is noted.
 pub(crate) type KeptReply = oneshot::Sender<Result<(), StoreError>>;
 
+/// What a page was asked for, and how often its shard had been lost by then. One that was lost meanwhile was somebody
+/// else's, who may have sent all that the page shows.
+struct Asked<T> {
+    of: T,
+    losses: u32,
+}
+
 /// Something asynchronous that has ended.
 enum Done {
     Committed(Arc<Batch>, Result<Receipt, StoreError>),
     Paused,
-    Page(Line, Result<Page, StoreError>),
-    Keys(DestinationId, Result<Page, StoreError>),
+    Page(Asked<Line>, Result<Page, StoreError>),
+    Keys(Asked<DestinationId>, Result<Page, StoreError>),
     Content(EventId, Result<Option<Arc<EventContent>>, StoreError>),
     Kept(Result<(), StoreError>),
     Released(DestinationId, Result<Depth, StoreError>),
@@ -152,8 +164,10 @@ pub(crate) struct Dispatcher {
     /// Operators whose word about a circuit was taken in this turn.
     orders: Vec<KeptReply>,
     drained: Option<oneshot::Sender<()>>,
-    /// Notes of circuits on their way to the store.
-    keeping: usize,
+    /// Where circuits stand that is to be noted.
+    unkept: Vec<(DestinationId, CircuitRecord)>,
+    /// Such a note is on its way to the store.
+    keeping: bool,
     /// Where ingest looks up whether there is room.
     admission: Arc<Admission>,
     meters: Arc<Meters>,
@@ -194,7 +208,8 @@ impl Dispatcher {
             work: FuturesUnordered::new(),
             orders: Vec::new(),
             drained: None,
-            keeping: 0,
+            unkept: Vec::new(),
+            keeping: false,
             admission,
             meters,
             gone,
@@ -286,20 +301,22 @@ impl Dispatcher {
         match done {
             Done::Committed(batch, result) => self.committed(&batch, result),
             Done::Paused => self.commits.resume(),
-            Done::Page(line, Ok(page)) => {
+            Done::Page(Asked { of: line, losses }, _) if losses != self.owned.losses(line.destination) => {}
+            Done::Keys(Asked { of, losses }, _) if losses != self.owned.losses(of) => {}
+            Done::Page(Asked { of: line, .. }, Ok(page)) => {
                 self.step(Input::Page { line, tickets: page.tickets, end: page.end });
             }
-            Done::Page(line, Err(error)) => {
+            Done::Page(Asked { of: line, .. }, Err(error)) => {
                 self.fault.note(&error);
                 let destination = line.destination;
                 let account = self.owner_of(destination).map(tracing::field::display);
                 tracing::warn!(%error, %destination, account, "a page of the queue could not be read");
                 self.step(Input::PageFailed(line));
             }
-            Done::Keys(destination, Ok(page)) => {
+            Done::Keys(Asked { of: destination, .. }, Ok(page)) => {
                 self.step(Input::Keys { destination, tickets: page.tickets, end: page.end });
             }
-            Done::Keys(destination, Err(error)) => {
+            Done::Keys(Asked { of: destination, .. }, Err(error)) => {
                 self.fault.note(&error);
                 let account = self.owner_of(destination).map(tracing::field::display);
                 tracing::warn!(%error, %destination, account, "a page of ordering keys could not be read");
@@ -307,11 +324,12 @@ impl Dispatcher {
             }
             Done::Content(event, result) => self.content_loaded(event, result),
             Done::Kept(result) => {
-                self.keeping -= 1;
+                self.keeping = false;
                 if let Err(error) = result {
                     self.fault.note(&error);
                     tracing::warn!(%error, "where circuits stand could not be noted for the next run");
                 }
+                self.keep_circuits();
             }
             Done::Released(destination, result) => self.released(destination, result),
         }
@@ -324,7 +342,10 @@ impl Dispatcher {
             Err(error) => {
                 self.fault.note(&error);
                 let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "an ordered line could not be released");
+                tracing::warn!(%error, %destination, account, "ordered lines could not be released yet");
+                if !self.fault.is_told() {
+                    self.release(destination, RELEASE_RETRY);
+                }
             }
         }
     }
@@ -346,6 +367,7 @@ impl Dispatcher {
             }
             Control::Discarded(unblocked) => self.unblock(unblocked),
             Control::Unblocked(ticket) => self.unblock(vec![ticket]),
+            Control::Release(destination) => self.release(destination, Duration::ZERO),
             Control::Announce(notice) => self.announce(&notice),
             Control::Gain(gain) => self.gain(gain),
             Control::Lose(shards) => self.lose(shards),
@@ -383,7 +405,7 @@ impl Dispatcher {
         if self.fault.is_told() {
             return true;
         }
-        let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle() && self.keeping == 0;
+        let idle = self.scheduler.in_flight().len() == 0 && self.commits.is_idle() && !self.keeping;
         match self.drained.take() {
             Some(done) if idle => {
                 let _ = done.send(());

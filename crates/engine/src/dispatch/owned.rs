@@ -22,10 +22,27 @@ pub(crate) struct Gain {
     pub(crate) lines: Vec<LineDepth>,
 }
 
+/// For each shard how often it was lost or let go of.
+struct Losses([u32; Shard::COUNT as usize]);
+
+impl Default for Losses {
+    fn default() -> Self {
+        Losses([0; Shard::COUNT as usize])
+    }
+}
+
+impl Losses {
+    fn note(&mut self, shards: Shards) {
+        shards.iter().for_each(|shard| self.0[usize::from(shard.number())] += 1);
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Owned {
     /// Its own.
     pub(super) shards: Shards,
+    /// How often each shard was lost or let go of: what was read of it before is of no use after.
+    losses: Losses,
     /// The node's life in which it knows that.
     pub(super) life: u64,
     lease: Lease,
@@ -42,8 +59,18 @@ impl Owned {
         Owned { lease, ..Owned::default() }
     }
 
+    /// How often the shard of a destination was lost so far.
+    pub(super) fn losses(&self, destination: DestinationId) -> u32 {
+        self.losses.0[usize::from(Shard::of(destination).number())]
+    }
+
     pub(super) fn is_fenced(&self, delivery: DeliveryId) -> bool {
         self.fenced.contains(&delivery)
+    }
+
+    /// What became of it is on disk after all: the commit was made before its shard was lost.
+    pub(super) fn written(&mut self, delivery: DeliveryId) {
+        self.fenced.remove(&delivery);
     }
 
     /// Whether an attempt may begin now.
@@ -76,6 +103,7 @@ impl Dispatcher {
 
     /// They are somebody else's: what is in flight is dropped when it ends.
     pub(super) fn lose(&mut self, shards: Shards) {
+        let owned = self.owned.shards.within(shards);
         self.forget(shards);
         let in_flight = self.scheduler.in_flight();
         let lost: Vec<DeliveryId> = in_flight
@@ -93,7 +121,7 @@ impl Dispatcher {
         self.drop_fenced_outcomes();
         let (fenced, in_flight) = (self.meters.fenced.get(), self.owned.fenced.len());
         tracing::warn!(
-            shards = shards.len(),
+            shards = owned.len(),
             in_flight,
             dropped_since_start = fenced,
             "shards were taken over: what becomes of their attempts is not recorded here"
@@ -102,6 +130,7 @@ impl Dispatcher {
 
     fn forget(&mut self, shards: Shards) {
         self.owned.shards = self.owned.shards.without(shards);
+        self.owned.losses.note(shards);
         let ids: Vec<DestinationId> = {
             let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
             catalog.all_destinations().map(|found| found.id).filter(|id| shards.own(*id)).collect()
@@ -144,8 +173,8 @@ impl Dispatcher {
         if self.owned.waiting.is_empty() {
             return;
         }
-        let busy: Shards =
-            self.scheduler.in_flight().map(|ticket| Shard::of(ticket.line.destination)).collect();
+        let in_flight = self.scheduler.in_flight().map(|ticket| Shard::of(ticket.line.destination));
+        let busy = in_flight.collect::<Shards>().and(self.commits.running_own());
         let (waiting, idle): (Vec<_>, Vec<_>) = std::mem::take(&mut self.owned.waiting)
             .into_iter()
             .partition(|(shards, _)| !shards.within(busy).is_empty());

@@ -1,6 +1,6 @@
 //! Performs what the scheduler decided: sends to workers, pages and contents from the store.
 
-use super::{Dispatcher, Done};
+use super::{Asked, Dispatcher, Done};
 use crate::send::{AttemptReport, Job, Trace};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey, Ticket};
@@ -28,16 +28,12 @@ impl Dispatcher {
                 }
             }
         }
-        self.keep_circuits(circuits);
+        self.note_circuits(circuits);
         // What was given up on or is to be told since the last one must not wait for something else to happen.
         self.start_commit();
     }
 
-    fn keep_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
-        let orders = std::mem::take(&mut self.orders);
-        if circuits.is_empty() && orders.is_empty() {
-            return;
-        }
+    fn note_circuits(&mut self, circuits: Vec<(DestinationId, CircuitRecord)>) {
         for (destination, record) in &circuits {
             self.meters.circuit_moved(record.circuit);
             let account = self.owner_of(*destination).map(display);
@@ -45,7 +41,17 @@ impl Dispatcher {
             self.tell_circuit(*destination, *record);
             self.announce_circuit(*destination, *record);
         }
-        self.keeping += 1;
+        self.unkept.extend(circuits);
+        self.keep_circuits();
+    }
+
+    /// One note after the other: the last word of a circuit must be the last that is written.
+    pub(super) fn keep_circuits(&mut self) {
+        if self.keeping || (self.unkept.is_empty() && self.orders.is_empty()) {
+            return;
+        }
+        self.keeping = true;
+        let (circuits, orders) = (std::mem::take(&mut self.unkept), std::mem::take(&mut self.orders));
         let store = Arc::clone(&self.store);
         self.work.push(Box::pin(async move {
             let kept = store.keep_circuits(circuits).await;
@@ -88,18 +94,23 @@ impl Dispatcher {
 
     fn load_page(&mut self, line: Line, limit: usize) {
         let store = Arc::clone(&self.store);
-        self.work.push(Box::pin(async move { Done::Page(line, store.load(line, limit).await) }));
+        let asked = Asked { of: line, losses: self.owned.losses(line.destination) };
+        self.work.push(Box::pin(async move { Done::Page(asked, store.load(line, limit).await) }));
     }
 
     fn load_keys(&mut self, destination: DestinationId, after: Option<OrderKey>, limit: usize) {
         let store = Arc::clone(&self.store);
+        let asked = Asked { of: destination, losses: self.owned.losses(destination) };
         self.work.push(Box::pin(async move {
-            Done::Keys(destination, store.load_keys(destination, after, limit).await)
+            Done::Keys(asked, store.load_keys(destination, after, limit).await)
         }));
     }
 
     /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.
     pub(super) fn bury(&mut self, ticket: Ticket, sentence: String) {
+        if self.owned.is_fenced(ticket.delivery) {
+            return self.drop_fenced(ticket.delivery);
+        }
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
         let account = self.owner_of(destination).map(display);
         tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "an event that is owed cannot be sent");

@@ -82,17 +82,8 @@ impl Engine {
                 self.bury(id);
             }
             if let Some(id) = released {
-                self.release(id).await?;
+                self.tell(Control::Release(id)).await;
             }
-        }
-        Ok(())
-    }
-
-    /// Takes heads that were given up on out of the way of their ordered lines.
-    pub(super) async fn release(&self, destination: DestinationId) -> Result<(), StoreError> {
-        let gone = self.store.release(destination).await.inspect_err(|error| self.fault.note(error))?;
-        if gone.rows > 0 && !self.store.is_shared() {
-            self.tell(Control::Input(Input::UnblockedAll { destination, gone })).await;
         }
         Ok(())
     }
@@ -167,12 +158,12 @@ pub(super) fn told(change: &Change) -> Option<Input> {
     }
 }
 
-fn deleted(change: &Change) -> Option<DestinationId> {
+pub(super) fn deleted(change: &Change) -> Option<DestinationId> {
     if let Change::DeleteDestination(id) = change { Some(*id) } else { None }
 }
 
 /// The destination whose lines wait for no dead letter any more.
-fn released(change: &Change) -> Option<DestinationId> {
+pub(super) fn released(change: &Change) -> Option<DestinationId> {
     match change {
         Change::PutDestination(destination) if !waits_for_dead_letters(destination) => Some(destination.id),
         _ => None,

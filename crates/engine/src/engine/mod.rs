@@ -9,6 +9,7 @@ mod deliveries;
 mod elsewhere;
 mod fault;
 mod health;
+mod holds;
 mod intake;
 mod news;
 mod old_keys;
@@ -45,6 +46,7 @@ pub use consent::ConsentError;
 pub use deliveries::{DeliveryItem, DeliveryPage, DeliveryQuery};
 pub use fault::Fault;
 pub(crate) use fault::FaultSender;
+use holds::Holds;
 pub use intake::{Offered, Replayed};
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
@@ -55,7 +57,7 @@ pub(crate) use queue::QueueStep;
 pub use queue::{Queue, QueueTotals, Waiting};
 pub use readiness::NotReady;
 pub use standing::Standing;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -164,8 +166,8 @@ pub struct Engine {
     /// Until when the other nodes take this one for alive.
     lease: Lease,
     stopping: AtomicBool,
-    /// Until then some destination waits for requests of a run that was cut off.
-    held_until: AtomicU64,
+    /// What waits for requests of a run, or of a node, that was cut off.
+    holds: Holds,
     /// The version of the configuration that the news have told.
     heard_version: watch::Sender<u64>,
     fault: FaultSender,
@@ -274,9 +276,7 @@ impl Engine {
         self.tell(Control::Drain(reply)).await;
         match tokio::time::timeout(grace, drained).await {
             // While a hold stands, the next run must hold too.
-            Ok(Ok(())) if self.clock.now().unix_ms() < self.held_until.load(Ordering::Relaxed) => {
-                Ok(StopReport::Clean)
-            }
+            Ok(Ok(())) if !self.holds.standing(self.clock.now()).is_empty() => Ok(StopReport::Clean),
             Ok(Ok(())) => self.store.close().await.map(|()| StopReport::Clean),
             // Requests that are cut off may go on at their receivers, so this is no clean stop.
             Ok(Err(_)) | Err(_) => Ok(StopReport::Cut),

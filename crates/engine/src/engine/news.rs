@@ -6,7 +6,7 @@ use crate::dispatch::Control;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use postrider_store::{Gained, LineDepth, Mail, News, Shards, StoreError};
+use postrider_store::{Gained, LineDepth, Mail, News, Shards};
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
 
@@ -20,12 +20,9 @@ pub(super) async fn follow(engine: Weak<Engine>) {
             Some(number) = awaited.idle.next(), if !awaited.idle.is_empty() => Next::Idle(number),
         };
         let Some(engine) = engine.upgrade() else { return };
-        let heard = match next {
+        match next {
             Next::News(news) => engine.hear(news, &mut awaited).await,
             Next::Idle(number) => engine.gain_awaited(awaited.take(number)).await,
-        };
-        if let Err(error) = heard {
-            tracing::warn!(%error, "something that another node has done could not be followed");
         }
     }
 }
@@ -103,7 +100,7 @@ impl AwaitedGain {
 }
 
 impl Engine {
-    async fn hear(self: &Arc<Self>, news: News, awaited: &mut Awaited) -> Result<(), StoreError> {
+    async fn hear(self: &Arc<Self>, news: News, awaited: &mut Awaited) {
         match news {
             News::Lease(until) => {
                 self.lease.renew(until);
@@ -115,6 +112,7 @@ impl Engine {
                 self.tell(Control::NewLife(life)).await;
             }
             News::Gained(gained) => {
+                self.note_holds(&gained);
                 let (reply, idle) = oneshot::channel();
                 self.tell(Control::Idle(gained.shards, reply)).await;
                 awaited.push(gained, idle);
@@ -131,7 +129,7 @@ impl Engine {
             }
             News::Mail(mail) => {
                 if let Some(mail) = awaited.keep(mail) {
-                    self.take_mail(mail).await?;
+                    self.take_mail(mail).await;
                 }
             }
             News::Configured(version, changes) => {
@@ -141,29 +139,26 @@ impl Engine {
                 self.heard_version.send_replace(version);
             }
         }
-        Ok(())
     }
 
-    async fn gain_awaited(&self, gain: Option<AwaitedGain>) -> Result<(), StoreError> {
+    async fn gain_awaited(&self, gain: Option<AwaitedGain>) {
         let Some(AwaitedGain { gained, mail, .. }) = gain.filter(|gain| !gain.gained.shards.is_empty())
         else {
-            return Ok(());
+            return;
         };
-        let gained = self.gain(gained).await;
+        self.gain(gained).await;
         for letter in mail {
-            self.take_mail(letter).await?;
+            self.take_mail(letter).await;
         }
-        gained
     }
 
-    async fn take_mail(&self, mail: Mail) -> Result<(), StoreError> {
+    async fn take_mail(&self, mail: Mail) {
         match mail {
             Mail::Replay(id) => self.replays.look(id).await,
             mail => {
                 if let Some(control) = read(&mail) {
                     self.tell(control).await;
                 }
-                Ok(())
             }
         }
     }

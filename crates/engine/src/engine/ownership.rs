@@ -1,6 +1,6 @@
 //! What this node may send: everything on a store of its own, else the shards that the news give it.
 
-use super::changes::waits_for_dead_letters;
+use super::changes::{deleted, released, waits_for_dead_letters};
 use super::{Engine, told};
 use crate::catalog::Prepared;
 use crate::dispatch::{Control, Gain};
@@ -12,8 +12,8 @@ use postrider_core::map::IdSet;
 use postrider_core::pauses::Pauses;
 use postrider_core::scheduler::{Depth, Input};
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, Gained, LineDepth, Mail, Shard, Shards, StoreError};
-use std::sync::{Arc, PoisonError, atomic};
+use postrider_store::{Change, Destination, Gained, LineDepth, Mail, Shard, Shards};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -22,7 +22,7 @@ const HAND_OVER_RETRY: Duration = Duration::from_millis(500);
 
 impl Engine {
     /// Makes shards this node's own, with what is owed in them.
-    pub(super) async fn gain(&self, gained: Gained) -> Result<(), StoreError> {
+    pub(super) async fn gain(&self, gained: Gained) {
         let Gained { shards, clean, lines, circuits } = gained;
         let destinations: Vec<Arc<Destination>> = {
             let catalog = self.catalog();
@@ -43,17 +43,16 @@ impl Engine {
             .collect();
         self.tell(Control::Gain(Gain { shards, settings, circuits, lines })).await;
         if self.store.is_shared() {
-            self.replays.gain(shards).await?;
+            self.replays.gain(shards).await;
         }
         let orphans: IdSet<DestinationId> = orphaned.iter().map(|depth| depth.line.destination).collect();
         orphans.into_iter().for_each(|id| self.bury(id));
         // A change that was cut off between the store's two steps is made whole here.
         for found in destinations.iter().filter(|found| ordered.contains(&found.id)) {
             if !waits_for_dead_letters(found) {
-                self.release(found.id).await?;
+                self.tell(Control::Release(found.id)).await;
             }
         }
-        Ok(())
     }
 
     /// With one attempt at a time allowed, for all or for a key, an attempt of an owner that was cut off may still
@@ -64,19 +63,36 @@ impl Engine {
             return Timestamp::ZERO;
         }
         let until = self.clock.now().after(destination.timeout.duration());
-        self.held_until.fetch_max(until.unix_ms(), atomic::Ordering::Relaxed);
+        self.holds.note(Shard::of(destination.id), until);
         until
     }
 
-    /// A change that another node has made: in memory and in the scheduler.
+    /// From when it is heard: shards may be wanted by others again before they are this node's to send.
+    pub(super) fn note_holds(&self, gained: &Gained) {
+        let unclean = gained.shards.without(gained.clean);
+        for found in self.catalog().all_destinations().filter(|found| unclean.own(found.id)) {
+            self.hold_until(found, false);
+        }
+    }
+
+    /// A change that another node has made: in memory and in the scheduler. What is to be done about its own is done here
+    /// too. Who made the change may have died before it did so, and what this node has written since it did not find.
     pub(super) async fn take_over(&self, change: Change) {
         let told = told(&change);
+        let own = |id: &DestinationId| self.replays.own().own(*id);
+        let (deleted, released) = (deleted(&change).filter(own), released(&change).filter(own));
         // Who has made the change has told the account and the operator.
         let _ = self.tell_watchers(&change);
         let change = Prepared::from(change);
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
         if let Some(told) = told {
             self.tell(Control::Input(told)).await;
+        }
+        if let Some(id) = deleted {
+            self.bury(id);
+        }
+        if let Some(id) = released {
+            self.tell(Control::Release(id)).await;
         }
     }
 }
@@ -101,7 +117,9 @@ pub(super) async fn hand_over(engine: Arc<Engine>, shards: Shards) {
     engine.tell(Control::LetGo(shards, reply)).await;
     let _ = idle.await;
     let mut pauses = Pauses::new(HAND_OVER_RETRY, PAUSE_MAX);
-    while let Err(error) = engine.store.hand_over(shards).await {
+    // While a hold stands, whoever has the shard next must hold too.
+    let clean = || shards.without(engine.holds.standing(engine.clock.now()));
+    while let Err(error) = engine.store.hand_over(shards, clean()).await {
         tracing::warn!(%error, "shards could not be handed over yet");
         tokio::time::sleep(pause::next(&mut pauses)).await;
     }

@@ -2,6 +2,7 @@
 
 use super::activity::tell_others;
 use super::changes::disable_gone;
+use super::holds::Holds;
 use super::news::follow;
 use super::old_keys::forget_old_keys;
 use super::trials::Trials;
@@ -25,7 +26,7 @@ use postrider_core::id::{DestinationId, IdGenerator, time_of};
 use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, RwLock};
 use tokio::sync::{mpsc, watch};
 
@@ -86,7 +87,7 @@ impl Engine {
             meters,
             lease,
             stopping: AtomicBool::new(false),
-            held_until: AtomicU64::new(0),
+            holds: Holds::default(),
             heard_version: watch::Sender::new(0),
             fault,
             connector,
@@ -116,7 +117,7 @@ impl Engine {
         let (store, meters, admission) = (&self.store, &self.meters, &self.admission);
         let noting = keep_series(Arc::clone(store), Arc::clone(meters), Arc::clone(admission), self.clock);
         self.runtime.spawn(noting);
-        self.resume(left).await?;
+        self.resume(left).await;
         // Before anything is sent: an account's attempts are shared among the nodes.
         self.hear_elsewhere().await;
         self.keep_company();
@@ -133,14 +134,13 @@ impl Engine {
     }
 
     /// Tells the scheduler of all accounts and, on a store of its own, of all that an earlier run left there.
-    async fn resume(&self, left: Option<Gained>) -> Result<(), StoreError> {
+    async fn resume(&self, left: Option<Gained>) {
         let accounts = self.catalog().accounts();
         for account in accounts {
             self.tell(Control::Input(Input::Share(account.id, account.share()))).await;
         }
-        match left {
-            Some(everything) => self.gain(everything).await,
-            None => Ok(()),
+        if let Some(everything) = left {
+            self.gain(everything).await;
         }
     }
 }

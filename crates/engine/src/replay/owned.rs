@@ -2,24 +2,43 @@
 //! node's are in the store, and whoever makes or changes one writes to its owner.
 
 use super::Replays;
+use crate::pause::{self, PAUSE_MAX};
 use postrider_core::id::ReplayId;
-use postrider_store::{Shard, Shards, StoreError};
+use postrider_core::pauses::Pauses;
+use postrider_store::{Replay, Shard, Shards, StoreError};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// The store is asked again how replays stand after this, and later each time.
+const LOOK_RETRY: Duration = Duration::from_millis(500);
+
+/// Which replays are looked at.
+#[derive(Clone, Copy)]
+enum Wanted {
+    All(Shards),
+    One(ReplayId),
+}
+
+impl Wanted {
+    fn has(self, id: ReplayId) -> bool {
+        match self {
+            Wanted::All(shards) => shards.contains(Shard::of_replay(id)),
+            Wanted::One(one) => one == id,
+        }
+    }
+}
 
 impl Replays {
+    /// The shards that are this node's own.
+    pub(crate) fn own(&self) -> Shards {
+        self.change_own(|own| own)
+    }
+
     /// These shards are this node's own: it goes on with their replays.
-    pub(crate) async fn gain(self: &Arc<Self>, shards: Shards) -> Result<(), StoreError> {
+    pub(crate) async fn gain(self: &Arc<Self>, shards: Shards) {
         self.change_own(|own| own.and(shards));
-        let known = self.letters.store.replays().await?;
-        for replay in known.into_iter().filter(|found| shards.contains(Shard::of_replay(found.id))) {
-            let (id, open) = (replay.id, !replay.state.is_final());
-            if open {
-                self.jobs().insert(id, replay);
-                self.start(id);
-            }
-        }
-        Ok(())
+        self.look_at(Wanted::All(shards)).await;
     }
 
     /// They are not: its tasks end at their next step.
@@ -30,17 +49,37 @@ impl Replays {
     }
 
     /// Somebody made or changed a replay: its owner looks how it stands.
-    pub(crate) async fn look(self: &Arc<Self>, id: ReplayId) -> Result<(), StoreError> {
-        let known = self.letters.store.replays().await?.into_iter().find(|found| found.id == id);
-        if !self.change_own(|own| own).contains(Shard::of_replay(id)) {
-            return Ok(());
-        }
-        match known.filter(|found| !found.state.is_final()) {
-            Some(replay) => {
-                self.jobs().insert(id, replay);
-                self.start(id);
+    pub(crate) async fn look(self: &Arc<Self>, id: ReplayId) {
+        self.look_at(Wanted::One(id)).await;
+    }
+
+    /// If the store cannot say how they stand, it is asked again until it can: the news that brought this come once.
+    async fn look_at(self: &Arc<Self>, wanted: Wanted) {
+        let Err(error) = self.try_look_at(wanted).await else { return };
+        tracing::warn!(%error, "how replays stand could not be read yet");
+        let replays = Arc::clone(self);
+        drop(self.letters.runtime.spawn(async move {
+            let mut pauses = Pauses::new(LOOK_RETRY, PAUSE_MAX);
+            while !replays.stopping.load(Ordering::Relaxed) && replays.try_look_at(wanted).await.is_err() {
+                tokio::time::sleep(pause::next(&mut pauses)).await;
             }
-            None => drop(self.jobs().remove(&id)),
+        }));
+    }
+
+    async fn try_look_at(self: &Arc<Self>, wanted: Wanted) -> Result<(), StoreError> {
+        // One at a time, so that what was read first is not put over what was read later.
+        let _turn = self.looking.lock().await;
+        let known = self.letters.store.replays().await?;
+        let own = self.own();
+        let is_wanted = |found: &Replay| own.contains(Shard::of_replay(found.id)) && wanted.has(found.id);
+        if let Wanted::One(id) = wanted {
+            self.jobs().remove(&id);
+        }
+        for replay in known.into_iter().filter(|found| !found.state.is_final() && is_wanted(found)) {
+            let id = replay.id;
+            // One that is known here has come further.
+            self.jobs().entry(id).or_insert(replay);
+            self.start(id);
         }
         self.changed.send_replace(());
         Ok(())

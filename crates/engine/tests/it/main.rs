@@ -22,6 +22,7 @@ mod hanging;
 mod idempotency;
 mod loops;
 mod outside_urls;
+mod ownership;
 mod rebinding;
 mod redirects;
 mod replays;

@@ -115,6 +115,26 @@ async fn a_line_told_to_skip_skips_a_dead_letter_that_waited_for_the_disk() {
 }
 
 #[tokio::test]
+async fn lines_that_could_not_be_released_are_released_when_the_store_is_back() {
+    let (receiver, store) = (Receiver::answering([BROKEN, OK]).await, SwitchedStore::new());
+    let gateway = start_on(&store).await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.ordering = Ordering::Strict;
+    destination.on_dead_letter = OnDeadLetter::Block;
+    destination.retry_policy = Some(every(Duration::from_millis(1), 1));
+    gateway.route("**", &destination).await;
+    gateway.accept("given up on").await;
+    wait_until("it blocks its line", async || (store.deaths() == 1).then_some(())).await;
+    gateway.accept("behind it").await;
+    store.releases.send_replace(AWAY);
+    destination.on_dead_letter = OnDeadLetter::Skip;
+    gateway.put(&destination).await;
+    wait_until("it was tried", async || (store.unreleased() > 0).then_some(())).await;
+    store.releases.send_replace(Switch::Works);
+    receiver.until_requests(2).await;
+}
+
+#[tokio::test]
 async fn outcomes_kept_over_a_full_disk_are_followed_by_their_retries() {
     let receiver = Receiver::holding(BROKEN).await;
     let store = SwitchedStore::new();

@@ -10,12 +10,12 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
     DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished,
-    LineDepth, MemoryStore, Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space,
-    Stats, Store, StoreError,
+    LineDepth, MemoryStore, Moment, News, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint,
+    Shards, Space, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +48,9 @@ pub(crate) struct SwitchedStore {
     pub(crate) upkeep: watch::Sender<Switch>,
     /// Of pages of the queue and of contents.
     pub(crate) reads: watch::Sender<Switch>,
+    /// Of pages that are read and on their way.
+    pub(crate) pages: watch::Sender<Switch>,
+    pub(crate) releases: watch::Sender<Switch>,
     pub(crate) revivals: watch::Sender<Switch>,
     pub(crate) space: watch::Sender<Switch>,
     finished: Mutex<Vec<Finished>>,
@@ -55,17 +58,35 @@ pub(crate) struct SwitchedStore {
     unread: AtomicUsize,
     contents: AtomicUsize,
     burials: AtomicUsize,
+    unreleased: AtomicUsize,
+    begun: AtomicUsize,
+    paged: AtomicUsize,
+    /// What other nodes do, on a store of several.
+    news: Option<tokio::sync::Mutex<mpsc::UnboundedReceiver<News>>>,
+    handed_over: Mutex<Vec<(Shards, Shards)>>,
 }
 
 impl SwitchedStore {
     pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self::hearing(None))
+    }
+
+    /// A store of several nodes, and where their news are told.
+    pub(crate) fn shared() -> (Arc<Self>, mpsc::UnboundedSender<News>) {
+        let (tell, news) = mpsc::unbounded_channel();
+        (Arc::new(Self::hearing(Some(tokio::sync::Mutex::new(news)))), tell)
+    }
+
+    fn hearing(news: Option<tokio::sync::Mutex<mpsc::UnboundedReceiver<News>>>) -> Self {
         let works = || watch::Sender::new(Switch::Works);
-        Arc::new(SwitchedStore {
+        SwitchedStore {
             inner: MemoryStore::new(),
             commits: works(),
             changes: works(),
             upkeep: works(),
             reads: works(),
+            pages: works(),
+            releases: works(),
             revivals: works(),
             space: works(),
             finished: Mutex::default(),
@@ -73,7 +94,32 @@ impl SwitchedStore {
             unread: AtomicUsize::new(0),
             contents: AtomicUsize::new(0),
             burials: AtomicUsize::new(0),
-        })
+            unreleased: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            paged: AtomicUsize::new(0),
+            news,
+            handed_over: Mutex::default(),
+        }
+    }
+
+    /// Releases that were refused.
+    pub(crate) fn unreleased(&self) -> usize {
+        self.unreleased.load(Ordering::SeqCst)
+    }
+
+    /// Commits that were asked for.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    /// Pages of the queue that were read.
+    pub(crate) fn paged(&self) -> usize {
+        self.paged.load(Ordering::SeqCst)
+    }
+
+    /// Shards that were handed over, and those of them that were clean, each time.
+    pub(crate) fn handed_over(&self) -> Vec<(Shards, Shards)> {
+        self.handed_over.lock().unwrap().clone()
     }
 
     /// Outcomes that were committed, in order; one that was committed twice is there twice.
@@ -117,6 +163,7 @@ impl SwitchedStore {
 #[async_trait]
 impl Store for SwitchedStore {
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
         let passed = Switch::pass(&self.commits).await;
         passed.inspect_err(|_| {
             self.refused.fetch_add(1, Ordering::SeqCst);
@@ -138,7 +185,10 @@ impl Store for SwitchedStore {
 
     async fn load(&self, line: Line, limit: usize) -> Result<Page, StoreError> {
         self.pass_read().await?;
-        self.inner.load(line, limit).await
+        let page = self.inner.load(line, limit).await;
+        self.paged.fetch_add(1, Ordering::SeqCst);
+        Switch::pass(&self.pages).await?;
+        page
     }
 
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
@@ -165,6 +215,9 @@ impl Store for SwitchedStore {
     }
 
     async fn release(&self, destination: DestinationId) -> Result<Depth, StoreError> {
+        Switch::pass(&self.releases).await.inspect_err(|_| {
+            self.unreleased.fetch_add(1, Ordering::SeqCst);
+        })?;
         self.inner.release(destination).await
     }
 
@@ -272,5 +325,23 @@ impl Store for SwitchedStore {
 
     async fn close(&self) -> Result<(), StoreError> {
         self.inner.close().await
+    }
+
+    fn is_shared(&self) -> bool {
+        self.news.is_some()
+    }
+
+    async fn news(&self) -> News {
+        let Some(news) = &self.news else { return std::future::pending().await };
+        let next = news.lock().await.recv().await;
+        match next {
+            Some(news) => news,
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn hand_over(&self, shards: Shards, clean: Shards) -> Result<(), StoreError> {
+        self.handed_over.lock().unwrap().push((shards, clean));
+        Ok(())
     }
 }

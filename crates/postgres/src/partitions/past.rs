@@ -30,34 +30,43 @@ pub(super) async fn drop_past(
 
 async fn drop_day(client: &mut Object, day: u64, now: Timestamp) -> Result<(), QueryError> {
     let change = client.transaction().await?;
-    let [events, ..] = &HISTORY;
-    let owed = "SELECT EXISTS (SELECT FROM queue WHERE event_id >= $1 AND event_id < $2)";
-    let row = change.query_one(owed, &[&events.bound(day), &events.bound(day + 1)]).await?;
-    if column(&row, 0)? {
+    if is_owed(&change, day).await? {
         return Ok(());
     }
     for history in &HISTORY {
         change.batch_execute(&format!("DELETE {}", history.strays(day))).await?;
     }
     stats::keep(&change, day, now.day().saturating_sub(STATS_DAYS_MAX)).await?;
-    drop_partitions(&change, day).await?;
+    if !drop_partitions(&change, day).await? {
+        return Ok(());
+    }
     change.commit().await?;
     tracing::info!(day, "history past its retention was dropped");
     Ok(())
 }
 
-/// Last of all, since whoever commits waits from here on: all locks first, each for no longer than is borne.
-async fn drop_partitions(change: &Transaction<'_>, day: u64) -> Result<(), QueryError> {
+/// Whether something of a day is still to be sent.
+async fn is_owed(change: &Transaction<'_>, day: u64) -> Result<bool, QueryError> {
+    let [events, ..] = &HISTORY;
+    let owed = "SELECT EXISTS (SELECT FROM queue WHERE event_id >= $1 AND event_id < $2)";
+    let row = change.query_one(owed, &[&events.bound(day), &events.bound(day + 1)]).await?;
+    column(&row, 0)
+}
+
+/// Last of all, since whoever commits waits from here on: all locks first, each for no longer than is borne. `false` when a
+/// dead letter was made owed again until then; from then on none is.
+async fn drop_partitions(change: &Transaction<'_>, day: u64) -> Result<bool, QueryError> {
     let known = names(change).await?;
     let there: Vec<String> =
         HISTORY.iter().map(|history| history.partition(day)).filter(|name| known.contains(name)).collect();
     if there.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
     let parents = HISTORY.map(|history| format!("ONLY {}", history.table)).join(", ");
-    let drop = format!(
-        "{WAIT_LITTLE}; LOCK TABLE {parents} IN ACCESS EXCLUSIVE MODE; DROP TABLE {}",
-        there.join(", ")
-    );
-    Ok(change.batch_execute(&drop).await?)
+    change.batch_execute(&format!("{WAIT_LITTLE}; LOCK TABLE {parents} IN ACCESS EXCLUSIVE MODE")).await?;
+    if is_owed(change, day).await? {
+        return Ok(false);
+    }
+    change.batch_execute(&format!("DROP TABLE {}", there.join(", "))).await?;
+    Ok(true)
 }

@@ -2,13 +2,14 @@
 
 use crate::{named, opened, owed};
 use bytes::Bytes;
-use postrider_core::id::{AccountId, AttemptId, ReplayId};
+use postrider_core::breaker::{Circuit, CircuitRecord};
+use postrider_core::id::{AccountId, AttemptId, DestinationId, ReplayId};
 use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
 use postrider_store::{
-    Attempt, Batch, DeadLetterFilter, Finished, Gained, GivenUp, Idempotency, Mail, NewEvent, News, Replay,
-    ReplayState, Shards, Store, StoreError, Timing,
+    Attempt, Batch, Change, DeadLetterFilter, Destination, Finished, Gained, GivenUp, Idempotency, Mail,
+    NewEvent, News, Replay, ReplayState, Shards, Store, StoreError, Timing,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,11 +46,58 @@ async fn shards_change_hands_at_once_when_a_node_joins_and_when_it_leaves() {
     let second = opened(&url, LEASE).await;
     let surplus = hear(&first, wanted).await;
     assert_eq!(surplus.len(), 32);
-    first.hand_over(surplus).await.unwrap();
+    first.hand_over(surplus, surplus).await.unwrap();
     let taken = hear(&second, gained).await;
     assert_eq!((taken.shards, taken.clean), (surplus, surplus));
     second.close().await.unwrap();
     assert_eq!(hear(&first, gained).await.shards, surplus);
+}
+
+#[tokio::test]
+async fn shards_that_wait_for_requests_of_a_dead_owner_do_so_with_their_next_owner() {
+    let url = Server::shared().database();
+    let first = opened(&url, LEASE).await;
+    let second = opened(&url, LEASE).await;
+    let surplus = hear(&first, wanted).await;
+    let clean: Shards = surplus.iter().take(10).collect();
+    first.hand_over(surplus, clean).await.unwrap();
+    let taken = hear(&second, gained).await;
+    assert_eq!((taken.shards, taken.clean), (surplus, clean));
+}
+
+#[tokio::test]
+async fn a_node_hears_that_shards_are_not_its_own_any_more_however_they_went() {
+    let url = Server::shared().database();
+    let first = opened(&url, Duration::from_secs(3)).await;
+    assert_eq!(hear(&first, gained).await.shards, Shards::ALL);
+    Server::shared().ask(&url, "UPDATE shards SET owner = NULL, incarnation = NULL WHERE shard < 3");
+    let lost = hear(&first, |news| if let News::Lost(shards) = news { Some(*shards) } else { None }).await;
+    assert_eq!(lost, Shards::from_bits(0b111));
+    assert_eq!(hear(&first, gained).await.shards, lost, "nobody else has taken them");
+}
+
+#[tokio::test]
+async fn a_circuit_is_noted_by_its_owner_alone() {
+    let url = Server::shared().database();
+    let first = opened(&url, LEASE).await;
+    assert_eq!(hear(&first, gained).await.shards, Shards::ALL);
+    let second = opened(&url, LEASE).await;
+    let id = DestinationId::from_u64(40);
+    let destination = Destination::new(
+        id,
+        AccountId::from_u64(1),
+        "destination".into(),
+        "http://127.0.0.1:1/".into(),
+        "secret".into(),
+        Timestamp::ZERO,
+    );
+    first.configure(vec![Change::PutDestination(Box::new(destination))]).await.unwrap();
+    let record = |trips| CircuitRecord { circuit: Circuit::HalfOpen, trips };
+    let noted = async || first.configuration().await.unwrap().circuits;
+    first.keep_circuits(vec![(id, record(1))]).await.unwrap();
+    assert_eq!(noted().await, [(id, record(1))]);
+    second.keep_circuits(vec![(id, record(2))]).await.unwrap();
+    assert_eq!(noted().await, [(id, record(1))], "what it knows of it is of another time");
 }
 
 #[tokio::test]
@@ -198,7 +246,7 @@ async fn what_was_wanted_of_an_earlier_life_is_not_handed_over_by_the_next() {
     Server::shared().ask(&url, dies);
     hear(&first, |news| matches!(news, News::Lost(_)).then_some(())).await;
     assert_eq!(hear(&first, gained).await.shards, Shards::ALL);
-    first.hand_over(surplus).await.unwrap();
+    first.hand_over(surplus, surplus).await.unwrap();
     let free = "SELECT count(*) FROM shards WHERE owner IS NULL";
     assert_eq!(Server::shared().ask(&url, free), "0");
 }

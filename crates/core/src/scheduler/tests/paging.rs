@@ -70,6 +70,22 @@ fn a_page_read_before_an_outcome_does_not_bring_the_delivery_back() {
 }
 
 #[test]
+fn a_dead_letter_that_is_owed_again_before_its_end_was_heard_of_is_sent() {
+    let mut bench = Bench::new(10, 1, 1);
+    let ticket = bench.ticket(0, Lane::Fresh, START);
+    assert_eq!(sends(&bench.step(Input::Owed(ticket))), [ticket.delivery]);
+    // It was given up on, and an operator revived it: both are in the store, and this node has heard of neither.
+    let line = line(destination(0), Lane::Replay);
+    let revived = Ticket { line, due: START.after(Duration::from_millis(5)), ..ticket };
+    bench.now = revived.due;
+    assert_eq!(loads(&bench.step(Input::Stored { line, depth: rows(1) })).len(), 1);
+    assert!(sends(&bench.step(Input::Page { line, tickets: vec![revived], end: true })).is_empty());
+    assert_eq!(bench.finish(ticket.delivery, None), [ticket.delivery], "once its end is heard of");
+    assert!(bench.finish(ticket.delivery, None).is_empty());
+    assert_eq!(bench.scheduler.pending().rows, 0);
+}
+
+#[test]
 fn an_arrival_during_a_page_is_not_forgotten() {
     let mut bench = Bench::new(10, 1, 1);
     let line = line(destination(0), Lane::Fresh);
