@@ -1,5 +1,6 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
+use super::log::{log_attempt, log_failure};
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
 use crate::pause::{self, PAUSE_MAX};
@@ -300,18 +301,6 @@ impl Dispatcher {
         }
     }
 
-    /// A destination's lines wait for no dead letter any more: those that they waited for go out of the way.
-    pub(super) fn release(&mut self, destination: DestinationId, delay: Duration) {
-        let store = Arc::clone(&self.store);
-        self.work.push(Box::pin(async move {
-            if !delay.is_zero() {
-                tokio::time::sleep(delay).await;
-            }
-            let released = store.release(destination).await;
-            Done::Released(destination, released)
-        }));
-    }
-
     /// The dead letter is on disk; its line in the file is a convenience.
     fn note_death(&self, finished: &Finished) {
         if let Next::Dead(_) = finished.attempt.next {
@@ -366,34 +355,6 @@ impl Dispatcher {
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
         self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
         self.drop_fenced_outcomes();
-    }
-}
-
-/// One that was fenced tells nothing of the store: which of its outcomes are not to be written is heard by the news.
-fn log_failure(error: &StoreError, outcomes: usize) {
-    match error {
-        StoreError::Fenced => {
-            tracing::warn!(outcomes, "a commit wrote nothing: this node was taken for dead by another");
-        }
-        _ => tracing::warn!(%error, outcomes, "a commit failed; its outcomes are kept and tried again"),
-    }
-}
-
-/// What became of a delivery, for who reads the log.
-fn log_attempt(finished: &Finished) {
-    let Finished { account, attempt, .. } = finished;
-    let (event, delivery, destination) = (attempt.event, attempt.delivery, attempt.destination);
-    let error = attempt.problem.as_ref().map_or("", |problem| problem.sentence.as_str());
-    let (number, outcome) = (attempt.number, attempt.outcome.as_str());
-    let next = match attempt.next {
-        Next::Delivered => "delivered",
-        Next::Retry { .. } => "retry_scheduled",
-        Next::Dead(_) => "dead_letter",
-    };
-    tracing::debug!(%event, %delivery, %destination, %account, attempt = number, outcome, status = attempt.status, error, next, "an attempt was made");
-    if let Next::Dead(reason) = attempt.next {
-        let reason = reason.as_str();
-        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = number, error, "a delivery was given up on");
     }
 }
 

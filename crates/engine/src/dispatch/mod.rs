@@ -8,8 +8,11 @@ mod commits;
 mod contents;
 mod elsewhere;
 mod expiry;
+mod log;
 mod outcomes;
 mod owned;
+mod pages;
+mod releases;
 mod sends;
 mod watched;
 
@@ -32,6 +35,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 pub(crate) use owned::Gain;
 use owned::Owned;
+use pages::Asked;
 use postrider_core::breaker::{CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
@@ -48,8 +52,6 @@ use tokio::sync::{mpsc, oneshot};
 const CACHE_BYTES: usize = 32 * 1024 * 1024;
 /// Controls waiting at most.
 pub(crate) const CONTROL_MAX: usize = 256;
-/// Lines that could not be released are tried again after this: nobody else would ask for it.
-const RELEASE_RETRY: Duration = Duration::from_secs(1);
 /// Reports taken in one turn.
 const REPORTS_MAX: usize = 256;
 
@@ -96,13 +98,6 @@ pub(crate) enum Control {
 
 /// Who waits until a circuit is noted.
 pub(crate) type KeptReply = oneshot::Sender<Result<(), StoreError>>;
-
-/// What a page was asked for, and how often its shard had been lost by then. One that was lost meanwhile was somebody
-/// else's, who may have sent all that the page shows.
-struct Asked<T> {
-    of: T,
-    losses: u32,
-}
 
 /// Something asynchronous that has ended.
 enum Done {
@@ -301,27 +296,8 @@ impl Dispatcher {
         match done {
             Done::Committed(batch, result) => self.committed(&batch, result),
             Done::Paused => self.commits.resume(),
-            Done::Page(Asked { of: line, losses }, _) if losses != self.owned.losses(line.destination) => {}
-            Done::Keys(Asked { of, losses }, _) if losses != self.owned.losses(of) => {}
-            Done::Page(Asked { of: line, .. }, Ok(page)) => {
-                self.step(Input::Page { line, tickets: page.tickets, end: page.end });
-            }
-            Done::Page(Asked { of: line, .. }, Err(error)) => {
-                self.fault.note(&error);
-                let destination = line.destination;
-                let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "a page of the queue could not be read");
-                self.step(Input::PageFailed(line));
-            }
-            Done::Keys(Asked { of: destination, .. }, Ok(page)) => {
-                self.step(Input::Keys { destination, tickets: page.tickets, end: page.end });
-            }
-            Done::Keys(Asked { of: destination, .. }, Err(error)) => {
-                self.fault.note(&error);
-                let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "a page of ordering keys could not be read");
-                self.step(Input::KeysFailed(destination));
-            }
+            Done::Page(asked, result) => self.page_loaded(&asked, result),
+            Done::Keys(asked, result) => self.keys_loaded(&asked, result),
             Done::Content(event, result) => self.content_loaded(event, result),
             Done::Kept(result) => {
                 self.keeping = false;
@@ -332,21 +308,6 @@ impl Dispatcher {
                 self.keep_circuits();
             }
             Done::Released(destination, result) => self.released(destination, result),
-        }
-    }
-
-    fn released(&mut self, destination: DestinationId, result: Result<Depth, StoreError>) {
-        match result {
-            Ok(_) if self.store.is_shared() => {}
-            Ok(gone) => self.step(Input::UnblockedAll { destination, gone }),
-            Err(error) => {
-                self.fault.note(&error);
-                let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "ordered lines could not be released yet");
-                if !self.fault.is_told() {
-                    self.release(destination, RELEASE_RETRY);
-                }
-            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! Performs what the scheduler decided: sends to workers, pages and contents from the store.
 
-use super::{Asked, Dispatcher, Done};
+use super::{Dispatcher, Done};
 use crate::send::{AttemptReport, Job, Trace};
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::delivery::{Line, OrderKey, Ticket};
+use postrider_core::delivery::Ticket;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
@@ -90,20 +90,6 @@ impl Dispatcher {
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
         handle.give(Job { worker, ticket, target, content, rewrite });
-    }
-
-    fn load_page(&mut self, line: Line, limit: usize) {
-        let store = Arc::clone(&self.store);
-        let asked = Asked { of: line, losses: self.owned.losses(line.destination) };
-        self.work.push(Box::pin(async move { Done::Page(asked, store.load(line, limit).await) }));
-    }
-
-    fn load_keys(&mut self, destination: DestinationId, after: Option<OrderKey>, limit: usize) {
-        let store = Arc::clone(&self.store);
-        let asked = Asked { of: destination, losses: self.owned.losses(destination) };
-        self.work.push(Box::pin(async move {
-            Done::Keys(asked, store.load_keys(destination, after, limit).await)
-        }));
     }
 
     /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.
