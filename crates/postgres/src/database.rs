@@ -32,6 +32,9 @@ pub(crate) struct Database {
     pub(crate) own: AtomicU64,
     /// Those of them that the engine is asked to hand over, a bit each.
     pub(crate) wanted: AtomicU64,
+    /// Held by who hands shards over, and by who looks which are its own and takes more: a hand-over that is tried again
+    /// must not give up what was taken back meanwhile.
+    pub(crate) sharing: tokio::sync::Mutex<()>,
     /// This node leaves: it is not to join again.
     pub(crate) leaving: AtomicBool,
     pub(crate) known: Mutex<Known>,

@@ -315,6 +315,7 @@ impl Store for PostgresStore {
 
     async fn hand_over(&self, shards: Shards, clean: Shards) -> Result<(), StoreError> {
         let give = |database: Shared| async move {
+            let _turn = database.sharing.lock().await;
             let mut client = database.urgent_client().await?;
             let change = client.transaction().await?;
             // The identity first: what was wanted of an earlier life is not to be given up by the next.

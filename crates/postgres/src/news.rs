@@ -151,6 +151,9 @@ impl Tending {
 
     /// Takes what is free and to be ours, and has the engine let go of what is not.
     async fn balance(&mut self, client: &mut Object) -> Result<(), QueryError> {
+        let database = Arc::clone(&self.database);
+        // Whoever hands over tells all nodes when it is done, this one too.
+        let Ok(_turn) = database.sharing.try_lock() else { return Ok(()) };
         let identity = self.database.membership.identity();
         let owned = members::owned(client, identity).await?;
         // What was handed over is gone. Anything else that is was taken: it was buried since it renewed its lease.

@@ -121,6 +121,7 @@ async fn join(
         notice,
         own,
         wanted,
+        sharing: tokio::sync::Mutex::default(),
         leaving: AtomicBool::new(false),
         known: Mutex::default(),
         news: sender,
