@@ -178,6 +178,14 @@ pub const BATCHES_WAITING_MAX: usize = 8;
 /// Events waiting for a commit before ingest is refused.
 pub const INGEST_WAITING_MAX: usize = 8192;
 
+/// Bodies that are read or wait for their commit, in bytes, over all connections. Without it a sender that stalls a byte
+/// short of the end of each would fill the memory by its connections alone.
+pub const BODIES_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// The same of one account, so that one tenant leaves room for the others.
+pub const BODIES_PER_ACCOUNT_BYTES_MAX: usize = BODIES_BYTES_MAX / 2;
+/// A body up to this is not counted: no connection has more than one, and their number is bounded.
+pub const BODY_UNCOUNTED_BYTES_MAX: usize = 64 * 1024;
+
 const _: () = assert!(WINDOW_LOW < WINDOW_MAX && WINDOW_CROWDED_MAX <= WINDOW_LOW);
 const _: () = assert!(WINDOW_MAX < WINDOW_TOTAL_MAX);
 const _: () = assert!(KEYS_PAGE < KEYS_CROWDED_MAX && KEYS_CROWDED_MAX < KEYS_MAX);
@@ -186,6 +194,9 @@ const _: () = assert!(MAX_CONCURRENCY_DEFAULT <= MAX_CONCURRENCY_MAX && MAX_CONC
 const _: () = assert!(SLOTS_DEFAULT <= SLOTS_MAX);
 const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
+const _: () =
+    assert!(8 * BATCH_BYTES_MAX <= BODIES_PER_ACCOUNT_BYTES_MAX, "several large bodies come at once");
+const _: () = assert!(BODIES_PER_ACCOUNT_BYTES_MAX < BODIES_BYTES_MAX);
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);

@@ -57,6 +57,9 @@ pub enum IngestError {
     /// Too many events are waiting to be written.
     #[error("too many events are waiting to be written")]
     Overloaded,
+    /// There is no room for its body beside those that are being read.
+    #[error("there is no room for another large body")]
+    Crowded,
     /// Its account has more waiting than its share.
     #[error("the account has more waiting than its share")]
     OverShare(Limit),

@@ -17,6 +17,8 @@ pub enum ShedCause {
     Limit(Limit),
     /// Too many events waited to be written.
     Writing,
+    /// There was no room for another large body.
+    Bodies,
     /// The disk was full up to its reserve.
     Disk,
     /// The store could not write.
@@ -25,7 +27,7 @@ pub enum ShedCause {
 
 impl ShedCause {
     /// All of them.
-    pub const ALL: [ShedCause; 10] = [
+    pub const ALL: [ShedCause; 11] = [
         ShedCause::Limit(Limit::Rows),
         ShedCause::Limit(Limit::Bytes),
         ShedCause::Limit(Limit::Age),
@@ -34,6 +36,7 @@ impl ShedCause {
         ShedCause::Limit(Limit::AccountBytes),
         ShedCause::Limit(Limit::AccountAge),
         ShedCause::Writing,
+        ShedCause::Bodies,
         ShedCause::Disk,
         ShedCause::Store,
     ];
@@ -43,6 +46,7 @@ impl ShedCause {
         match error {
             IngestError::OverShare(limit) | IngestError::Shed(limit) => Some(ShedCause::Limit(*limit)),
             IngestError::Overloaded => Some(ShedCause::Writing),
+            IngestError::Crowded => Some(ShedCause::Bodies),
             IngestError::DiskFull => Some(ShedCause::Disk),
             IngestError::Unavailable => Some(ShedCause::Store),
             IngestError::Stopping | IngestError::Conflict(_) | IngestError::SchemaMismatch(_) => None,
@@ -58,6 +62,7 @@ impl ShedCause {
         match self {
             ShedCause::Limit(limit) => limit.setting(),
             ShedCause::Writing => "writing",
+            ShedCause::Bodies => "bodies",
             ShedCause::Disk => "disk",
             ShedCause::Store => "store",
         }
@@ -75,7 +80,8 @@ pub struct Shed {
 }
 
 impl Shed {
-    pub(crate) fn note(&self, account: AccountId, error: &IngestError) {
+    /// Counts a refusal, if it was for want of room.
+    pub fn note(&self, account: AccountId, error: &IngestError) {
         let Some(cause) = ShedCause::of(error) else { return };
         {
             let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +133,7 @@ mod tests {
         shed.note(AccountId::from_u64(1), &IngestError::Stopping);
         let by_cause = shed.by_cause();
         assert_eq!(by_cause.iter().filter(|(_, count)| *count == 120).count(), 2, "{by_cause:?}");
-        assert_eq!((by_cause.iter().filter(|(_, count)| *count == 0).count(), shed.total()), (8, 240));
+        assert_eq!((by_cause.iter().filter(|(_, count)| *count == 0).count(), shed.total()), (9, 240));
         let counts = shed.counts();
         assert_eq!(counts.len(), 2 * (ACCOUNTS_MAX + 1));
         let sum = |wanted| -> u64 {

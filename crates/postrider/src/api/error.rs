@@ -41,7 +41,8 @@ pub(crate) struct Refusal {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     field: Option<String>,
-    /// The setting whose limit is reached; `writing` when it is that of events which wait to be written.
+    /// The setting whose limit is reached; `writing` when it is that of events which wait to be written,
+    /// `bodies` when it is that of large bodies which come at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     limit: Option<&'static str>,
@@ -261,6 +262,13 @@ impl From<IngestError> for ApiError {
             )
             .limit(ShedCause::Writing.as_str())
             .retry_after(RETRY_SOON_SECONDS),
+            IngestError::Crowded => ApiError::new(
+                unavailable,
+                "overloaded",
+                "Too many large bodies are being sent at once; send it again.",
+            )
+            .limit(ShedCause::Bodies.as_str())
+            .retry_after(RETRY_SOON_SECONDS),
             IngestError::OverShare(limit) => {
                 let what = match limit {
                     Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),
@@ -346,6 +354,7 @@ mod tests {
     fn a_refusal_for_want_of_room_names_its_limit() {
         for (error, limit) in [
             (IngestError::Overloaded, "writing"),
+            (IngestError::Crowded, "bodies"),
             (IngestError::DiskFull, "disk_reserve"),
             (IngestError::Shed(Limit::Age), "backlog_max_age"),
             (IngestError::OverShare(Limit::AccountRows), "max_pending"),

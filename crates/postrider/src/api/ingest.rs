@@ -1,6 +1,6 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
-use super::body;
+use super::body::{self, Whole};
 use super::error::ApiError;
 use super::event_fields::Came;
 use super::fields::Segment;
@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
-use postrider_engine::{Accepted, Arrival, Entrance, Offered, storable_headers};
+use postrider_engine::{Accepted, Arrival, Entrance, IngestError, Offered, storable_headers};
 use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
 
@@ -70,9 +70,17 @@ pub(crate) fn entrance_by_token(app: &App, token: &str) -> Option<Entrance> {
 async fn take_event(app: &App, entrance: Option<Entrance>, request: Request) -> Result<Told, ApiError> {
     let (head, body) = request.into_parts();
     let admitted = Admitted::new(app, entrance, &head.headers)?;
-    let body =
-        body::read(&head.headers, body, BODY_BYTES_MAX).await.map_err(|why| admitted.refused(app, why))?;
-    admitted.offer(app, &head, body)?.told(app).await
+    let account = admitted.entrance.source.account;
+    let read = body::read_events(app, account, &head.headers, body, BODY_BYTES_MAX).await;
+    let Whole { bytes, held } = read.map_err(|why| admitted.refused(app, why))?;
+    match admitted.offer(app, &head, bytes)? {
+        Offer::Told(told) => Ok(told),
+        Offer::Event(source, offered) => {
+            let engine = Arc::clone(&app.engine);
+            let kept = held.until(async move { engine.kept(offered).await }).await;
+            told_of(app, &source, kept)
+        }
+    }
 }
 
 /// A request whose body may be read. Whoever is refused from then on is noted with the source.
@@ -117,12 +125,13 @@ impl Offer {
     pub(crate) async fn told(self, app: &App) -> Result<Told, ApiError> {
         match self {
             Offer::Told(told) => Ok(told),
-            Offer::Event(source, offered) => match app.engine.kept(offered).await {
-                Ok(accepted) => Ok(told(accepted)),
-                Err(refused) => Err(noted(app, &source, refused.into())),
-            },
+            Offer::Event(source, offered) => told_of(app, &source, app.engine.kept(offered).await),
         }
     }
+}
+
+fn told_of(app: &App, source: &Source, kept: Result<Accepted, IngestError>) -> Result<Told, ApiError> {
+    kept.map(told).map_err(|refused| noted(app, source, refused.into()))
 }
 
 /// Post an event to the listed destinations

@@ -6,6 +6,7 @@ mod api_keys;
 mod audit;
 mod auth;
 pub(crate) mod body;
+mod body_room;
 mod brand_settings;
 mod cloud_event;
 mod cluster;

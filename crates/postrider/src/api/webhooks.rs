@@ -1,8 +1,9 @@
 //! DispatchGo's door: `/webhooks` takes a payload for a URL, signed as a whole, and owes it to that URL alone.
 
+use super::body::{self, Whole};
 use super::error::ApiError;
 use super::refusal::Ingest;
-use super::{App, Shared, body, hops, ingest, view};
+use super::{App, Shared, hops, ingest, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use postrider_engine::{Accepted, Arrival, Catalog};
 use postrider_store::{Change, Destination, Route, Source};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The door, when it is open.
 pub(super) struct Door {
@@ -51,12 +53,18 @@ pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Respons
     take_order(&app, door, &source, request).await.inspect_err(|refused| ingest::note(&app, &source, refused))
 }
 
-async fn take_order(app: &App, door: &Door, source: &Source, request: Request) -> Result<Response, ApiError> {
+async fn take_order(
+    app: &App,
+    door: &Door,
+    source: &Arc<Source>,
+    request: Request,
+) -> Result<Response, ApiError> {
     let (head, incoming) = request.into_parts();
     app.engine.admit(source.account)?;
     app.pass_rate(source.id.as_u64(), source.rate_limit)?;
     let passed = hops::passed(&head.headers)?;
-    let body = body::read(&head.headers, incoming, BODY_BYTES_MAX).await?;
+    let read = body::read_events(app, source.account, &head.headers, incoming, BODY_BYTES_MAX).await;
+    let Whole { bytes: body, held } = read?;
     let signed = Incoming { method: "POST", url: "", headers: &head.headers, body: &body };
     let verified = door.verifier.verify(&signed, app.engine.clock().wall());
     verified.map_err(ingest::not_signed)?;
@@ -71,7 +79,10 @@ async fn take_order(app: &App, door: &Door, source: &Source, request: Request) -
     let external_id = None;
     let external_scope = None;
     let arrival = Arrival { event_type, external_id, external_scope, headers, body, window, priority: None };
-    Ok(answer(app.engine.ingest_to(source, destination, hops::kept(arrival, passed)?).await?))
+    let (arrival, engine, source) =
+        (hops::kept(arrival, passed)?, Arc::clone(&app.engine), Arc::clone(source));
+    let taken = async move { engine.ingest_to(&source, destination, arrival).await };
+    Ok(answer(held.until(taken).await?))
 }
 
 /// What DispatchGo's clients read: without the envelope of our own answers.

@@ -2,10 +2,11 @@
 
 use super::form;
 use crate::api::auth::Caller;
+use crate::api::body::{self, Whole};
 use crate::api::error::{ApiError, Refusal};
 use crate::api::refusal::{Body, Keyed, Looped, Overloaded, Stored};
 use crate::api::view::Data;
-use crate::api::{Shared, body, hops, view};
+use crate::api::{Shared, hops, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
@@ -13,6 +14,7 @@ use postrider_core::limits::{BATCH_BYTES_MAX, BATCH_LINES_MAX};
 use postrider_core::time::Timestamp;
 use postrider_engine::{Accepted, Arrival, IngestError};
 use serde::Serialize;
+use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// What became of a line.
@@ -40,11 +42,16 @@ pub(crate) async fn create(
     app.engine.admit(caller.account)?;
     let (head, incoming) = request.into_parts();
     let passed = hops::passed(&head.headers)?;
-    let text = body::read(&head.headers, incoming, BATCH_BYTES_MAX).await?;
-    let lines = lines(&text, app.engine.clock().now())?;
+    let Whole { bytes, held } =
+        body::read_events(&app, caller.account, &head.headers, incoming, BATCH_BYTES_MAX).await?;
+    let lines = lines(&bytes, app.engine.clock().now())?;
+    // Each line has its own copy of what is sent.
+    drop(bytes);
     let (good, bad) = split(lines.into_iter().map(|line| hops::kept(line?, passed)));
     let (places, arrivals): (Vec<usize>, Vec<Arrival>) = good.into_iter().unzip();
-    let answers = app.engine.send_all(caller.account, caller.key, arrivals).await?;
+    let engine = Arc::clone(&app.engine);
+    let sent = async move { engine.send_all(caller.account, caller.key, arrivals).await };
+    let answers = held.until(sent).await?;
     let mut all: Vec<(usize, BatchLine)> =
         bad.into_iter().map(|(place, refused)| (place, BatchLine::Refused(refused.into()))).collect();
     all.extend(places.into_iter().zip(answers.into_iter().map(shown)));

@@ -4,6 +4,7 @@ pub(super) mod batch;
 mod form;
 
 use super::auth::Caller;
+use super::body::{self, Whole};
 use super::error::ApiError;
 use super::events::{self, Parameters};
 use super::fields::{Fields, Segment};
@@ -11,13 +12,14 @@ use super::refusal::{Body, Conflict, Keyed, Looped, Overloaded, Queried, Stored}
 use super::request::{CloudEvent, EventAgain, NewOutboundEvent};
 use super::view::Data;
 use super::view::word::EventStatusAsked;
-use super::{Shared, body, hops, view};
+use super::{Shared, hops, view};
 use axum::extract::{Query, Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::Accepted;
 use postrider_store::Direction;
+use std::sync::Arc;
 
 /// A payload grows when it is written as a text in JSON, most often by little.
 const REQUEST_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
@@ -58,9 +60,11 @@ pub(crate) async fn create(
     app.engine.admit(caller.account)?;
     let (head, incoming) = request.into_parts();
     let passed = hops::passed(&head.headers)?;
-    let body = body::read(&head.headers, incoming, REQUEST_BYTES_MAX).await?;
-    let arrival = form::of_request(&head.headers, body, app.engine.clock().now())?;
-    let accepted = app.engine.send(caller.account, caller.key, hops::kept(arrival, passed)?).await?;
+    let Whole { bytes, held } =
+        body::read_events(&app, caller.account, &head.headers, incoming, REQUEST_BYTES_MAX).await?;
+    let arrival = form::of_request(&head.headers, bytes, app.engine.clock().now())?;
+    let (arrival, engine) = (hops::kept(arrival, passed)?, Arc::clone(&app.engine));
+    let accepted = held.until(async move { engine.send(caller.account, caller.key, arrival).await }).await?;
     let status = if accepted.duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok(view::data(status, &shown(accepted)))
 }
