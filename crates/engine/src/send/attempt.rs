@@ -243,12 +243,19 @@ fn outcome_of(kind: ErrorKind) -> Outcome {
 }
 
 fn timed_out(target: &Target, trace: &Trace) -> Problem {
+    let seconds = target.timeout.as_secs();
     let reached = match (trace.status, trace.timing.connect) {
+        (Some(status), _) if trace.is_answered => {
+            let sentence = format!(
+                "The receiver answered {status} and did not take the whole event within {seconds} s."
+            );
+            return problem(ErrorKind::Timeout, sentence);
+        }
         (Some(status), _) => format!("the answer had begun with {status} but did not end"),
         (None, Some(_)) => "it was connected but did not answer".to_owned(),
         (None, None) => "it did not answer".to_owned(),
     };
-    problem(ErrorKind::Timeout, format!("No whole answer within {} s: {reached}.", target.timeout.as_secs()))
+    problem(ErrorKind::Timeout, format!("No whole answer within {seconds} s: {reached}."))
 }
 
 /// Another node may be sending the same by now.

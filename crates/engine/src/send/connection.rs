@@ -6,6 +6,7 @@ use super::http1::{Broken, Http1};
 use super::http2::{self, Http2};
 use super::request::Request;
 use super::target::Ready;
+use postrider_core::outcome::Outcome;
 use postrider_store::{ErrorKind, Problem};
 use std::error::Error;
 use std::fmt::Display;
@@ -56,13 +57,21 @@ impl Connection {
         match self {
             Connection::Http1(connection) => {
                 let sent = connection.send(request).await;
-                let (head, rest) = sent.map_err(|error| Failed {
+                let (head, mut rest) = sent.map_err(|error| Failed {
                     was_closed: !connection.is_answering() && is_close(&error),
                     problem: broken(error),
                 })?;
+                let status = head.status;
                 trace.hear(head);
-                let received = connection.receive(rest, &mut trace.response_body).await;
-                received.map_err(|error| Failed::midway(broken(error)))
+                let received = connection.receive(&mut rest, &mut trace.response_body).await;
+                received.map_err(|error| Failed::midway(broken(error)))?;
+                trace.is_answered = true;
+                // One that refuses an event need not read it; one that accepts it must have it.
+                if Outcome::from_status(status) == Outcome::Success {
+                    let sent = connection.finish(&mut rest).await;
+                    sent.map_err(|error| Failed::midway(not_taken(status, &error)))?;
+                }
+                Ok(rest.stays_open())
             }
             Connection::Http2(connection) => {
                 let sent = connection.send(request.into_http2(ready)).await;
@@ -107,6 +116,14 @@ fn broken(error: Broken) -> Problem {
 
 fn broken_http2(error: &hyper::Error) -> Problem {
     if error.is_parse() || error.is_parse_status() { not_http(error) } else { cut_off(error) }
+}
+
+/// A 2xx before the end of the request says nothing of what was not sent.
+fn not_taken(status: u16, why: &io::Error) -> Problem {
+    let sentence = format!(
+        "The receiver answered {status} before it had the whole event, and took no more of it: {why}."
+    );
+    problem(ErrorKind::Disconnected, sentence)
 }
 
 fn not_http(why: impl Display) -> Problem {

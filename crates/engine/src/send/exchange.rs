@@ -17,6 +17,8 @@ pub(crate) struct Trace {
     pub(crate) response_headers: Headers,
     pub(crate) response_body: BytesMut,
     pub(crate) retry_after: Option<Vec<u8>>,
+    /// The answer is whole, though the request may not be.
+    pub(crate) is_answered: bool,
     pub(crate) timing: Timing,
 }
 
@@ -28,6 +30,7 @@ impl Trace {
             response_headers: Headers::default(),
             response_body: BytesMut::new(),
             retry_after: None,
+            is_answered: false,
             timing: Timing::default(),
         }
     }

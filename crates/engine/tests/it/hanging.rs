@@ -87,6 +87,18 @@ async fn a_receiver_that_never_reads_a_large_body_is_given_up_on() {
 }
 
 #[tokio::test]
+async fn a_receiver_that_accepts_a_large_body_and_never_reads_it_is_given_up_on() {
+    let attempt = check("http", vec![7; 20_000_000], |mut peer| async move {
+        let _ = peer.write(OK).await;
+        hang(peer).await;
+    })
+    .await;
+    assert_eq!(attempt.status, Some(200), "seen, and yet no success");
+    let sentence = attempt.problem.unwrap().sentence;
+    assert!(sentence.contains("did not take the whole event within 1 s"), "{sentence}");
+}
+
+#[tokio::test]
 async fn a_receiver_that_reads_and_never_answers_is_given_up_on() {
     let attempt = check("http", "small", |mut peer| async move {
         peer.request().await;

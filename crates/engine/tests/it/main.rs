@@ -17,6 +17,7 @@ mod connections;
 mod consent;
 mod deletion;
 mod documented_expressions;
+mod early_answers;
 mod floods;
 mod hanging;
 mod idempotency;

@@ -62,10 +62,18 @@ pub(crate) struct Http1 {
     read_bytes: usize,
 }
 
-/// The rest of an answer whose head was read.
+/// The rest of an exchange whose answer has begun: of the answer, and of a request that it came before the end of.
 pub(crate) struct Rest {
     body: Body,
+    left: Outgoing,
     stays_open: bool,
+}
+
+impl Rest {
+    /// Whether the connection can carry another exchange, once this one is over.
+    pub(super) const fn stays_open(&self) -> bool {
+        self.stays_open
+    }
 }
 
 impl Http1 {
@@ -86,8 +94,7 @@ impl Http1 {
 
     /// Sends a request and reads the head of its answer.
     pub(super) async fn send(&mut self, request: Request) -> Result<(Head, Rest), Broken> {
-        let (head, body) = request.into_written();
-        let mut left = Outgoing { head, body };
+        let mut left = Outgoing::new(request);
         self.read_bytes = 0;
         loop {
             let fresh = poll_fn(|cx| self.poll_exchange(cx, &mut left)).await?;
@@ -95,13 +102,14 @@ impl Http1 {
                 return Err(Broken::Closed);
             }
             let Some(Answer { head, body, stays_open }) = self.take_head(fresh)? else { continue };
-            return Ok((head, Rest { body, stays_open: stays_open && left.is_empty() }));
+            let stays_open = stays_open && left.is_sent;
+            return Ok((head, Rest { body, left, stays_open }));
         }
     }
 
-    /// Reads the rest of an answer, and keeps at most [`RESPONSE_BYTES_MAX`] of it. Whether the connection can carry
-    /// another exchange: not when there was more, since nobody wants to read that.
-    pub(super) async fn receive(&mut self, mut rest: Rest, kept: &mut BytesMut) -> Result<bool, Broken> {
+    /// Reads the rest of an answer, and keeps at most [`RESPONSE_BYTES_MAX`] of it. When there was more the connection
+    /// cannot carry another exchange, since nobody wants to read that.
+    pub(super) async fn receive(&mut self, rest: &mut Rest, kept: &mut BytesMut) -> Result<(), Broken> {
         loop {
             match rest.body.next(&mut self.read)? {
                 Next::Data(bytes) => {
@@ -109,21 +117,28 @@ impl Http1 {
                     kept.extend_from_slice(&self.read[..bytes.min(room)]);
                     self.read.advance(bytes);
                     if bytes > room {
-                        return Ok(false);
+                        rest.stays_open = false;
+                        return Ok(());
                     }
                 }
                 Next::More => {
-                    if poll_fn(|cx| self.poll_read(cx)).await? == 0 {
-                        return if matches!(rest.body, Body::Close) {
-                            Ok(false)
-                        } else {
-                            Err(Broken::Closed)
-                        };
+                    if poll_fn(|cx| self.poll_more(cx, &mut rest.left)).await? == 0 {
+                        rest.stays_open = false;
+                        return if matches!(rest.body, Body::Close) { Ok(()) } else { Err(Broken::Closed) };
                     }
                 }
-                Next::End => return Ok(rest.stays_open && self.read.is_empty()),
+                Next::End => {
+                    rest.stays_open &= self.read.is_empty();
+                    return Ok(());
+                }
             }
         }
+    }
+
+    /// Sends what is left of a request whose answer is whole: a receiver that accepts it first and reads it then is to
+    /// have all of it.
+    pub(super) async fn finish(&mut self, rest: &mut Rest) -> Result<(), io::Error> {
+        poll_fn(|cx| self.poll_finish(cx, &mut rest.left)).await
     }
 
     /// The head of the answer, once it is there. The last `fresh` bytes are new.
@@ -155,7 +170,27 @@ impl Http1 {
         }
     }
 
+    /// Reads on, and writes meanwhile: a receiver may end its answer only when it has the whole request. One that
+    /// takes no more of it can still say why.
+    fn poll_more(&mut self, cx: &mut Context<'_>, left: &mut Outgoing) -> Poll<io::Result<usize>> {
+        let _ = self.poll_write(cx, left);
+        self.poll_read(cx)
+    }
+
+    /// What else the receiver says is passed over, but read: it may take nothing before it has said it.
+    fn poll_finish(&mut self, cx: &mut Context<'_>, left: &mut Outgoing) -> Poll<io::Result<()>> {
+        while !left.is_sent
+            && let Poll::Ready(Ok(1..)) = self.poll_read(cx)
+        {
+            self.read.clear();
+        }
+        self.poll_write(cx, left)
+    }
+
     fn poll_write(&mut self, cx: &mut Context<'_>, left: &mut Outgoing) -> Poll<io::Result<()>> {
+        if left.is_sent {
+            return Poll::Ready(Ok(()));
+        }
         while !left.is_empty() {
             let written = ready!(Pin::new(&mut self.stream).poll_write(cx, left.next()))?;
             if written == 0 {
@@ -163,7 +198,9 @@ impl Http1 {
             }
             left.advance(written);
         }
-        Pin::new(&mut self.stream).poll_flush(cx)
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        left.is_sent = true;
+        Poll::Ready(Ok(()))
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -181,9 +218,16 @@ impl Http1 {
 struct Outgoing {
     head: BytesMut,
     body: Bytes,
+    /// Nothing of it is left here, nor in the stream.
+    is_sent: bool,
 }
 
 impl Outgoing {
+    fn new(request: Request) -> Self {
+        let (head, body) = request.into_written();
+        Outgoing { head, body, is_sent: false }
+    }
+
     fn is_empty(&self) -> bool {
         self.head.is_empty() && self.body.is_empty()
     }

@@ -1,0 +1,107 @@
+//! Receivers that answer before they have read all of a large event: it counts as delivered when they have.
+
+use crate::gateway::Gateway;
+use crate::receiver::{OK, Peer, Receiver};
+use postrider_core::outcome::Outcome;
+use postrider_store::{Attempt, ErrorKind};
+
+/// More than the sockets' buffers take: what is not read is still to be sent.
+const BODY_BYTES: usize = 20_000_000;
+
+fn body() -> Vec<u8> {
+    (0..BODY_BYTES).map(|at| (at % 251) as u8).collect()
+}
+
+/// Sends a large event to a receiver that treats its first connection so; then a small one, which comes by another.
+async fn sent<F>(script: impl Fn(Peer) -> F + Clone + Send + Sync + 'static) -> (Attempt, Receiver)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let receiver = Receiver::start(move |mut peer| {
+        let script = script.clone();
+        async move {
+            if peer.connection == 0 {
+                return script(peer).await;
+            }
+            peer.request().await;
+            let _ = peer.write(OK).await;
+            peer.until_closed().await;
+        }
+    })
+    .await;
+    let gateway = Gateway::start().await;
+    gateway.deliver_to(&receiver.url()).await;
+    let large = gateway.accept(body()).await;
+    let attempt = gateway.attempt(large).await;
+    let small = gateway.accept("small").await;
+    gateway.delivered_at_once(small).await;
+    let last = receiver.requests().pop().unwrap();
+    assert_eq!((last.connection, &last.body[..]), (1, &b"small"[..]), "the connection was used again");
+    (attempt, receiver)
+}
+
+fn check_delivered(attempt: &Attempt, receiver: &Receiver) {
+    assert_eq!((attempt.outcome, attempt.status), (Outcome::Success, Some(200)), "{:?}", attempt.problem);
+    assert_eq!(attempt.response_body, "ok");
+    let first = &receiver.requests()[0];
+    assert!(first.body == body(), "{} bytes arrived", first.body.len());
+}
+
+#[tokio::test]
+async fn a_receiver_that_answers_first_and_reads_then_has_the_whole_event() {
+    let (attempt, receiver) = sent(|mut peer| async move {
+        let _ = peer.write(OK).await;
+        peer.request().await;
+        peer.until_closed().await;
+    })
+    .await;
+    check_delivered(&attempt, &receiver);
+}
+
+#[tokio::test]
+async fn a_receiver_may_end_its_answer_once_it_has_the_event() {
+    let (attempt, receiver) = sent(|mut peer| async move {
+        let _ = peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n").await;
+        peer.request().await;
+        let _ = peer.write(b"ok").await;
+        peer.until_closed().await;
+    })
+    .await;
+    check_delivered(&attempt, &receiver);
+}
+
+#[tokio::test]
+async fn a_receiver_that_says_much_before_it_reads_has_the_whole_event() {
+    let (attempt, receiver) = sent(|mut peer| async move {
+        let _ = peer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 600000\r\n\r\n").await;
+        let _ = peer.write(&vec![b'x'; 600_000]).await;
+        peer.request().await;
+        peer.until_closed().await;
+    })
+    .await;
+    assert_eq!((attempt.outcome, attempt.status), (Outcome::Success, Some(200)), "{:?}", attempt.problem);
+    assert!(receiver.requests()[0].body == body());
+}
+
+#[tokio::test]
+async fn an_event_that_was_accepted_and_not_taken_is_not_delivered() {
+    let (attempt, _) = sent(|mut peer| async move {
+        let _ = peer.write(OK).await;
+        peer.close();
+    })
+    .await;
+    let problem = attempt.problem.unwrap();
+    assert_eq!((attempt.outcome, problem.kind), (Outcome::NetworkError, ErrorKind::Disconnected));
+    assert!(problem.sentence.contains("before it had the whole event"), "{}", problem.sentence);
+}
+
+#[tokio::test]
+async fn a_refusal_counts_before_the_event_was_taken() {
+    let (attempt, _) = sent(|mut peer| async move {
+        let _ = peer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nno!").await;
+        peer.until_closed().await;
+    })
+    .await;
+    assert_eq!((attempt.outcome, attempt.status), (Outcome::Http4xx, Some(413)), "{:?}", attempt.problem);
+    assert_eq!(attempt.response_body, "no!");
+}
