@@ -8,7 +8,7 @@ use postrider_store::EventContent;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What the headers and the bookkeeping of an entry are taken to weigh.
+/// What all else of an entry is taken to weigh beside body and headers.
 const ENTRY_BYTES: usize = 512;
 
 pub(crate) struct ContentCache {
@@ -76,7 +76,7 @@ impl ContentCache {
 }
 
 fn weight(content: &EventContent) -> usize {
-    content.body.len() + ENTRY_BYTES
+    content.body.len() + content.headers.as_text().len() + ENTRY_BYTES
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     use bytes::Bytes;
     use postrider_core::id::AccountId;
     use postrider_core::time::Timestamp;
-    use postrider_store::Origin;
+    use postrider_store::{Headers, Origin};
 
     fn content(bytes: usize) -> Arc<EventContent> {
         Arc::new(EventContent {
@@ -108,6 +108,18 @@ mod tests {
         assert!(cache.take(event).is_some());
         assert!(cache.take(event).is_none());
         assert_eq!((cache.bytes, cache.order.len()), (0, 0));
+    }
+
+    #[test]
+    fn headers_weigh_what_they_are() {
+        let mut cache = ContentCache::new(100_000);
+        let mut headers = Headers::default();
+        headers.push("x-long", &"x".repeat(9_000));
+        for id in 0..100 {
+            let large = EventContent { headers: headers.clone(), ..(*content(0)).clone() };
+            cache.insert(EventId::from_u64(id), Arc::new(large), 1);
+        }
+        assert!(cache.entries.len() <= 11, "{} of some 9.5 kB each", cache.entries.len());
     }
 
     #[test]
