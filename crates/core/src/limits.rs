@@ -169,8 +169,13 @@ pub const STREAM_RESUME_MAX: usize = 10_000;
 pub const COMMIT_EVENTS_MAX: usize = 1000;
 /// Most body bytes in one commit.
 pub const COMMIT_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Deliveries in one commit, above which no further event goes into it. One event, or what came as one batch, may be owed
+/// to more.
+pub const COMMIT_DELIVERIES_MAX: usize = 20_000;
 /// Events in one batch: they go into one commit.
 pub const BATCH_LINES_MAX: usize = COMMIT_EVENTS_MAX;
+/// Deliveries that may be owed for one batch: each is a row, and everybody waits while they are written.
+pub const BATCH_DELIVERIES_MAX: usize = 5 * COMMIT_DELIVERIES_MAX;
 /// Greatest body of a batch.
 pub const BATCH_BYTES_MAX: usize = COMMIT_BYTES_MAX;
 /// Batches waiting for a commit before further ones are refused.

@@ -60,6 +60,9 @@ pub enum IngestError {
     /// There is no room for its body beside those that are being read.
     #[error("there is no room for another large body")]
     Crowded,
+    /// More deliveries would be owed for a batch than one commit may have.
+    #[error("more deliveries are owed for the batch than one commit may have")]
+    TooWide,
     /// Its account has more waiting than its share.
     #[error("the account has more waiting than its share")]
     OverShare(Limit),
@@ -105,18 +108,20 @@ pub(crate) struct Reply {
     sender: Option<oneshot::Sender<Answer>>,
     /// The worker on whose thread it waits: told there, it is woken without a system call.
     pub(crate) worker: Option<usize>,
+    /// It is told the same as the one before it, unless it has a fault of its own: both are in one commit.
+    pub(crate) is_with_previous: bool,
 }
 
 impl Reply {
     /// A way to answer the caller, and where it waits for the answer.
     pub(crate) fn channel() -> (Reply, oneshot::Receiver<Answer>) {
         let (sender, answer) = oneshot::channel();
-        (Reply { sender: Some(sender), worker: here() }, answer)
+        (Reply { sender: Some(sender), worker: here(), is_with_previous: false }, answer)
     }
 
     /// Of an event that the gateway makes itself. It is kept until it is written.
     pub(crate) fn nobodys() -> Reply {
-        Reply { sender: None, worker: None }
+        Reply { sender: None, worker: None, is_with_previous: false }
     }
 
     pub(crate) fn is_nobodys(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
+mod drafts;
+
 use super::log::{log_attempt, log_failure};
 use super::{Dispatcher, Done};
 use crate::ingest::{Accepted, Answer, Draft, IngestError, Reply};
@@ -7,7 +9,6 @@ use crate::pause::{self, PAUSE_MAX};
 use crate::routing::Owed;
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
-use postrider_core::limits::{COMMIT_BYTES_MAX, COMMIT_EVENTS_MAX};
 use postrider_core::outcome::{DeathReason, Next};
 use postrider_core::pauses::Pauses;
 use postrider_core::scheduler::{After, Depth, Input, Settings};
@@ -29,6 +30,8 @@ const WORTH_A_COMMIT: usize = 64;
 pub(super) struct Commits {
     drafts: Vec<Draft>,
     draft_bytes: usize,
+    /// Of the drafts, while there are any.
+    draft_deliveries: usize,
     finished: Vec<Finished>,
     given_up: Vec<GivenUp>,
     /// One for each event of the running commit.
@@ -48,6 +51,7 @@ impl Default for Commits {
         Commits {
             drafts: Vec::new(),
             draft_bytes: 0,
+            draft_deliveries: 0,
             finished: Vec::new(),
             given_up: Vec::new(),
             replies: None,
@@ -60,20 +64,6 @@ impl Default for Commits {
 }
 
 impl Commits {
-    pub(super) fn has_room(&self) -> bool {
-        self.drafts.len() < COMMIT_EVENTS_MAX && self.draft_bytes < COMMIT_BYTES_MAX
-    }
-
-    pub(super) fn take_draft(&mut self, draft: Draft) {
-        match &self.paused {
-            Some(why) if !draft.reply.is_nobodys() => draft.reply.send(Err(why.clone())),
-            _ => {
-                self.draft_bytes += draft.content.body.len();
-                self.drafts.push(draft);
-            }
-        }
-    }
-
     pub(super) fn take_finished(&mut self, finished: Finished) {
         self.finished.push(finished);
     }
@@ -142,8 +132,7 @@ impl Dispatcher {
         if !self.commits.can_start() {
             return;
         }
-        let drafts = std::mem::take(&mut self.commits.drafts);
-        self.commits.draft_bytes = 0;
+        let drafts = self.commits.next_drafts();
         let (events, replies) = drafts.into_iter().map(|draft| self.number(draft)).unzip();
         let batch = Arc::new(Batch {
             events,

@@ -5,6 +5,7 @@ use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::routing::{self, Owed};
 use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId};
+use postrider_core::limits::BATCH_DELIVERIES_MAX;
 use postrider_store::{EventContent, Origin, SendWindow, Source};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -96,7 +97,7 @@ impl Engine {
         }
         self.admit(account)?;
         let now = self.clock.now();
-        let (mut drafts, mut replies) = (Vec::with_capacity(arrivals.len()), Vec::new());
+        let (mut drafts, mut replies, mut deliveries) = (Vec::with_capacity(arrivals.len()), Vec::new(), 0);
         for (index, arrival) in arrivals.into_iter().enumerate() {
             // The thread has others to serve.
             if index % ROUTED_AT_ONCE == ROUTED_AT_ONCE - 1 {
@@ -104,11 +105,17 @@ impl Engine {
             }
             replies.push(self.owed(account, None, &arrival).map(|owed| {
                 let (reply, answer) = Reply::channel();
-                let draft = ingest::draft(account, Origin::Api(key), arrival, owed, now, reply);
+                let mut draft = ingest::draft(account, Origin::Api(key), arrival, owed, now, reply);
+                draft.reply.is_with_previous = !drafts.is_empty();
+                deliveries += draft.owed.len();
                 let traced = self.to_be_traced(&draft);
                 drafts.push(draft);
                 (traced, answer)
             }));
+            // Before more is matched: what is too much for a commit is too much for the memory, too.
+            if deliveries > BATCH_DELIVERIES_MAX {
+                return Err(IngestError::TooWide);
+            }
         }
         if !drafts.is_empty() {
             let taken = self.batches.try_send(drafts).map_err(|refused| not_taken(&refused));

@@ -49,7 +49,10 @@ impl ShedCause {
             IngestError::Crowded => Some(ShedCause::Bodies),
             IngestError::DiskFull => Some(ShedCause::Disk),
             IngestError::Unavailable => Some(ShedCause::Store),
-            IngestError::Stopping | IngestError::Conflict(_) | IngestError::SchemaMismatch(_) => None,
+            IngestError::Stopping
+            | IngestError::Conflict(_)
+            | IngestError::SchemaMismatch(_)
+            | IngestError::TooWide => None,
         }
     }
 

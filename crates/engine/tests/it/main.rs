@@ -18,6 +18,7 @@ mod consent;
 mod deletion;
 mod documented_expressions;
 mod early_answers;
+mod fan_out;
 mod floods;
 mod hanging;
 mod idempotency;

@@ -54,6 +54,7 @@ pub(crate) struct SwitchedStore {
     pub(crate) revivals: watch::Sender<Switch>,
     pub(crate) space: watch::Sender<Switch>,
     finished: Mutex<Vec<Finished>>,
+    widths: Mutex<Vec<usize>>,
     refused: AtomicUsize,
     unread: AtomicUsize,
     contents: AtomicUsize,
@@ -90,6 +91,7 @@ impl SwitchedStore {
             revivals: works(),
             space: works(),
             finished: Mutex::default(),
+            widths: Mutex::default(),
             refused: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),
             contents: AtomicUsize::new(0),
@@ -125,6 +127,11 @@ impl SwitchedStore {
     /// Outcomes that were committed, in order; one that was committed twice is there twice.
     pub(crate) fn finished(&self) -> Vec<Finished> {
         self.finished.lock().unwrap().clone()
+    }
+
+    /// Deliveries that each commit with events made, in order.
+    pub(crate) fn widths(&self) -> Vec<usize> {
+        self.widths.lock().unwrap().clone()
     }
 
     /// Committed outcomes that gave a delivery up.
@@ -170,6 +177,10 @@ impl Store for SwitchedStore {
         })?;
         let receipt = self.inner.commit(Arc::clone(&batch)).await?;
         self.finished.lock().unwrap().extend(batch.finished.iter().cloned());
+        if !batch.events.is_empty() {
+            let deliveries = batch.events.iter().map(|event| event.deliveries.len()).sum();
+            self.widths.lock().unwrap().push(deliveries);
+        }
         Ok(receipt)
     }
 

@@ -5,7 +5,7 @@ use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use postrider_core::limits::REPLAYS_OPEN_MAX;
+use postrider_core::limits::{BATCH_DELIVERIES_MAX, REPLAYS_OPEN_MAX};
 use postrider_engine::send::HOPS_MAX;
 use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError, ShedCause};
 use postrider_store::{Scope, StoreError};
@@ -269,6 +269,12 @@ impl From<IngestError> for ApiError {
             )
             .limit(ShedCause::Bodies.as_str())
             .retry_after(RETRY_SOON_SECONDS),
+            IngestError::TooWide => {
+                let sentence = format!(
+                    "More than {BATCH_DELIVERIES_MAX} deliveries would be owed for this batch; send it in smaller ones."
+                );
+                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
+            }
             IngestError::OverShare(limit) => {
                 let what = match limit {
                     Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),

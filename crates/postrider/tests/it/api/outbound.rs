@@ -1,6 +1,7 @@
 //! Events that are sent through the API: one by one, in batches, later and for a time, and as CloudEvents.
 
 use crate::rig::{Api, Reply, Sink, Site, api::text};
+use postrider_core::limits::{BATCH_DELIVERIES_MAX, BATCH_LINES_MAX};
 use serde_json::{Value, json};
 
 /// Sends an event that is new; gives its id.
@@ -226,6 +227,20 @@ fn a_batch_answers_line_by_line() {
     let most: String = (0..1000).map(|number| format!("{}\n", line(&format!("m{number}"), "x"))).collect();
     let answer = api.call("POST", "/v1/events/batch", &[], most.as_bytes()).data(202);
     assert!(answer.as_array().unwrap().iter().all(|line| line["status"] == "queued"));
+}
+
+#[test]
+fn a_batch_for_too_many_deliveries_is_refused_as_a_whole() {
+    const DESTINATIONS: usize = BATCH_DELIVERIES_MAX / BATCH_LINES_MAX + 1;
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    (0..DESTINATIONS).for_each(|_| drop(api.destination("http://127.0.0.1:9/", &json!({}))));
+    let lines = format!("{}\n", event(&json!("x"))).repeat(BATCH_LINES_MAX);
+    let answer = api.call("POST", "/v1/events/batch", &[], lines.as_bytes());
+    assert_eq!(answer.code(413), "body_too_large");
+    assert!(answer.refusal(413).contains(&BATCH_DELIVERIES_MAX.to_string()), "{answer}");
+    assert_eq!(api.get("/v1/outbound-events").data(200)["total"], 0);
 }
 
 #[test]
