@@ -28,8 +28,23 @@ fn the_bill_of_materials_names_what_is_shipped_and_nothing_else() {
     let known: BTreeSet<&str> =
         bill["dependencies"].as_array().unwrap().iter().filter_map(|one| one["ref"].as_str()).collect();
     assert_eq!(known.len(), components.len() + 1, "each is there once, and the binary");
+    check_bundled(&bill, "sqlite", rusqlite::version(), "pkg:cargo/libsqlite3-sys@");
+    check_bundled(&bill, "mimalloc", "3.", "pkg:cargo/libmimalloc-sys@");
     for one in components {
         assert!(one["licenses"][0]["expression"].is_string(), "{} has no licence", one["name"]);
         assert!(known.contains(one["purl"].as_str().unwrap()), "{} stands alone", one["name"]);
     }
+}
+
+/// A library in C is named with its version, as known holes are, and stands behind the crate that brings it along.
+fn check_bundled(bill: &Value, name: &str, version: &str, brought_by: &str) {
+    let listed = |list: &str| bill[list].as_array().unwrap().clone();
+    let found = listed("components").into_iter().find(|one| one["name"] == name && one["cpe"].is_string());
+    let found = found.unwrap_or_else(|| panic!("{name} is missing"));
+    let said = found["version"].as_str().unwrap();
+    assert!(said.starts_with(version) && said.split('.').count() == 3, "{name} is {said}, not {version}");
+    assert!(found["cpe"].as_str().unwrap().contains(&format!(":{name}:{said}:")), "{found}");
+    let brings =
+        listed("dependencies").into_iter().find(|one| one["ref"].as_str().unwrap().starts_with(brought_by));
+    assert!(brings.unwrap()["dependsOn"].as_array().unwrap().contains(&found["purl"]), "{name} stands alone");
 }
