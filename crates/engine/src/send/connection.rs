@@ -6,6 +6,7 @@ use super::http1::{Broken, Http1};
 use super::http2::{self, Http2};
 use super::request::Request;
 use super::target::Ready;
+use bytes::Bytes;
 use postrider_core::outcome::Outcome;
 use postrider_store::{ErrorKind, Problem};
 use std::error::Error;
@@ -55,36 +56,54 @@ impl Connection {
         trace: &mut Trace,
     ) -> Result<bool, Failed> {
         match self {
-            Connection::Http1(connection) => {
-                let sent = connection.send(request).await;
-                let (head, mut rest) = sent.map_err(|error| Failed {
-                    was_closed: !connection.is_answering() && is_close(&error),
-                    problem: broken(error),
-                })?;
-                let status = head.status;
-                trace.hear(head);
-                let received = connection.receive(&mut rest, &mut trace.response_body).await;
-                received.map_err(|error| Failed::midway(broken(error)))?;
-                trace.is_answered = true;
-                // One that refuses an event need not read it; one that accepts it must have it.
-                if Outcome::from_status(status) == Outcome::Success {
-                    let sent = connection.finish(&mut rest).await;
-                    sent.map_err(|error| Failed::midway(not_taken(status, &error)))?;
-                }
-                Ok(rest.stays_open())
-            }
-            Connection::Http2(connection) => {
-                let sent = connection.send(request.into_http2(ready)).await;
-                let (head, body) = sent.map_err(|error| Failed {
-                    was_closed: error.message().is_some() || is_close_of_http2(error.error()),
-                    problem: broken_http2(error.error()),
-                })?;
-                trace.hear(head);
-                let received = http2::receive(body, &mut trace.response_body).await;
-                received.map_err(|error| Failed::midway(broken_http2(&error)))
-            }
+            Connection::Http1(connection) => by_http1(connection, request, trace).await,
+            Connection::Http2(connection) => by_http2(connection, request.into_http2(ready), trace).await,
         }
     }
+}
+
+async fn by_http1(connection: &mut Http1, request: Request, trace: &mut Trace) -> Result<bool, Failed> {
+    let sent = connection.send(request).await;
+    let (head, mut rest) = sent.map_err(|error| Failed {
+        was_closed: !connection.is_answering() && is_close(&error),
+        problem: broken(error),
+    })?;
+    let status = head.status;
+    trace.hear(head);
+    let received = connection.receive(&mut rest, &mut trace.response_body).await;
+    received.map_err(|error| Failed::midway(broken(error)))?;
+    trace.is_answered = true;
+    if must_have_all(status) {
+        let sent = connection.finish(&mut rest).await;
+        sent.map_err(|error| Failed::midway(not_taken(status, error)))?;
+    }
+    Ok(rest.stays_open())
+}
+
+async fn by_http2(
+    connection: &mut Http2,
+    request: http::Request<Bytes>,
+    trace: &mut Trace,
+) -> Result<bool, Failed> {
+    let sent = connection.send(request).await;
+    let (head, mut rest) = sent.map_err(|error| Failed {
+        was_closed: error.message().is_some() || is_close_of_http2(error.error()),
+        problem: broken_http2(error.error()),
+    })?;
+    let status = head.status;
+    trace.hear(head);
+    let received = http2::receive(&mut rest, &mut trace.response_body).await;
+    let stays_open = received.map_err(|error| Failed::midway(broken_http2(&error)))?;
+    trace.is_answered = true;
+    if must_have_all(status) && !rest.finish().await {
+        return Err(Failed::midway(not_taken(status, "it ended the stream")));
+    }
+    Ok(stays_open)
+}
+
+/// Whoever refuses an event need not read it; whoever accepts it must have it.
+fn must_have_all(status: u16) -> bool {
+    Outcome::from_status(status) == Outcome::Success
 }
 
 fn is_close(error: &Broken) -> bool {
@@ -119,7 +138,7 @@ fn broken_http2(error: &hyper::Error) -> Problem {
 }
 
 /// A 2xx before the end of the request says nothing of what was not sent.
-fn not_taken(status: u16, why: &io::Error) -> Problem {
+fn not_taken(status: u16, why: impl Display) -> Problem {
     let sentence = format!(
         "The receiver answered {status} before it had the whole event, and took no more of it: {why}."
     );

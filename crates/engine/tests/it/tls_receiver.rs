@@ -20,6 +20,11 @@ use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+/// What comes to this path is answered before it is read.
+pub(crate) const ANSWERED_FIRST: &str = "/answered-first";
+/// What comes to this one is answered and not read.
+pub(crate) const NEVER_READ: &str = "/never-read";
+
 /// Somebody who signs certificates.
 pub(crate) struct Authority {
     certificate: Certificate,
@@ -199,9 +204,18 @@ async fn answer(
     log: Arc<Log>,
     request: http::Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
+    match request.uri().path() {
+        ANSWERED_FIRST => drop(tokio::spawn(read(log, request))),
+        NEVER_READ => drop(request),
+        _ => read(log, request).await,
+    }
+    Ok(Response::new(Full::new(Bytes::from_static(b"ok"))))
+}
+
+async fn read(log: Arc<Log>, request: http::Request<Incoming>) {
     let (head, body) = request.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
+    let Ok(body) = body.collect().await else { return };
+    let body = body.to_bytes();
     let request = TlsRequest { version: head.version, uri: head.uri, headers: head.headers, body };
     log.requests.lock().unwrap().push(request);
-    Ok(Response::new(Full::new(Bytes::from_static(b"ok"))))
 }
