@@ -229,7 +229,9 @@ impl Store for SqliteStore {
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
         self.write(|writer| writer.rotate(now))?;
         let candidates = self.readers.run(retention::candidates).await?;
-        self.write(|writer| writer.drop_segments(now, &candidates))
+        let dropped = self.write(|writer| writer.drop_segments(now, &candidates));
+        self.readers.let_go_of_dropped();
+        dropped
     }
 
     async fn writable(&self) -> Result<(), StoreError> {

@@ -6,7 +6,8 @@ use postrider_core::id::EventId;
 use postrider_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
@@ -22,6 +23,7 @@ pub(crate) type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 pub(crate) struct Readers {
     jobs: Option<mpsc::Sender<Job>>,
+    desks: Vec<Arc<Desk>>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
@@ -37,19 +39,26 @@ impl Readers {
     pub(crate) fn start(directory: &Path) -> rusqlite::Result<Self> {
         let (jobs, inbox) = mpsc::channel::<Job>(JOBS_MAX);
         let inbox = Arc::new(Mutex::new(inbox));
-        let mut threads = Vec::new();
+        let (mut desks, mut threads) = (Vec::new(), Vec::new());
         for number in 0..READERS {
-            let mut reader = Reader::open(directory)?;
+            let desk = Arc::new(Desk::new(Reader::open(directory)?));
+            desks.push(Arc::clone(&desk));
             let inbox = Arc::clone(&inbox);
             let thread = thread::Builder::new().name(format!("sqlite-reader-{number}"));
             let started = thread.spawn(move || {
                 while let Some(job) = next_job(&inbox) {
-                    job(&mut reader);
+                    desk.serve(job);
                 }
             });
             threads.push(started.expect("a thread can be started at start-up"));
         }
-        Ok(Readers { jobs: Some(jobs), threads })
+        Ok(Readers { jobs: Some(jobs), desks, threads })
+    }
+
+    /// Every reader closes the segments that were dropped, also one that nobody asks: the space of a file comes back when the
+    /// last who has it open lets it go.
+    pub(crate) fn let_go_of_dropped(&self) {
+        self.desks.iter().for_each(|desk| desk.let_go_of_dropped());
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -76,6 +85,43 @@ fn next_job(inbox: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
 }
 
+/// Where a reader works. Between two queries others may close what it has open.
+struct Desk {
+    reader: Mutex<Reader>,
+    /// Segments were dropped, and it may have one of them open.
+    is_behind: AtomicBool,
+}
+
+impl Desk {
+    fn new(reader: Reader) -> Self {
+        Desk { reader: Mutex::new(reader), is_behind: AtomicBool::new(false) }
+    }
+
+    fn serve(&self, job: Job) {
+        job(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner));
+        self.catch_up();
+    }
+
+    fn let_go_of_dropped(&self) {
+        self.is_behind.store(true, Ordering::SeqCst);
+        self.catch_up();
+    }
+
+    /// Whoever has the reader now looks again when it is done with it, so that nobody waits for a long query.
+    fn catch_up(&self) {
+        while self.is_behind.load(Ordering::SeqCst) {
+            let mut reader = match self.reader.try_lock() {
+                Ok(reader) => reader,
+                Err(TryLockError::Poisoned(reader)) => reader.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.is_behind.store(false, Ordering::SeqCst);
+            // What cannot be looked up now is when the next segment is dropped, or the next query comes.
+            let _ = reader.segments();
+        }
+    }
+}
+
 pub(crate) struct Reader {
     directory: PathBuf,
     live: Connection,
@@ -97,9 +143,11 @@ impl Reader {
         &self.directory
     }
 
-    /// All segments, oldest first.
-    pub(crate) fn segments(&self) -> rusqlite::Result<Vec<Listed>> {
-        segment::list(&self.live)
+    /// All segments, oldest first. One that is listed no more is closed.
+    pub(crate) fn segments(&mut self) -> rusqlite::Result<Vec<Listed>> {
+        let listed = segment::list(&self.live)?;
+        self.open.retain(|(number, _)| listed.iter().any(|known| known.number == *number));
+        Ok(listed)
     }
 
     /// The segment of an event; `None` when it was dropped.

@@ -186,6 +186,32 @@ async fn history_goes_in_whole_segments_once_it_is_old_and_no_longer_owed() {
     assert!(found(30).await, "sealed a day later");
 }
 
+/// Files that are deleted and that this process has open, below a directory.
+fn deleted_but_open(directory: &Path) -> Vec<PathBuf> {
+    let held = std::fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    let held = held.filter_map(|held| std::fs::read_link(held).ok());
+    held.filter(|file| file.starts_with(directory) && file.to_string_lossy().ends_with("(deleted)")).collect()
+}
+
+#[tokio::test]
+async fn the_space_of_a_dropped_segment_is_given_back_at_once() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    accept(&store, event(10, START)).await;
+    deliver(&store, 10, START).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    // So many at once that every reader has the segment open.
+    let asked = || store.event(AccountId::from_u64(1), EventId::from_u64(10));
+    for _ in 0..20 {
+        let found = tokio::join!(asked(), asked(), asked(), asked(), asked(), asked());
+        assert!(found.0.unwrap().is_some());
+    }
+    store.maintain(START.after(DAY * 9)).await.unwrap();
+    assert!(!directory.path().join("segments/00000001.db").exists(), "it was dropped");
+    assert_eq!(deleted_but_open(directory.path()), Vec::<PathBuf>::new());
+}
+
 #[tokio::test]
 async fn an_outcome_that_comes_late_goes_to_its_event_s_segment() {
     let directory = TempDir::new().unwrap();
