@@ -2,11 +2,11 @@
 //! may run meanwhile: all that belongs to an event is in one file, and each file is read as it is at one moment.
 
 use crate::checksum;
+use crate::closing::LookedAt;
 use crate::configuration;
 use crate::error::{OpenError, store_error};
 use crate::history::{FACT_COLUMNS, read_facts};
 use crate::open::database_error;
-use crate::reader::connect;
 use crate::rows::uint;
 use crate::segment;
 use crate::standing;
@@ -22,7 +22,7 @@ pub fn audit(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Del
     let live_path = directory.join("live.db");
     let in_file =
         |path: &Path, error: &rusqlite::Error| database_error(path, &store_error(error).to_string());
-    let live = connect(&live_path).map_err(|error| in_file(&live_path, &error))?;
+    let live = LookedAt::open(&live_path).map_err(|error| in_file(&live_path, &error))?;
     let mut audit = DeliveryAudit::default();
     check_pages(&mut audit, &live_path, &live).map_err(|error| in_file(&live_path, &error))?;
     if let Err(error) = configuration::documents(&live) {
@@ -35,7 +35,7 @@ pub fn audit(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Del
         let dropped = |live: &Connection| -> rusqlite::Result<bool> {
             Ok(!segment::list(live)?.iter().any(|known| known.number == segment.number))
         };
-        match connect(&path).and_then(|mut file| {
+        match LookedAt::open(&path).and_then(|mut file| {
             walk(&mut audit, &path, &file.transaction()?, &mut |walked| progress(walked, total))
         }) {
             Ok(()) => {}
@@ -82,7 +82,7 @@ fn check_pages(audit: &mut DeliveryAudit, path: &Path, file: &Connection) -> rus
 
 /// How many events are in a segment, for whoever waits for the walk; one that cannot be read is told of by that.
 fn count(path: &Path) -> u64 {
-    let counted = connect(path)
+    let counted = LookedAt::open(path)
         .and_then(|file| file.query_row("SELECT count(*) FROM events", [], |row| row.get(0).map(uint)));
     counted.unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Copies a data directory while a gateway runs on it, as it is at one moment, by SQLite's own backup.
 
+use crate::closing::LookedAt;
 use crate::error::{OpenError, store_error};
 use crate::open::database_error;
-use crate::reader::connect;
 use crate::rows::uint;
 use crate::segment;
 use crate::write_ahead_log;
@@ -31,7 +31,7 @@ pub struct Copied {
 
 /// A file held at the moment of the backup.
 struct Held {
-    file: Connection,
+    file: LookedAt,
     name: PathBuf,
 }
 
@@ -71,7 +71,7 @@ pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64, u64)) -> Re
 fn hold(from: &Path) -> Result<Vec<Held>, OpenError> {
     let live_path = from.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
-    let witness = connect(&live_path).map_err(|error| in_live(&error))?;
+    let witness = LookedAt::open(&live_path).map_err(|error| in_live(&error))?;
     for _ in 0..TRIES {
         let before = version(&witness).map_err(|error| in_live(&error))?;
         let held = hold_once(from)?;
@@ -88,7 +88,7 @@ fn hold(from: &Path) -> Result<Vec<Held>, OpenError> {
 fn hold_once(from: &Path) -> Result<Option<Vec<Held>>, OpenError> {
     let open = |name: PathBuf| {
         let path = from.join(&name);
-        let held = connect(&path).and_then(|file| {
+        let held = LookedAt::open(&path).and_then(|file| {
             file.execute_batch("BEGIN")?;
             // A transaction begins with its first read.
             file.query_row("SELECT count(*) FROM meta", [], |_| Ok(()))?;

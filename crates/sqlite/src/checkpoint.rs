@@ -8,6 +8,7 @@
 //! A checkpoint whose sync fails is the end, as a commit's is. What earlier passes moved may not have been synced
 //! yet, and the next sync would succeed without it; then the log, which has the only good copy, would be begun anew.
 
+use crate::closing::{BroughtIn, bring_in};
 use crate::error::store_error;
 use crate::open::PAGE_BYTES;
 use postrider_store::StoreError;
@@ -16,7 +17,7 @@ use rusqlite::hooks::Wal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 /// Pages by which a log has grown when a pass begins: a megabyte. A commit that meets the sync of more waits for longer,
@@ -41,7 +42,8 @@ const PASSED: u8 = 2;
 
 enum Job {
     Pass(PathBuf),
-    Seal(PathBuf),
+    /// All that wait for it.
+    Seal,
 }
 
 /// The writer's side of it.
@@ -53,6 +55,7 @@ pub(crate) struct Checkpointer {
     state: Arc<AtomicU8>,
     failure: Failure,
     segment: PathBuf,
+    unsealed: Unsealed,
     jobs: Option<SyncSender<Job>>,
     thread: Option<thread::JoinHandle<()>>,
 }
@@ -63,7 +66,13 @@ impl Checkpointer {
         let share = u32::try_from(disk_reserve_bytes / 2 / PAGE_BYTES).unwrap_or(u32::MAX);
         let state = Arc::new(AtomicU8::new(IDLE));
         let (jobs, inbox) = sync_channel(4);
-        let worker = Worker { state: Arc::clone(&state), failure: failure.clone(), open: None };
+        let unsealed = Unsealed::default();
+        let worker = Worker {
+            state: Arc::clone(&state),
+            failure: failure.clone(),
+            unsealed: unsealed.clone(),
+            open: None,
+        };
         let thread =
             thread::Builder::new().name("sqlite-checkpoint".into()).spawn(move || worker.run(&inbox));
         Checkpointer {
@@ -73,6 +82,7 @@ impl Checkpointer {
             state,
             failure,
             segment: PathBuf::new(),
+            unsealed,
             jobs: Some(jobs),
             thread: Some(thread.expect("a thread can be started at start-up")),
         }
@@ -106,7 +116,7 @@ impl Checkpointer {
             }
             Step::Finish => {
                 self.passed = pages;
-                self.failure.note(checkpoint(segment, "PASSIVE"));
+                self.failure.note(move_passively(segment));
                 self.state.store(IDLE, Ordering::Release);
             }
         }
@@ -117,12 +127,25 @@ impl Checkpointer {
         self.failure.check()
     }
 
-    /// A sealed segment is brought into one file, whose log takes no more space.
-    pub(crate) fn seal(&self, path: PathBuf) {
-        self.send(Job::Seal(path));
+    /// What came of a checkpoint that somebody else made.
+    pub(crate) fn note(&self, done: rusqlite::Result<()>) {
+        self.failure.note(done);
     }
 
-    /// Waits for what is under way. The last connections to close bring the logs in.
+    /// A sealed segment is brought into one file, whose log takes no more space.
+    pub(crate) fn seal(&self, path: PathBuf) {
+        self.unsealed.all().push(path);
+        self.send(Job::Seal);
+    }
+
+    /// The same with those that somebody read or wrote when it was their turn.
+    pub(crate) fn seal_again(&self) {
+        if !self.unsealed.all().is_empty() {
+            self.send(Job::Seal);
+        }
+    }
+
+    /// Waits for what is under way.
     pub(crate) fn finish(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -186,7 +209,7 @@ impl Failure {
     }
 
     /// Only what puts in doubt what was written is kept: what could not be moved now stays in the log.
-    fn note(&self, done: rusqlite::Result<()>) {
+    pub(crate) fn note(&self, done: rusqlite::Result<()>) {
         let Err(error) = done else { return };
         match store_error(&error) {
             StoreError::Broken(cause) => self.end(cause),
@@ -195,9 +218,20 @@ impl Failure {
     }
 }
 
+/// Sealed segments whose log is not brought in yet.
+#[derive(Clone, Default)]
+struct Unsealed(Arc<Mutex<Vec<PathBuf>>>);
+
+impl Unsealed {
+    fn all(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 struct Worker {
     state: Arc<AtomicU8>,
     failure: Failure,
+    unsealed: Unsealed,
     /// The open segment, kept from pass to pass.
     open: Option<(PathBuf, Connection)>,
 }
@@ -207,21 +241,38 @@ impl Worker {
         while let Ok(job) = inbox.recv() {
             match job {
                 Job::Pass(segment) => {
-                    self.move_pages(segment, "PASSIVE");
+                    self.move_pages(segment);
                     self.state.store(PASSED, Ordering::Release);
                 }
-                Job::Seal(segment) => {
-                    self.move_pages(segment, "TRUNCATE");
-                    self.open = None;
-                }
+                Job::Seal => self.seal_all(),
             }
         }
     }
 
-    fn move_pages(&mut self, path: PathBuf, mode: &str) {
+    fn move_pages(&mut self, path: PathBuf) {
         if self.failure.check().is_ok() {
-            let done = self.connection(path).and_then(|connection| checkpoint(connection, mode));
+            let done = self.connection(path).and_then(move_passively);
             self.failure.note(done);
+        }
+    }
+
+    fn seal_all(&mut self) {
+        // It may be of one that was just sealed, whose space must come back when it is dropped.
+        self.open = None;
+        let waiting = std::mem::take(&mut *self.unsealed.all());
+        // One that was dropped meanwhile needs nothing.
+        for path in waiting.into_iter().filter(|path| path.exists()) {
+            if self.failure.check().is_err() {
+                return;
+            }
+            match crate::open::connect(&path).and_then(|segment| bring_in(&segment)) {
+                Ok(BroughtIn::Whole) => {}
+                Ok(BroughtIn::NotYet) => self.unsealed.all().push(path),
+                Err(error) => {
+                    self.failure.note(Err(error));
+                    self.unsealed.all().push(path);
+                }
+            }
         }
     }
 
@@ -237,8 +288,9 @@ impl Worker {
     }
 }
 
-fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<()> {
-    connection.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(()))
+/// As much of a log as nobody reads, while the writer goes on.
+fn move_passively(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
 /// A log of this many pages is brought in by the commit that made it so long: SQLite's own number.

@@ -11,6 +11,7 @@ mod boot;
 mod checkpoint;
 mod checksum;
 mod circuits;
+mod closing;
 mod commit;
 mod configuration;
 mod dead_letter_groups;
@@ -54,7 +55,7 @@ use postrider_store::{
     Vault,
 };
 use reader::Readers;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use writer::Writer;
 
 /// The embedded store. Dropping it without `close` is an unclean stop, as a crash would be.
@@ -79,14 +80,33 @@ impl SqliteStore {
     /// Writes on the caller's own thread: the engine has one for this, and a hand-over to another would cost two
     /// switches a commit and wake the caller for everything that arrives meanwhile.
     fn write<T>(&self, work: impl FnOnce(&mut Writer) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let broken = |_| StoreError::Broken("an earlier write broke off inside".into());
-        let mut writer = self.writer.lock().map_err(broken)?;
-        writer.trusted()?;
+        let mut writer = self.writer()?;
         let done = work(&mut writer).map_err(|error| error::store_error(&error));
         if let Err(StoreError::Broken(cause)) = &done {
             writer.distrust(cause);
         }
         done
+    }
+
+    /// The writer, unless what it wrote before is in doubt.
+    fn writer(&self) -> Result<MutexGuard<'_, Writer>, StoreError> {
+        let broken = |_| StoreError::Broken("an earlier write broke off inside".into());
+        let writer = self.writer.lock().map_err(broken)?;
+        writer.trusted()?;
+        Ok(writer)
+    }
+}
+
+impl Drop for SqliteStore {
+    /// Once nobody reads any more all logs can be brought in. One that cannot be is left as it is, for the next start.
+    fn drop(&mut self) {
+        self.readers.stop();
+        if let Ok(mut writer) = self.writer() {
+            writer.finish();
+        }
+        if let Ok(mut writer) = self.writer() {
+            writer.bring_logs_in();
+        }
     }
 }
 
@@ -263,6 +283,10 @@ impl Store for SqliteStore {
     }
 
     async fn close(&self) -> Result<(), StoreError> {
-        self.write(Writer::close)
+        self.writer()?.finish();
+        // What failed in that is met here, and at the end what failed in bringing logs in.
+        self.write(Writer::note_stop)?;
+        self.writer()?.bring_logs_in();
+        self.writer().map(drop)
     }
 }

@@ -3,6 +3,7 @@
 use crate::SqliteStore;
 use crate::boot;
 use crate::checkpoint::{self, Checkpointer, Failure};
+use crate::closing;
 use crate::error::{OpenError, migration_sentence, store_error};
 use crate::lock::DataDirectory;
 use crate::reader::Readers;
@@ -10,7 +11,7 @@ use crate::segment::Segments;
 use crate::write_ahead_log;
 use crate::writer::Writer;
 use postrider_store::{StoreError, Vault};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -59,7 +60,7 @@ pub(crate) fn open(
     write_ahead_log::cut_tails(directory)?;
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
-    let mut live = connect(&live_path).map_err(|error| in_live(&error))?;
+    let mut live = connect_or_make(&live_path).map_err(|error| in_live(&error))?;
     migrate_live(&mut live, &live_path)?;
     if is_half_moved(&live).map_err(|error| in_live(&error))? {
         return Err(OpenError::HalfMoved(directory.to_owned()));
@@ -104,10 +105,18 @@ fn segment_bytes(options: &SqliteOptions) -> u64 {
     options.retention_bytes.map_or(u64::MAX, |bytes| (bytes / STEPS).max(1 << 20))
 }
 
-/// Opens a database for writing, durable at every commit. Checkpoints are ours to make, off the writer's path.
+/// Opens a database for writing, durable at every commit, and makes it if there is none. Checkpoints are ours to make, off
+/// the writer's path.
+pub(crate) fn connect_or_make(path: &Path) -> rusqlite::Result<Connection> {
+    set_up(closing::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?)
+}
+
+/// The same with one that is there.
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
+    set_up(closing::connect(path, OpenFlags::empty())?)
+}
+
+fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "page_size", crate::rows::int(PAGE_BYTES))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;

@@ -1,5 +1,6 @@
 //! Threads that read, each with its own connections, so that no query waits for the writer or holds it up.
 
+use crate::closing;
 use crate::error::store_error;
 use crate::segment::{self, Listed};
 use postrider_core::id::EventId;
@@ -28,10 +29,9 @@ pub(crate) struct Readers {
 }
 
 impl Drop for Readers {
-    /// The last connection to close may still write, so all are closed before the directory's lock is released.
+    /// All are closed before the directory's lock is released.
     fn drop(&mut self) {
-        self.jobs = None;
-        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+        self.stop();
     }
 }
 
@@ -59,6 +59,13 @@ impl Readers {
     /// last who has it open lets it go.
     pub(crate) fn let_go_of_dropped(&self) {
         self.desks.iter().for_each(|desk| desk.let_go_of_dropped());
+    }
+
+    /// Serves what was asked for and closes all files.
+    pub(crate) fn stop(&mut self) {
+        self.jobs = None;
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+        self.desks.clear();
     }
 
     pub(crate) async fn run<T: Send + 'static>(
@@ -179,9 +186,7 @@ impl Reader {
 
 /// Opens a database for reading.
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    let connection = closing::connect(path, OpenFlags::empty())?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -2048)?;
     connection.set_prepared_statement_cache_capacity(32);

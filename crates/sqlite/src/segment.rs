@@ -4,8 +4,9 @@
 //! the segment was sealed is written there too. So no transaction ever spans two files.
 
 use crate::checkpoint::{self, Failure};
+use crate::closing;
 use crate::error::{OpenError, migration_error, store_error};
-use crate::open::{connect, database_error};
+use crate::open::{connect, connect_or_make, database_error};
 use crate::rows::{int, read_time, time, uint};
 use crate::stats;
 use postrider_core::id::EventId;
@@ -28,7 +29,7 @@ pub(crate) fn path(directory: &Path, number: i64) -> PathBuf {
 /// What a segment takes on disk, its log included.
 pub(crate) fn bytes(path: &Path) -> u64 {
     let size = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
-    size(path) + size(&path.with_extension("db-wal"))
+    size(path) + size(&closing::log_of(path))
 }
 
 mod schema {
@@ -218,6 +219,19 @@ impl Segments {
         Ok(())
     }
 
+    /// Those that have a log, oldest first.
+    pub(crate) fn with_logs(&self) -> Vec<i64> {
+        let has_log = |number: &i64| closing::log_of(&path(&self.directory, *number)).exists();
+        self.numbers().into_iter().filter(has_log).collect()
+    }
+
+    /// The files of sealed segments in whose log is something, as a crash leaves them.
+    pub(crate) fn sealed_with_logs(&self) -> Vec<PathBuf> {
+        let sealed = self.listed.iter().filter(|segment| segment.sealed_at.is_some());
+        let files = sealed.map(|segment| path(&self.directory, segment.number));
+        files.filter(|file| fs::metadata(closing::log_of(file)).is_ok_and(|log| log.len() > 0)).collect()
+    }
+
     /// The file of the open segment.
     pub(crate) fn open_path(&self) -> PathBuf {
         path(&self.directory, self.number())
@@ -225,7 +239,7 @@ impl Segments {
 }
 
 pub(crate) fn create(path: &Path) -> rusqlite::Result<Connection> {
-    let mut connection = connect(path)?;
+    let mut connection = connect_or_make(path)?;
     migrate(&mut connection)?;
     Ok(connection)
 }
@@ -241,7 +255,7 @@ pub(crate) fn migrate(segment: &mut Connection) -> rusqlite::Result<()> {
 
 /// A file that cannot be removed now is not known any more and costs only its space.
 fn remove_files(path: &Path) {
-    for file in [path.to_owned(), path.with_extension("db-wal"), path.with_extension("db-shm")] {
+    for file in [path.to_owned(), closing::log_of(path), path.with_extension("db-shm")] {
         if let Err(error) = fs::remove_file(&file)
             && error.kind() != std::io::ErrorKind::NotFound
         {

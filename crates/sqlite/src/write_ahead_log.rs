@@ -10,6 +10,7 @@ mod frames;
 mod index;
 
 use crate::boot;
+use crate::closing::log_of;
 use crate::error::OpenError;
 use crate::segment;
 use frames::Log;
@@ -40,7 +41,7 @@ pub(crate) fn check_all(directory: &Path) -> Result<(), OpenError> {
 /// would look like two commits.
 pub(crate) fn cut_tails(directory: &Path) -> Result<(), OpenError> {
     let cut =
-        |file: &PathBuf| cut_tail(file).map_err(|cause| OpenError::Directory { path: path_of(file), cause });
+        |file: &PathBuf| cut_tail(file).map_err(|cause| OpenError::Directory { path: log_of(file), cause });
     segment_files(directory).iter().try_for_each(cut)
 }
 
@@ -52,7 +53,7 @@ fn segment_files(directory: &Path) -> Vec<PathBuf> {
 
 /// Refuses a log that has lost something. One that somebody writes meanwhile is found whole.
 fn check(database: &Path, commits: Commits) -> Result<(), OpenError> {
-    let path = path_of(database);
+    let path = log_of(database);
     let refuse = |cause| OpenError::Directory { path: path.clone(), cause };
     let look = || -> std::io::Result<Option<Loss>> {
         // The index first: what it counts is in the log by then.
@@ -70,7 +71,7 @@ fn check(database: &Path, commits: Commits) -> Result<(), OpenError> {
 }
 
 fn cut_tail(database: &Path) -> std::io::Result<()> {
-    let path = path_of(database);
+    let path = log_of(database);
     match Log::read(&path)? {
         Log::Frames(frames) if frames.has_tail => {
             let log = OpenOptions::new().write(true).open(path)?;
@@ -101,10 +102,6 @@ fn judge(index: Option<Index>, log: &Log, commits: Commits) -> Option<Loss> {
         }
     };
     (whole < safe).then_some(Loss { whole, safe })
-}
-
-fn path_of(database: &Path) -> PathBuf {
-    database.with_extension("db-wal")
 }
 
 #[cfg(test)]

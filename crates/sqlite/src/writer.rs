@@ -1,6 +1,7 @@
 //! The one place that writes. Whoever writes holds it, so no two writes ever meet.
 
 use crate::checkpoint::Checkpointer;
+use crate::closing;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
@@ -32,6 +33,7 @@ impl Writer {
         options: SqliteOptions,
     ) -> rusqlite::Result<Self> {
         let path = segments.open_path();
+        segments.sealed_with_logs().into_iter().for_each(|sealed| checkpointer.seal(sealed));
         checkpointer.watch(&mut segments.open, path)?;
         Ok(Writer { live, segments, checkpointer, options, distrusted: None })
     }
@@ -111,6 +113,7 @@ impl Writer {
 
     /// Begins a new segment when it is time.
     pub(crate) fn rotate(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+        self.checkpointer.seal_again();
         self.segments.date(&self.live, now)?;
         if !self.segments.is_over(now, self.options.segment_span) {
             return Ok(());
@@ -135,10 +138,43 @@ impl Writer {
         self.segments.forget(&mut self.live, &numbers, now)
     }
 
-    /// Notes an orderly stop.
-    pub(crate) fn close(&mut self) -> rusqlite::Result<()> {
-        self.live.execute("UPDATE meta SET running = 0", [])?;
+    /// Waits for the checkpoints that are under way.
+    pub(crate) fn finish(&mut self) {
         self.checkpointer.finish();
-        Ok(())
+    }
+
+    /// Notes an orderly stop.
+    pub(crate) fn note_stop(&mut self) -> rusqlite::Result<()> {
+        self.live.execute("UPDATE meta SET running = 0", []).map(drop)
+    }
+
+    /// Leaves databases alone behind, up to the first sync that fails: after that no file is touched.
+    pub(crate) fn bring_logs_in(&mut self) {
+        self.checkpointer.note(closing::bring_in_for_good(&self.live));
+        for number in self.segments.with_logs() {
+            if self.checkpointer.check().is_err() {
+                return;
+            }
+            let segment = self.segments.connection(number);
+            self.checkpointer.note(segment.and_then(|segment| closing::bring_in_for_good(segment)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DataDirectory, SqliteOptions, SqliteStore};
+    use postrider_store::{Store, StoreError, Vault};
+    use tempfile::TempDir;
+
+    #[tokio::test]
+    async fn a_checkpoint_that_fails_while_a_stop_waits_for_it_is_told() {
+        let home = TempDir::new().unwrap();
+        let taken = DataDirectory::take(home.path()).unwrap();
+        let store = SqliteStore::open(taken, Vault::new([7; 32], &[]), SqliteOptions::default()).unwrap();
+        let broken = home.path().join("broken.db");
+        std::fs::write(&broken, [b'x'; 8192]).unwrap();
+        store.writer().unwrap().checkpointer.seal(broken);
+        assert!(matches!(store.close().await, Err(StoreError::Broken(_))));
     }
 }

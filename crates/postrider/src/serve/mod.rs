@@ -133,20 +133,16 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let _ = std::io::stdout().lock().write_all(banner.as_bytes());
 
     tokio::spawn(give_back_room());
-    let mut fault = engine.fault();
-    let fault = async { fault.wait_for(Option::is_some).await.map(|fault| fault.clone()) };
     tokio::select! {
         () = signals.next() => {}
-        fault = fault => {
-            let cause = fault.ok().flatten().map_or_else(|| "the engine ended".to_owned(), |fault| fault.0);
-            // Its files stay open until the process is gone: SQLite would sync them once more in closing them.
-            std::mem::forget(Arc::clone(&engine));
-            bail!("stopped because the store failed: {cause}");
-        }
+        failed = store_failure(&engine) => return Err(failed),
     }
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
     tokio::select! {
+        biased;
+        // What broke while attempts were waited for must not look like an end in order.
+        failed = store_failure(&engine) => Err(failed),
         done = stop_in_order(&engine, &config, (accepting, last_use), threads, appending) => {
             if let Some(exporter) = exporter {
                 exporter.finish();
@@ -155,6 +151,14 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         }
         () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
+}
+
+/// Waits for the store to fail, which it seldom does.
+async fn store_failure(engine: &Engine) -> anyhow::Error {
+    let mut fault = engine.fault();
+    let fault = fault.wait_for(Option::is_some).await.map(|fault| fault.clone());
+    let cause = fault.ok().flatten().map_or_else(|| "the engine ended".to_owned(), |fault| fault.0);
+    anyhow!("stopped because the store failed: {cause}")
 }
 
 /// An address that stands for all of a machine's is a good one to listen on, and leads nobody there.
@@ -194,6 +198,9 @@ async fn stop_in_order(
         StopReport::Cut => tracing::warn!("the grace time passed; what was in flight will be sent again"),
     }
     drop(threads);
+    if engine.fault().borrow().is_some() {
+        return Err(store_failure(engine).await);
+    }
     tracing::info!("stopped");
     Ok(())
 }

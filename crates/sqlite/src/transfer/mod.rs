@@ -6,9 +6,10 @@ mod head;
 mod target;
 
 use crate::checkpoint::{self, Failure};
+use crate::closing::bring_in_for_good;
 use crate::error::{OpenError, store_error};
 use crate::lock::DataDirectory;
-use crate::open::{connect, database_error, is_half_moved, migrate_live};
+use crate::open::{connect_or_make, database_error, is_half_moved, migrate_live};
 use crate::segment::{self, Listed};
 use crate::write_ahead_log;
 use async_trait::async_trait;
@@ -34,7 +35,7 @@ impl SqliteTransfer {
         write_ahead_log::check_all(directory.path())?;
         let path = directory.path().join("live.db");
         let refuse = |error: rusqlite::Error| database_error(&path, &store_error(&error).to_string());
-        let mut live = connect(&path).map_err(refuse)?;
+        let mut live = connect_or_make(&path).map_err(refuse)?;
         migrate_live(&mut live, &path)?;
         let segments = segment::list(&live).map_err(refuse)?;
         Ok(SqliteTransfer { live, vault, segments, open: None, failure: Failure::default(), directory })
@@ -42,12 +43,31 @@ impl SqliteTransfer {
 
     fn segment(&mut self, number: i64) -> rusqlite::Result<&mut Connection> {
         if self.open.as_ref().is_none_or(|(known, _)| *known != number) {
+            self.close_segment();
             let path = segment::path(self.directory.path(), number);
             let mut connection = segment::create(&path)?;
             checkpoint::after_commits(&mut connection, &self.failure)?;
             self.open = Some((number, connection));
         }
         Ok(&mut self.open.as_mut().expect("it was put there").1)
+    }
+
+    fn close_segment(&mut self) {
+        if let Some((_, segment)) = self.open.take() {
+            self.bring_in(&segment);
+        }
+    }
+
+    /// After a sync that failed no file is touched.
+    fn bring_in(&self, file: &Connection) {
+        if self.failure.check().is_ok() {
+            self.failure.note(bring_in_for_good(file));
+        }
+    }
+
+    fn bring_all_in(&mut self) {
+        self.close_segment();
+        self.bring_in(&self.live);
     }
 
     fn count_all(&mut self, table: Table) -> rusqlite::Result<u64> {
@@ -146,6 +166,14 @@ impl Transfer for SqliteTransfer {
     }
 
     async fn finish(&mut self) -> Result<(), StoreError> {
-        told(self.live.execute("UPDATE migration SET finished = 1", []).map(drop))
+        told(self.live.execute("UPDATE migration SET finished = 1", []).map(drop))?;
+        self.bring_all_in();
+        self.failure.check()
+    }
+}
+
+impl Drop for SqliteTransfer {
+    fn drop(&mut self) {
+        self.bring_all_in();
     }
 }

@@ -34,7 +34,7 @@ fn flip(path: &Path, at: usize) {
 /// What is said of a log with this bit flipped.
 fn check_flipped(at: impl Fn(usize) -> usize, forget_index: fn(&Path)) -> Result<(), String> {
     let (_directory, database) = left_behind();
-    let log = path_of(&database);
+    let log = log_of(&database);
     let bytes = std::fs::metadata(&log).unwrap().len() as usize;
     forget_index(&database);
     flip(&log, at(bytes));
@@ -84,7 +84,7 @@ fn without_its_index_a_bit_in_the_last_commit_looks_like_a_torn_tail_and_no_othe
 #[test]
 fn a_log_that_is_gone_is_missed_unless_all_was_moved() {
     let (_directory, database) = left_behind();
-    std::fs::remove_file(path_of(&database)).unwrap();
+    std::fs::remove_file(log_of(&database)).unwrap();
     check(&database, Commits::Synced).unwrap_err();
     let moved = Index { salts: [0; 8], frames: 7, moved: 7 };
     assert_eq!(judge(Some(moved), &Log::Empty, Commits::Synced), None);
@@ -94,7 +94,7 @@ fn a_log_that_is_gone_is_missed_unless_all_was_moved() {
 fn a_torn_tail_is_cut_off_and_nothing_else() {
     let (_directory, database) = left_behind();
     forget(&database);
-    let log = path_of(&database);
+    let log = log_of(&database);
     let bytes = std::fs::metadata(&log).unwrap().len();
     flip(&log, bytes as usize - PAGE_BYTES / 2);
     cut_tail(&database).unwrap();

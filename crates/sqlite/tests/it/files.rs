@@ -13,7 +13,7 @@ use postrider_store::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
@@ -223,6 +223,31 @@ async fn an_outcome_that_comes_late_goes_to_its_event_s_segment() {
     let found = store.event(AccountId::from_u64(1), EventId::from_u64(10)).await.unwrap().unwrap();
     assert_eq!((found.attempts.len(), &found.content.body[..]), (1, &b"event 10"[..]));
     assert_eq!(store.lines().await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_outcome_does_not_wait_for_a_sealed_segment_that_somebody_reads() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    accept(&store, event(10, START)).await;
+    let file = segments(directory.path()).remove(0);
+    let reads = rusqlite::Connection::open(&file).unwrap();
+    reads.execute_batch("BEGIN; SELECT count(*) FROM events").unwrap();
+    accept(&store, event(20, START)).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    let begun = Instant::now();
+    deliver(&store, 10, START.after(DAY)).await;
+    deliver(&store, 20, START.after(DAY)).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "they waited for {:?}", begun.elapsed());
+
+    drop(reads);
+    let log = file.with_extension("db-wal");
+    let is_brought_in = || std::fs::metadata(&log).is_ok_and(|log| log.len() == 0);
+    while !is_brought_in() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody tried again to bring the log in");
+        store.maintain(START.after(DAY)).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use crate::rig::load::{Entry, Fate, Load};
 use crate::rig::{Api, Desk, Ran, Reply, Sink, Site, preload, wait_until};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Without a gateway to speak to: these commands read the directory.
@@ -73,6 +74,33 @@ fn a_data_directory_is_proved_whole_running_and_killed_and_a_loss_is_found() {
     let refused = run(&site, &["backup", "copy", "--data-dir", &data]);
     assert!(refused.err().contains("1 orphan, 0 stray rows"), "{refused:?}");
     assert!(!site.path().join("copy").exists(), "what is not whole does not stay");
+}
+
+/// The bytes of all databases and logs of a data directory.
+fn databases(site: &Site) -> BTreeMap<PathBuf, Vec<u8>> {
+    let folders = [site.data_dir().to_owned(), site.data_dir().join("segments")];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = files.map(|file| file.unwrap().path());
+    let ours = |file: &PathBuf| file.extension().is_some_and(|end| end == "db" || end == "db-wal");
+    files.filter(ours).map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
+}
+
+#[test]
+fn who_looks_at_what_a_kill_left_writes_nothing() {
+    let Desk { site, gateway, .. } = Desk::new();
+    fill(&gateway.api(), &Sink::start(), 5);
+    let data = site.data_dir().to_str().unwrap().to_owned();
+    gateway.kill();
+    let left = databases(&site);
+    assert!(left.iter().any(|(file, bytes)| file.ends_with("00000001.db-wal") && !bytes.is_empty()));
+    run(&site, &["verify", "--data-dir", &data]).out(0);
+    run(&site, &["backup", "copy", "--data-dir", &data]).out(0);
+    assert!(databases(&site) == left, "a database or its log was changed");
+    // What a look at a log makes for itself is gone with it when there is no log.
+    assert_eq!(site.start().stop().code, Some(0));
+    let stopped = databases(&site);
+    run(&site, &["verify", "--data-dir", &data]).out(0);
+    assert_eq!(databases(&site).keys().collect::<Vec<_>>(), stopped.keys().collect::<Vec<_>>());
 }
 
 fn rusqlite_path(site: &Site) -> std::path::PathBuf {

@@ -5,9 +5,10 @@ use super::durable_calls::{DurableCall, all_doors, durable_calls};
 use crate::rig::api::text;
 use crate::rig::client::{Client, request};
 use crate::rig::wait::let_pass;
-use crate::rig::{Api, Gateway, Sink, wait_until};
+use crate::rig::{Api, Gateway, Reply, Sink, wait_until};
 use crate::scheduling::check_refused;
 use crate::watching::Samples;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -167,6 +168,56 @@ fn a_checkpoint_of_the_configuration_whose_sync_fails_ends_it_too() {
     let found = gateway.api().get(&format!("/v1/destinations/{id}")).data(200);
     assert!(found["name"].as_str().is_some_and(|name| name >= known.as_str()), "{found} after {known}");
     assert_eq!(gateway.stop().code, Some(0));
+}
+
+#[test]
+fn a_sync_that_fails_in_a_stop_is_told_and_not_tried_again() {
+    let (sink, disk) = (Sink::start(), Disk::new());
+    let (gateway, path) = start(&disk, &sink);
+    assert_eq!(post(&disk, &path, "before"), Some(202));
+    check_arrives(&sink, "before");
+    disk.begin(Fault::DatabaseSyncFails);
+    let before = disk.syncs().len();
+    let ended = gateway.stop();
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("disk I/O error in a sync"), "{}", ended.err);
+    let asked = disk.syncs()[before..].iter().filter(|path| path.ends_with(".db")).count();
+    assert_eq!(asked, 1, "a sync that failed says nothing when it is asked again, of whatever file");
+    disk.end(Fault::DatabaseSyncFails);
+    let log = disk.site.data_dir().join("segments/00000001.db-wal");
+    assert!(log.metadata().is_ok_and(|log| log.len() > 0), "the log has the only good copy");
+    let gateway = disk.site.start();
+    assert_eq!(gateway.api().get("/v1/events").data(200)["total"], 1);
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
+#[test]
+fn a_store_that_breaks_while_a_stop_waits_for_attempts_is_no_clean_end() {
+    let (sink, disk) = (Sink::start(), Disk::new());
+    sink.always("/in", Reply::held());
+    let (gateway, path) = start(&disk, &sink);
+    assert_eq!(post(&disk, &path, "in flight"), Some(202));
+    sink.wait_for("/in", 1);
+    gateway.signal(Signal::TERM);
+    wait_until("it has heard", || gateway.err().contains("stopping").then_some(()));
+    disk.begin(Fault::SyncFails);
+    sink.release();
+    let ended = gateway.wait_for_end();
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("stopped because the store failed"), "{}", ended.err);
+}
+
+#[test]
+fn an_orderly_stop_leaves_databases_without_logs() {
+    let (sink, disk) = (Sink::start(), Disk::new());
+    let (gateway, path) = start(&disk, &sink);
+    assert_eq!(post(&disk, &path, "before"), Some(202));
+    check_arrives(&sink, "before");
+    assert_eq!(gateway.stop().code, Some(0));
+    for name in ["live.db", "segments/00000001.db"] {
+        let file = disk.site.data_dir().join(name);
+        assert!(file.exists() && !file.with_extension("db-wal").exists(), "{name}");
+    }
 }
 
 #[test]
