@@ -35,6 +35,26 @@ pub enum Revived {
     NoDestination,
 }
 
+/// What came of the wish to send several again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeOwed {
+    /// As many as have a destination.
+    asked: usize,
+    pub(crate) owed: usize,
+}
+
+impl MadeOwed {
+    /// Somebody else took the others first, or the store failed in the middle: whoever looks again finds which.
+    pub(crate) fn is_in_part(self) -> bool {
+        is_in_part(self.asked, self.owed)
+    }
+}
+
+/// A store that could do nothing would have said why.
+fn is_in_part(asked: usize, done: usize) -> bool {
+    0 < done && done < asked
+}
+
 /// The dead letters of a running engine.
 pub struct DeadLetters {
     pub(crate) store: Arc<dyn Store>,
@@ -123,7 +143,7 @@ impl DeadLetters {
                 return Ok(Revived::NoDestination);
             }
             let revived = letters.revive_in_turn(account, std::slice::from_ref(&letter)).await?;
-            Ok(if revived == 1 { Revived::Owed } else { Revived::Unknown })
+            Ok(if revived.owed == 1 { Revived::Owed } else { Revived::Unknown })
         })
         .await
     }
@@ -142,8 +162,11 @@ impl DeadLetters {
                 let filter = filter.clone();
                 let query = DeadLetterQuery { account, filter, order, after, limit: REPLAY_STEP_MAX };
                 let page = letters.store.dead_letters(query).await?;
-                count += letters.discard_some(account, &page.items).await?;
+                let discarded = letters.discard_some(account, &page.items).await?;
+                count += discarded as u64;
                 match page.next {
+                    // The rest is looked for from the same place, and meets what the store failed at.
+                    _ if is_in_part(page.items.len(), discarded) => {}
                     None => return Ok(count),
                     next => after = next,
                 }
@@ -152,7 +175,7 @@ impl DeadLetters {
         .await
     }
 
-    async fn discard_some(&self, account: AccountId, some: &[DeadLetter]) -> Result<u64, StoreError> {
+    async fn discard_some(&self, account: AccountId, some: &[DeadLetter]) -> Result<usize, StoreError> {
         let _turn = self.changing.lock().await;
         let permit = self.control.reserve().await.map_err(stopped)?;
         let keys = some.iter().map(DeadLetter::key).collect();
@@ -161,7 +184,7 @@ impl DeadLetters {
         if !discarded.unblocked.is_empty() {
             permit.send(Control::Discarded(discarded.unblocked));
         }
-        Ok(discarded.count as u64)
+        Ok(discarded.count)
     }
 
     /// Makes those owed again whose destination is there; gives how many. For whoever holds the turn, on the
@@ -170,20 +193,21 @@ impl DeadLetters {
         &self,
         account: AccountId,
         letters: &[DeadLetter],
-    ) -> Result<usize, StoreError> {
+    ) -> Result<MadeOwed, StoreError> {
         let revival = |letter: &DeadLetter| Revival { key: letter.key(), order: self.order_now(letter) };
         let revivals: Vec<Revival> =
             letters.iter().filter(|letter| self.has_destination(letter)).map(revival).collect();
-        if revivals.is_empty() {
-            return Ok(0);
+        let asked = revivals.len();
+        if asked == 0 {
+            return Ok(MadeOwed { asked, owed: 0 });
         }
         // The place is taken before anything is owed, so that telling of it cannot wait.
         let permit = self.control.reserve().await.map_err(stopped)?;
         let owed = self.store.revive(account, revivals, self.clock.now()).await;
         let owed = owed.inspect_err(|error| self.fault.note(error))?;
-        let count = owed.tickets.len();
+        let made = MadeOwed { asked, owed: owed.tickets.len() };
         permit.send(Control::Revived(owed));
-        Ok(count)
+        Ok(made)
     }
 
     /// What a dead letter is ordered by, if its destination is still ordered.

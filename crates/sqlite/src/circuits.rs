@@ -2,11 +2,12 @@
 
 use crate::rows::{int, read_time, time, uint};
 use crate::segment::Segments;
+use crate::writer::Partly;
 use postrider_core::breaker::{Circuit, CircuitRecord};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
 /// Without a sync: it outlives the process, and a power cut costs a destination that is down one more round of
 /// failures. A sync here would hold up events for it.
@@ -57,21 +58,32 @@ pub(crate) fn read(live: &Connection) -> rusqlite::Result<Vec<(DestinationId, Ci
     rows.collect()
 }
 
-/// Takes the heads that block ordered lines out of the queue.
-pub(crate) fn release(segments: &mut Segments, destination: DestinationId) -> rusqlite::Result<Depth> {
+/// Takes the heads that block ordered lines out of the queue. If a later segment fails, what went from the earlier ones is
+/// told: it is not owed any more. The rest blocks on and is found by the next call.
+pub(crate) fn release(
+    segments: &mut Segments,
+    destination: DestinationId,
+) -> rusqlite::Result<Partly<Depth>> {
     let mut gone = Depth::default();
     for number in segments.numbers() {
-        let change = segments.connection(number)?.transaction()?;
-        let blocking = "FROM queue WHERE destination_id = ?1 AND lane = 3 AND due_at = ?2";
-        let key = params![int(destination.as_u64()), time(Timestamp::MAX)];
-        let (rows, bytes) = change.query_row(
-            &format!("SELECT count(*), coalesce(sum(bytes), 0) {blocking}"),
-            key,
-            |row| Ok((uint(row.get(0)?), uint(row.get(1)?))),
-        )?;
-        change.execute(&format!("DELETE {blocking}"), key)?;
-        change.commit()?;
-        gone = Depth { rows: gone.rows + rows, bytes: gone.bytes + bytes };
+        match segments.connection(number).and_then(|segment| release_in(segment, destination)) {
+            Ok(more) => gone = Depth { rows: gone.rows + more.rows, bytes: gone.bytes + more.bytes },
+            Err(error) if gone.rows == 0 => return Err(error),
+            Err(error) => return Ok(Partly { done: gone, failed: Some(error) }),
+        }
     }
+    Ok(Partly::whole(gone))
+}
+
+fn release_in(segment: &mut Connection, destination: DestinationId) -> rusqlite::Result<Depth> {
+    let change = segment.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let blocking = "FROM queue WHERE destination_id = ?1 AND lane = 3 AND due_at = ?2";
+    let key = params![int(destination.as_u64()), time(Timestamp::MAX)];
+    let gone =
+        change.query_row(&format!("SELECT count(*), coalesce(sum(bytes), 0) {blocking}"), key, |row| {
+            Ok(Depth { rows: uint(row.get(0)?), bytes: uint(row.get(1)?) })
+        })?;
+    change.execute(&format!("DELETE {blocking}"), key)?;
+    change.commit()?;
     Ok(gone)
 }

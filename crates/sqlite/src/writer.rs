@@ -2,6 +2,7 @@
 
 use crate::checkpoint::Checkpointer;
 use crate::closing;
+use crate::error::store_error;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
@@ -23,6 +24,18 @@ pub(crate) struct Writer {
     options: SqliteOptions,
     /// Why nothing is written any more: what a sync that failed was for may be gone, and the next would not say so.
     distrusted: Option<String>,
+}
+
+/// What was done of something that takes a transaction in each of several segments, and what ended it before all was.
+pub(crate) struct Partly<T> {
+    pub(crate) done: T,
+    pub(crate) failed: Option<rusqlite::Error>,
+}
+
+impl<T> Partly<T> {
+    pub(crate) fn whole(done: T) -> Self {
+        Partly { done, failed: None }
+    }
 }
 
 impl Writer {
@@ -47,6 +60,19 @@ impl Writer {
         self.distrusted = Some(cause.to_owned());
     }
 
+    /// What was done is told by itself. What ended it is met by whoever asks for the rest, and must not be forgotten until
+    /// then if it puts in doubt what was written.
+    fn note_rest<T>(&mut self, partly: Partly<T>) -> T {
+        if let Some(error) = partly.failed {
+            let error = store_error(&error);
+            tracing::warn!(%error, "a change of several segments was made in part");
+            if let StoreError::Broken(cause) = &error {
+                self.distrust(cause);
+            }
+        }
+        partly.done
+    }
+
     pub(crate) fn commit(&mut self, batch: &Batch) -> rusqlite::Result<Receipt> {
         let receipt = commit::commit(&mut self.segments, batch);
         self.checkpointer.after_write(&self.segments.open);
@@ -69,7 +95,8 @@ impl Writer {
     }
 
     pub(crate) fn release(&mut self, destination: DestinationId) -> rusqlite::Result<Depth> {
-        circuits::release(&mut self.segments, destination)
+        let gone = circuits::release(&mut self.segments, destination);
+        gone.map(|gone| self.note_rest(gone))
     }
 
     pub(crate) fn bury(
@@ -89,7 +116,7 @@ impl Writer {
     ) -> rusqlite::Result<OwedAgain> {
         let tickets = dead_letters::revive(&mut self.segments, account, revivals, now);
         self.checkpointer.after_write(&self.segments.open);
-        tickets
+        tickets.map(|tickets| self.note_rest(tickets))
     }
 
     pub(crate) fn discard(
@@ -100,7 +127,7 @@ impl Writer {
     ) -> rusqlite::Result<Discarded> {
         let discarded = dead_letters::discard(&mut self.segments, account, letters, now);
         self.checkpointer.after_write(&self.segments.open);
-        discarded
+        discarded.map(|discarded| self.note_rest(discarded))
     }
 
     pub(crate) fn put_replay(&mut self, replay: &Replay) -> rusqlite::Result<()> {

@@ -169,7 +169,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Makes dead letters of an account owed again, due now: each is a row of the queue afterwards and no dead
     /// letter any more. What is no dead letter (any more) is left out, so nothing is ever owed
-    /// twice; what blocked an ordered line is due there again.
+    /// twice; what blocked an ordered line is due there again. A store that fails in the middle says what is owed by then:
+    /// who finds some left asks for them again, and meets the error.
     async fn revive(
         &self,
         account: AccountId,
@@ -178,7 +179,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<OwedAgain, StoreError>;
 
     /// Takes dead letters of an account out of all lists, for good; what blocked an ordered line blocks it no
-    /// longer. Their deliveries stay given up on in the history of their events.
+    /// longer. Their deliveries stay given up on in the history of their events. A store that fails in the middle says
+    /// what is gone by then, as with `revive`.
     async fn discard(
         &self,
         account: AccountId,

@@ -95,12 +95,18 @@ impl Replays {
             return Ok(Step::Stale);
         }
         let made = self.letters.revive_in_turn(seen.account, &page.items).await?;
-        replay.done += made as u64;
-        replay.skipped += (page.items.len() - made) as u64;
+        replay.done += made.owed as u64;
         replay.updated_at = self.letters.clock.now();
-        if page.next.is_none() {
-            end(&mut replay);
-        }
+        let next = if made.is_in_part() {
+            // What is left is looked for from the same place: it may be there yet, and is not to be passed over.
+            after
+        } else {
+            replay.skipped += (page.items.len() - made.owed) as u64;
+            if page.next.is_none() {
+                end(&mut replay);
+            }
+            page.next
+        };
         let noted = self.letters.store.note_replay(replay.clone()).await;
         match noted.inspect_err(|error| self.letters.fault.note(error)) {
             Ok(Some(as_it_is)) => replay = as_it_is,
@@ -118,7 +124,7 @@ impl Replays {
             tracing::info!(replay = %id, %account, done, skipped, state = replay.state.as_str(), "a replay has ended");
         }
         self.note_own(replay);
-        Ok(if ended { Step::Last } else { Step::Made(made, page.next) })
+        Ok(if ended { Step::Last } else { Step::Made(made.owed, next) })
     }
 
     /// Unless it became another node's meanwhile.

@@ -13,6 +13,7 @@ use postrider_store::{
     Store, StoreError,
 };
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// On what an earlier run left, once its threads have let go of it: a process that crashed writes nothing more.
@@ -196,6 +197,29 @@ async fn a_store_that_is_away_delays_a_replay() {
     assert_eq!(seen(&gateway, &job).await.state, ReplayState::Running);
     store.revivals.send_replace(Switch::Works);
     assert_eq!(ended(&gateway, &job).await.done, 10);
+}
+
+#[tokio::test]
+async fn what_a_store_left_when_it_failed_in_the_middle_is_replayed_too() {
+    let store = SwitchedStore::new();
+    let (gateway, receiver, _) = with_dead_letters(&store, 40).await;
+    store.halves.store(2, Ordering::SeqCst);
+    let job = replay(&gateway, None).await;
+    let job = ended(&gateway, &job).await;
+    assert_eq!((job.total, job.done, job.skipped), (40, 40, 0));
+    assert_eq!(receiver.until_requests(40).await.len(), 40);
+    assert_eq!(store.halves.load(Ordering::SeqCst), 0, "the store failed in the middle, twice");
+}
+
+#[tokio::test]
+async fn what_a_store_left_when_it_failed_in_the_middle_is_discarded_too() {
+    let store = SwitchedStore::new();
+    let (gateway, _receiver, _) = with_dead_letters(&store, 40).await;
+    store.halves.store(2, Ordering::SeqCst);
+    let letters = gateway.engine.dead_letters();
+    let discarded = letters.discard(gateway.source.account, DeadLetterFilter::default());
+    assert_eq!(discarded.await.unwrap(), 40);
+    assert_eq!(dead_letters(&gateway).await, []);
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ pub(crate) struct SwitchedStore {
     pub(crate) pages: watch::Sender<Switch>,
     pub(crate) releases: watch::Sender<Switch>,
     pub(crate) revivals: watch::Sender<Switch>,
+    /// So many calls to revive or discard do a half, as a store does that fails in the middle.
+    pub(crate) halves: AtomicUsize,
     pub(crate) space: watch::Sender<Switch>,
     finished: Mutex<Vec<Finished>>,
     widths: Mutex<Vec<usize>>,
@@ -89,6 +91,7 @@ impl SwitchedStore {
             pages: works(),
             releases: works(),
             revivals: works(),
+            halves: AtomicUsize::new(0),
             space: works(),
             finished: Mutex::default(),
             widths: Mutex::default(),
@@ -158,6 +161,15 @@ impl SwitchedStore {
     /// How often it was asked to bury something.
     pub(crate) fn burials(&self) -> usize {
         self.burials.load(Ordering::SeqCst)
+    }
+
+    /// What a call is to do of all that it was given.
+    fn all_or_half<T>(&self, mut given: Vec<T>) -> Vec<T> {
+        let left = self.halves.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        if left.is_ok() {
+            given.truncate(given.len() / 2);
+        }
+        given
     }
 
     async fn pass_read(&self) -> Result<(), StoreError> {
@@ -282,7 +294,7 @@ impl Store for SwitchedStore {
         now: Timestamp,
     ) -> Result<OwedAgain, StoreError> {
         Switch::pass(&self.revivals).await?;
-        self.inner.revive(account, revivals, now).await
+        self.inner.revive(account, self.all_or_half(revivals), now).await
     }
 
     async fn discard(
@@ -291,7 +303,7 @@ impl Store for SwitchedStore {
         letters: Vec<DeadLetterKey>,
         now: Timestamp,
     ) -> Result<Discarded, StoreError> {
-        self.inner.discard(account, letters, now).await
+        self.inner.discard(account, self.all_or_half(letters), now).await
     }
 
     async fn put_replay(&self, replay: Replay) -> Result<(), StoreError> {

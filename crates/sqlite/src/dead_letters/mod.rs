@@ -9,6 +9,7 @@ use crate::rows::{int, read_time, time, uint};
 use crate::segment::Segments;
 use crate::statements::Statements;
 use crate::stats;
+use crate::writer::Partly;
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId, SourceId};
@@ -60,13 +61,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
 }
 
 /// Each segment in a transaction of its own. If a later one fails, what the earlier ones have done is told, so that
-/// nothing is owed without anyone knowing; who asks again for the rest meets the error then.
+/// nothing is owed without anyone knowing.
 pub(crate) fn revive(
     segments: &mut Segments,
     account: AccountId,
     revivals: &[Revival],
     now: Timestamp,
-) -> rusqlite::Result<OwedAgain> {
+) -> rusqlite::Result<Partly<OwedAgain>> {
     let mut all = OwedAgain::default();
     for (number, of_segment) in by_segment(segments, revivals, |revival| revival.key.event) {
         match segments.connection(number).and_then(|segment| revive_in(segment, account, &of_segment, now)) {
@@ -75,10 +76,10 @@ pub(crate) fn revive(
                 all.unblocked.extend(revived.unblocked);
             }
             Err(error) if all.tickets.is_empty() => return Err(error),
-            Err(_) => break,
+            Err(error) => return Ok(Partly { done: all, failed: Some(error) }),
         }
     }
-    Ok(all)
+    Ok(Partly::whole(all))
 }
 
 fn revive_in(
@@ -111,7 +112,7 @@ pub(crate) fn discard(
     account: AccountId,
     letters: &[DeadLetterKey],
     now: Timestamp,
-) -> rusqlite::Result<Discarded> {
+) -> rusqlite::Result<Partly<Discarded>> {
     let mut all = Discarded::default();
     for (number, of_segment) in by_segment(segments, letters, |key| key.event) {
         match segments.connection(number).and_then(|segment| discard_in(segment, account, &of_segment, now)) {
@@ -120,10 +121,10 @@ pub(crate) fn discard(
                 all.unblocked.extend(discarded.unblocked);
             }
             Err(error) if all.count == 0 => return Err(error),
-            Err(_) => break,
+            Err(error) => return Ok(Partly { done: all, failed: Some(error) }),
         }
     }
-    Ok(all)
+    Ok(Partly::whole(all))
 }
 
 fn discard_in(

@@ -1,6 +1,7 @@
 //! Lists of dead letters over many segments.
 
 use crate::files::{DAY, START, event, open};
+use postrider_core::delivery::{OrderKey, Ticket};
 use postrider_core::event::EventType;
 use postrider_core::id::AccountId;
 use postrider_core::limits::SCAN_DEAD_LETTERS_MAX;
@@ -9,13 +10,15 @@ use postrider_core::pattern::EventPattern;
 use postrider_core::time::Timestamp;
 use postrider_sqlite::SqliteStore;
 use postrider_store::{
-    Batch, DeadLetterFilter, DeadLetterOrder, DeadLetterPage, DeadLetterPosition, DeadLetterQuery,
-    EventContent, GivenUp, NewEvent, Store,
+    Batch, DeadLetterFilter, DeadLetterKey, DeadLetterOrder, DeadLetterPage, DeadLetterPosition,
+    DeadLetterQuery, EventContent, GivenUp, NewEvent, Revival, Store, StoreError,
 };
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
 const SEGMENTS: u32 = 3;
+const ACCOUNT: AccountId = AccountId::from_u64(1);
 
 /// Accepts them and gives up on all.
 async fn bury(store: &SqliteStore, events: Vec<NewEvent>, died_at: Timestamp) {
@@ -37,6 +40,88 @@ async fn page(store: &SqliteStore, after: Option<DeadLetterPosition>) -> DeadLet
     let filter = DeadLetterFilter { event_type, ..DeadLetterFilter::default() };
     let (account, order) = (AccountId::from_u64(1), DeadLetterOrder::NewestFirst);
     store.dead_letters(DeadLetterQuery { account, filter, order, after, limit: 10 }).await.unwrap()
+}
+
+/// A store with an event in each of two segments, and a connection to the file of the second.
+async fn two_segments(directory: &Path, events: [NewEvent; 2]) -> (SqliteStore, rusqlite::Connection) {
+    let store = open(directory);
+    for (day, event) in (0..).zip(events) {
+        let now = START.after(DAY * day);
+        store.maintain(now).await.unwrap();
+        store.commit(Arc::new(Batch { events: vec![event], ..Batch::default() })).await.unwrap();
+    }
+    let second = rusqlite::Connection::open(directory.join("segments/00000002.db")).unwrap();
+    (store, second)
+}
+
+async fn give_up(store: &SqliteStore, events: &[NewEvent], blocks_line: bool) -> Vec<Revival> {
+    let tickets = || events.iter().flat_map(NewEvent::tickets);
+    let given_up = |ticket| GivenUp {
+        account: ACCOUNT,
+        ticket,
+        reason: DeathReason::Age,
+        last_error: None,
+        died_at: START,
+        blocks_line,
+    };
+    let given_up = tickets().map(given_up).collect();
+    store.commit(Arc::new(Batch { given_up, ..Batch::default() })).await.unwrap();
+    let key = |ticket: Ticket| DeadLetterKey { event: ticket.event, delivery: ticket.delivery };
+    tickets().map(|ticket| Revival { key: key(ticket), order: None }).collect()
+}
+
+/// From now on the rows of a table cannot be found in a file.
+fn damage(file: &rusqlite::Connection, table: &str) {
+    let lost = format!("UPDATE sqlite_schema SET rootpage = 999999 WHERE name = '{table}'");
+    let version: i64 = file.query_row("PRAGMA schema_version", [], |row| row.get(0)).unwrap();
+    file.execute_batch(&format!(
+        "PRAGMA writable_schema = ON; {lost}; PRAGMA schema_version = {}",
+        version + 1
+    ))
+    .unwrap();
+}
+
+async fn is_trusted(store: &SqliteStore) -> bool {
+    !matches!(store.commit(Arc::default()).await, Err(StoreError::Broken(_)))
+}
+
+#[tokio::test]
+async fn a_revival_that_breaks_in_the_middle_says_what_is_owed_and_nothing_is_written_after() {
+    let directory = TempDir::new().unwrap();
+    let events = [event(10, START), event(20, START.after(DAY))];
+    let (store, second) = two_segments(directory.path(), events.clone()).await;
+    let revivals = give_up(&store, &events, false).await;
+    damage(&second, "dead_letters");
+    let owed = store.revive(ACCOUNT, revivals, START.after(DAY)).await.unwrap();
+    assert_eq!(owed.tickets.len(), 1, "of the first segment");
+    assert!(!is_trusted(&store).await);
+}
+
+#[tokio::test]
+async fn a_discard_that_breaks_in_the_middle_says_what_is_gone_and_nothing_is_written_after() {
+    let directory = TempDir::new().unwrap();
+    let events = [event(10, START), event(20, START.after(DAY))];
+    let (store, second) = two_segments(directory.path(), events.clone()).await;
+    let letters = give_up(&store, &events, false).await.into_iter().map(|revival| revival.key).collect();
+    damage(&second, "dead_letters");
+    assert_eq!(store.discard(ACCOUNT, letters, START.after(DAY)).await.unwrap().count, 1);
+    assert!(!is_trusted(&store).await);
+}
+
+#[tokio::test]
+async fn keys_that_were_let_go_before_a_segment_failed_are_counted() {
+    let directory = TempDir::new().unwrap();
+    let mut events = [event(10, START), event(20, START.after(DAY))];
+    for (key, event) in (1..).zip(&mut events) {
+        event.deliveries[0].order = Some(OrderKey::from_u64(key));
+    }
+    let (store, second) = two_segments(directory.path(), events.clone()).await;
+    give_up(&store, &events, true).await;
+    let destination = events[0].deliveries[0].destination;
+    damage(&second, "queue");
+    let gone = store.release(destination).await.unwrap();
+    assert_eq!(gone.rows, 1, "of the first segment");
+    assert!(!is_trusted(&store).await);
 }
 
 #[tokio::test]
