@@ -56,10 +56,8 @@ pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64, u64)) -> Re
     }
     for name in KEY_FILES.iter().filter(|name| from.join(name).exists()) {
         let target = to.join(name);
-        let bytes = fs::copy(from.join(name), &target).map_err(|cause| refuse(&target, cause))?;
-        let private = fs::set_permissions(&target, fs::Permissions::from_mode(0o600));
-        private.map_err(|cause| refuse(&target, cause))?;
-        copied.bytes += bytes;
+        copied.bytes += fs::copy(from.join(name), &target).map_err(|cause| refuse(&target, cause))?;
+        make_private(&target).map_err(|cause| refuse(&target, cause))?;
         copied.files += 1;
     }
     sync(to).map_err(|cause| refuse(to, cause))?;
@@ -141,10 +139,14 @@ fn copy(from: &Connection, to: &Path, mut progress: impl FnMut(u64)) -> rusqlite
     let all = bytes(backup.progress().pagecount);
     drop(backup);
     target.close().map_err(|(_, error)| error)?;
-    fs::set_permissions(to, fs::Permissions::from_mode(0o600))
-        .and_then(|()| fs::File::open(to)?.sync_all())
-        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    make_private(to).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     Ok(all)
+}
+
+/// A copy that is done: nobody else reads it, and it is on disk.
+fn make_private(copy: &Path) -> std::io::Result<()> {
+    fs::set_permissions(copy, fs::Permissions::from_mode(0o600))?;
+    fs::File::open(copy)?.sync_all()
 }
 
 /// The names of the files are on disk too.

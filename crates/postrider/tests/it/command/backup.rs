@@ -178,6 +178,25 @@ fn what_a_killed_backup_leaves_is_taken_away_by_the_next() {
     assert_eq!(names(&copy), BTreeSet::from(expected), "nothing of how it was made is in it");
 }
 
+#[test]
+fn all_of_a_backup_is_on_the_disk_when_it_is_done() {
+    let Desk { site, gateway: _gateway, .. } = Desk::new();
+    let (copy, notes) = (site.path().join("copy"), site.path().join("notes"));
+    std::fs::create_dir(&notes).unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_postrider"))
+        .env_clear()
+        .env("LD_PRELOAD", preload::library("storage/disk.c"))
+        .envs([("DISK_NOTES", &notes), ("DISK_UNDER", &site.path().join("copy.unfinished"))])
+        .args(["backup", copy.to_str().unwrap(), "--data-dir", site.data_dir().to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let synced = std::fs::read_to_string(notes.join("syncs")).unwrap();
+    for file in ["live.db", "segments/00000001.db", "secret.key", "admin.key"] {
+        assert!(synced.lines().any(|path| path.ends_with(file)), "{file} is not among {synced}");
+    }
+}
+
 /// The bodies of a ledger with one of these fates.
 fn bodies(ledger: &[Entry], fates: &[Fate]) -> BTreeSet<Vec<u8>> {
     ledger.iter().filter(|entry| fates.contains(&entry.fate)).map(|entry| entry.body.clone()).collect()
