@@ -247,11 +247,12 @@ impl Store for SqliteStore {
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.write(|writer| writer.rotate(now))?;
+        // A new segment may fail for want of the very space that is freed here.
+        let rotated = self.write(|writer| writer.rotate(now));
         let candidates = self.readers.run(retention::candidates).await?;
         let dropped = self.write(|writer| writer.drop_segments(now, &candidates));
         self.readers.let_go_of_dropped();
-        dropped
+        rotated.and(dropped)
     }
 
     async fn writable(&self) -> Result<(), StoreError> {

@@ -161,8 +161,8 @@ impl Writer {
                 numbers.push(number);
             }
         }
-        audit_log::drop_before(&self.live, now.before(self.options.retention))?;
-        self.segments.forget(&mut self.live, &numbers, now)
+        self.segments.forget(&mut self.live, &numbers, now)?;
+        audit_log::drop_before(&self.live, now.before(self.options.retention))
     }
 
     /// Waits for the checkpoints that are under way.

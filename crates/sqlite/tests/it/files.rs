@@ -213,6 +213,19 @@ async fn the_space_of_a_dropped_segment_is_given_back_at_once() {
 }
 
 #[tokio::test]
+async fn history_goes_also_while_no_new_segment_can_be_begun() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path());
+    store.maintain(START).await.unwrap();
+    accept(&store, event(10, START)).await;
+    deliver(&store, 10, START).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    std::fs::create_dir(directory.path().join("segments/00000003.db")).unwrap();
+    store.maintain(START.after(DAY * 9)).await.unwrap_err();
+    assert!(!directory.path().join("segments/00000001.db").exists(), "it is past its retention");
+}
+
+#[tokio::test]
 async fn an_outcome_that_comes_late_goes_to_its_event_s_segment() {
     let directory = TempDir::new().unwrap();
     let store = open(directory.path());
