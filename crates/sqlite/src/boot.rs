@@ -12,7 +12,17 @@ pub(crate) fn note(directory: &Path) -> std::io::Result<()> {
     fs::write(directory.join("lock"), fs::read_to_string(BOOT_ID).unwrap_or_default())
 }
 
-pub(crate) fn is_same(directory: &Path) -> bool {
+/// What has been on since a data directory was last opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// The same system: files are as they were written.
+    SameStart,
+    /// A start, perhaps after a loss of power: what was not synced may be there, be gone, or be of an earlier moment.
+    NewStart,
+}
+
+pub(crate) fn since(directory: &Path) -> Since {
     let noted = fs::read_to_string(directory.join("lock")).unwrap_or_default();
-    !noted.is_empty() && fs::read_to_string(BOOT_ID).is_ok_and(|now| now == noted)
+    let is_same = !noted.is_empty() && fs::read_to_string(BOOT_ID).is_ok_and(|now| now == noted);
+    if is_same { Since::SameStart } else { Since::NewStart }
 }

@@ -57,7 +57,7 @@ pub(crate) fn open(
 ) -> Result<SqliteStore, OpenError> {
     let directory = taken.path();
     write_ahead_log::check_all(directory)?;
-    write_ahead_log::cut_tails(directory)?;
+    write_ahead_log::make_safe(directory)?;
     let live_path = directory.join("live.db");
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect_or_make(&live_path).map_err(|error| in_live(&error))?;

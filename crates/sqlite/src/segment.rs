@@ -26,6 +26,12 @@ pub(crate) fn path(directory: &Path, number: i64) -> PathBuf {
     folder(directory).join(format!("{number:08}.db"))
 }
 
+/// The files of all segments that are there, listed or not.
+pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder(directory)).into_iter().flatten().flatten().map(|file| file.path());
+    files.filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+}
+
 /// What a segment takes on disk, its log included.
 pub(crate) fn bytes(path: &Path) -> u64 {
     let size = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());

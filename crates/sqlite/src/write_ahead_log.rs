@@ -9,14 +9,15 @@
 mod frames;
 mod index;
 
-use crate::boot;
+use crate::boot::{self, Since};
 use crate::closing::log_of;
 use crate::error::OpenError;
 use crate::segment;
 use frames::Log;
 use index::Index;
 use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// How the commits of a database are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,34 +32,39 @@ enum Commits {
 /// makes the log, and what its index counts, fit each other.
 pub(crate) fn check_all(directory: &Path) -> Result<(), OpenError> {
     // After a loss of power nobody knows what of the unsynced commits was ever written.
-    if boot::is_same(directory) {
-        check(&directory.join("live.db"), Commits::SomeUnsynced)?;
+    let since = boot::since(directory);
+    if since == Since::SameStart {
+        check(&directory.join("live.db"), Commits::SomeUnsynced, since)?;
     }
-    segment_files(directory).iter().try_for_each(|file| check(file, Commits::Synced))
+    segment::files(directory).iter().try_for_each(|file| check(file, Commits::Synced, since))
 }
 
-/// Drops what a loss of power left behind the last whole commit of each segment. Beside what the next loss leaves, it
-/// would look like two commits.
-pub(crate) fn cut_tails(directory: &Path) -> Result<(), OpenError> {
-    let cut =
-        |file: &PathBuf| cut_tail(file).map_err(|cause| OpenError::Directory { path: log_of(file), cause });
-    segment_files(directory).iter().try_for_each(cut)
+/// Drops what a loss of power left behind the last whole commit of each segment, and syncs what a kill may have left
+/// between a write and its sync. Beside what the next loss leaves, either would look like two commits.
+pub(crate) fn make_safe(directory: &Path) -> Result<(), OpenError> {
+    let told = |file: &Path, done: std::io::Result<()>| {
+        done.map_err(|cause| OpenError::Directory { path: log_of(file), cause })
+    };
+    let live = directory.join("live.db");
+    told(&live, sync(&live))?;
+    segment::files(directory).iter().try_for_each(|file| told(file, cut_tail(file).and_then(|()| sync(file))))
 }
 
-fn segment_files(directory: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(segment::folder(directory)).into_iter().flatten().flatten();
-    let files = files.map(|file| file.path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+fn sync(database: &Path) -> std::io::Result<()> {
+    match OpenOptions::new().write(true).open(log_of(database)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        log => log?.sync_all(),
+    }
 }
 
 /// Refuses a log that has lost something. One that somebody writes meanwhile is found whole.
-fn check(database: &Path, commits: Commits) -> Result<(), OpenError> {
+fn check(database: &Path, commits: Commits, since: Since) -> Result<(), OpenError> {
     let path = log_of(database);
     let refuse = |cause| OpenError::Directory { path: path.clone(), cause };
     let look = || -> std::io::Result<Option<Loss>> {
         // The index first: what it counts is in the log by then.
         let index = Index::read(&database.with_extension("db-shm"))?;
-        Ok(judge(index, &Log::read(&path)?, commits))
+        Ok(judge(index, &Log::read(&path)?, commits, since))
     };
     let Some(loss) = look().map_err(refuse)? else { return Ok(()) };
     // Of a log that is being written or begun anew, the second look shows another picture.
@@ -75,8 +81,7 @@ fn cut_tail(database: &Path) -> std::io::Result<()> {
     match Log::read(&path)? {
         Log::Frames(frames) if frames.has_tail => {
             let log = OpenOptions::new().write(true).open(path)?;
-            log.set_len(frames.whole_bytes())?;
-            log.sync_all()
+            log.set_len(frames.whole_bytes())
         }
         _ => Ok(()),
     }
@@ -89,10 +94,14 @@ struct Loss {
     safe: u32,
 }
 
-fn judge(index: Option<Index>, log: &Log, commits: Commits) -> Option<Loss> {
+fn judge(index: Option<Index>, log: &Log, commits: Commits, since: Since) -> Option<Loss> {
     let (whole, safe) = match log {
-        // All was moved out of it, or nothing was ever in it.
-        Log::Empty => (0, index.filter(|index| index.frames > index.moved).map_or(0, |index| index.frames)),
+        // Nothing was ever in it, or all was moved out of it before it was cut. That the index is told of the cut may have
+        // reached the disk after the cut, or not at all.
+        Log::Empty => {
+            let index = index.filter(|index| since == Since::SameStart && index.frames > index.moved);
+            (0, index.map_or(0, |index| index.frames))
+        }
         Log::HeadDamaged => (0, index.map_or(1, |index| index.frames.max(1))),
         Log::Frames(frames) => {
             let same_age = index.filter(|index| index.salts == frames.salts);

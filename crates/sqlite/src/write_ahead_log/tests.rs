@@ -2,6 +2,7 @@
 
 use super::*;
 use rusqlite::Connection;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 const ROWS: usize = 20;
@@ -38,7 +39,7 @@ fn check_flipped(at: impl Fn(usize) -> usize, forget_index: fn(&Path)) -> Result
     let bytes = std::fs::metadata(&log).unwrap().len() as usize;
     forget_index(&database);
     flip(&log, at(bytes));
-    check(&database, Commits::Synced).map_err(|error| error.to_string())
+    check(&database, Commits::Synced, Since::SameStart).map_err(|error| error.to_string())
 }
 
 fn keep(_: &Path) {}
@@ -52,8 +53,8 @@ fn a_log_as_it_was_left_is_whole() {
     for forget_index in [keep, forget] {
         let (_directory, database) = left_behind();
         forget_index(&database);
-        check(&database, Commits::Synced).unwrap();
-        check(&database, Commits::SomeUnsynced).unwrap();
+        check(&database, Commits::Synced, Since::SameStart).unwrap();
+        check(&database, Commits::SomeUnsynced, Since::SameStart).unwrap();
         cut_tail(&database).unwrap();
         let rows: i64 = Connection::open(&database)
             .unwrap()
@@ -85,9 +86,18 @@ fn without_its_index_a_bit_in_the_last_commit_looks_like_a_torn_tail_and_no_othe
 fn a_log_that_is_gone_is_missed_unless_all_was_moved() {
     let (_directory, database) = left_behind();
     std::fs::remove_file(log_of(&database)).unwrap();
-    check(&database, Commits::Synced).unwrap_err();
+    check(&database, Commits::Synced, Since::SameStart).unwrap_err();
     let moved = Index { salts: [0; 8], frames: 7, moved: 7 };
-    assert_eq!(judge(Some(moved), &Log::Empty, Commits::Synced), None);
+    assert_eq!(judge(Some(moved), &Log::Empty, Commits::Synced, Since::SameStart), None);
+}
+
+#[test]
+fn an_empty_log_is_believed_after_a_new_start_whatever_its_index_says() {
+    let (_directory, database) = left_behind();
+    // Cut when all was moved, and the index of before is what a loss of power left.
+    std::fs::write(log_of(&database), []).unwrap();
+    check(&database, Commits::Synced, Since::SameStart).unwrap_err();
+    check(&database, Commits::Synced, Since::NewStart).unwrap();
 }
 
 #[test]
@@ -99,7 +109,7 @@ fn a_torn_tail_is_cut_off_and_nothing_else() {
     flip(&log, bytes as usize - PAGE_BYTES / 2);
     cut_tail(&database).unwrap();
     assert!(std::fs::metadata(&log).unwrap().len() < bytes);
-    check(&database, Commits::Synced).unwrap();
+    check(&database, Commits::Synced, Since::SameStart).unwrap();
     let cut = std::fs::metadata(&log).unwrap().len();
     cut_tail(&database).unwrap();
     assert_eq!(std::fs::metadata(&log).unwrap().len(), cut, "what is left is whole");

@@ -56,6 +56,22 @@ fn nothing_accepted_is_lost_when_power_fails() {
     assert_eq!(gateway.stop().code, Some(0));
 }
 
+#[test]
+fn what_a_kill_left_in_a_log_is_made_safe_before_the_next_is_written() {
+    let disk = Disk::new();
+    let gateway = disk.site.start();
+    let (_, path) = gateway.api().source();
+    gateway.api().post(&path, &json!({ "before": "the kill" })).data(202);
+    gateway.kill();
+    let before = disk.syncs().len();
+    let gateway = disk.site.start();
+    let synced = disk.syncs().split_off(before);
+    for log in ["segments/00000001.db-wal", "live.db-wal"] {
+        assert!(synced.iter().any(|file| file.ends_with(log)), "{log} is not among {synced:?}");
+    }
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
 /// The rig can see a loss: a disk that lies about its syncs loses what was accepted.
 #[test]
 fn a_disk_that_lies_loses_what_was_accepted() {
