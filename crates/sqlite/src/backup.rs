@@ -79,6 +79,8 @@ fn hold(from: &Path) -> Result<Vec<Held>, OpenError> {
             return Ok(held);
         }
     }
+    // One that is listed and not there was dropped in between, or is missing for good.
+    segment::check_files(from, &segment::list(&witness).map_err(|error| in_live(&error))?)?;
     Err(database_error(&live_path, "the configuration changes all the time; try again later"))
 }
 

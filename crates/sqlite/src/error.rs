@@ -38,6 +38,22 @@ pub enum OpenError {
         /// Pages that were safe, as far as is known.
         safe: u32,
     },
+    /// A segment that is listed is not there.
+    #[error(
+        "{path} is missing: what is owed for its events would be forgotten; bring the file back with its .db-wal beside it, or restore a backup"
+    )]
+    SegmentMissing {
+        /// Which.
+        path: PathBuf,
+    },
+    /// There are segments, and nothing says what they are for.
+    #[error(
+        "{path} is missing or empty, and segments are there: bring the file back with its .db-wal beside it, or restore a backup; a new store needs another --data-dir"
+    )]
+    LiveMissing {
+        /// Which.
+        path: PathBuf,
+    },
     /// A database in it cannot be used.
     #[error("{path} cannot be used: {cause}")]
     Database {

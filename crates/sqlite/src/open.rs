@@ -7,7 +7,7 @@ use crate::closing;
 use crate::error::{OpenError, migration_sentence, store_error};
 use crate::lock::DataDirectory;
 use crate::reader::Readers;
-use crate::segment::Segments;
+use crate::segment::{self, Segments};
 use crate::write_ahead_log;
 use crate::writer::Writer;
 use postrider_store::{StoreError, Vault};
@@ -57,8 +57,9 @@ pub(crate) fn open(
 ) -> Result<SqliteStore, OpenError> {
     let directory = taken.path();
     write_ahead_log::check_all(directory)?;
-    write_ahead_log::make_safe(directory)?;
     let live_path = directory.join("live.db");
+    check_live(&live_path, directory)?;
+    write_ahead_log::make_safe(directory)?;
     let in_live = |error: &rusqlite::Error| database_error(&live_path, &store_error(error).to_string());
     let mut live = connect_or_make(&live_path).map_err(|error| in_live(&error))?;
     migrate_live(&mut live, &live_path)?;
@@ -86,6 +87,14 @@ pub(crate) fn open(
         unclean_stop,
         directory: taken,
     })
+}
+
+/// Refuses segments without what lists them: a store that began anew beside them would forget what they owe.
+pub(crate) fn check_live(live: &Path, directory: &Path) -> Result<(), OpenError> {
+    match live.exists() || segment::files(directory).is_empty() {
+        true => Ok(()),
+        false => Err(segment::unlisted(directory)),
+    }
 }
 
 /// Brings the schema of `live.db` up to date.

@@ -13,6 +13,7 @@ use postrider_core::id::EventId;
 use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::time::Timestamp;
 use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,8 +29,48 @@ pub(crate) fn path(directory: &Path, number: i64) -> PathBuf {
 
 /// The files of all segments that are there, listed or not.
 pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
-    let files = fs::read_dir(folder(directory)).into_iter().flatten().flatten().map(|file| file.path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+    everything(directory).filter(|path| path.extension().is_some_and(|end| end == "db")).collect()
+}
+
+/// Logs too.
+fn everything(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder(directory)).into_iter().flatten().flatten().map(|file| file.path())
+}
+
+fn number_of(file: &Path) -> Option<i64> {
+    file.file_stem()?.to_str()?.parse().ok()
+}
+
+/// Refuses a directory in which a segment is missing, or is listed nowhere because nothing is. A file is made before it is
+/// listed, and listed no more before it is deleted, so a crash leaves a file too many at most.
+pub(crate) fn check_files(directory: &Path, listed: &[Listed]) -> Result<(), OpenError> {
+    let files = listed.iter().map(|segment| path(directory, segment.number));
+    let mut missing = files.filter(|file| !file.exists());
+    match missing.next() {
+        Some(path) => Err(OpenError::SegmentMissing { path }),
+        None if listed.is_empty() && files_behind_first(directory) => Err(unlisted(directory)),
+        None => Ok(()),
+    }
+}
+
+fn files_behind_first(directory: &Path) -> bool {
+    files(directory).iter().filter_map(|file| number_of(file)).any(|number| number != FIRST)
+}
+
+pub(crate) fn unlisted(directory: &Path) -> OpenError {
+    OpenError::LiveMissing { path: directory.join("live.db") }
+}
+
+/// Deletes what a crash left of segments that are listed no more. One behind the newest was being begun, and will be.
+fn remove_dropped(directory: &Path, listed: &[Listed]) {
+    let Some(newest) = listed.last() else { return };
+    let is_dropped =
+        |number: &i64| *number < newest.number && listed.iter().all(|known| known.number != *number);
+    let numbers: BTreeSet<i64> = everything(directory).filter_map(|file| number_of(&file)).collect();
+    for number in numbers.into_iter().filter(is_dropped) {
+        tracing::info!(number, "deleted what was left of a dropped segment");
+        remove_files(&path(directory, number));
+    }
 }
 
 /// What a segment takes on disk, its log included.
@@ -75,6 +116,8 @@ pub(crate) fn of_event(listed: &[Listed], event: EventId) -> Option<i64> {
     after.checked_sub(1).map(|index| listed[index].number)
 }
 
+/// The number of the first segment.
+const FIRST: i64 = 1;
 /// Sealed segments that the writer keeps open, for outcomes and keys that still concern them.
 const SEALED_OPEN_MAX: usize = 16;
 
@@ -104,15 +147,21 @@ impl Segments {
             database_error(&directory.join("live.db"), &store_error(&error).to_string())
         };
         let mut listed = list(live).map_err(in_live)?;
-        if listed.is_empty() {
-            live.execute("INSERT INTO segments VALUES (1, 0, 0, NULL)", []).map_err(in_live)?;
-            listed = list(live).map_err(in_live)?;
-        }
-        let newest = *listed.last().expect("there is at least one");
-        let file = path(directory, newest.number);
+        check_files(directory, &listed)?;
+        remove_dropped(directory, &listed);
+        let number = listed.last().map_or(FIRST, |newest| newest.number);
+        let file = path(directory, number);
         let open = create(&file).map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
         let last: Result<Option<i64>, _> = open.query_row("SELECT max(id) FROM events", [], |row| row.get(0));
         let last = last.map_err(|error| database_error(&file, &store_error(&error).to_string()))?;
+        if listed.is_empty() {
+            if last.is_some() {
+                return Err(unlisted(directory));
+            }
+            live.execute("INSERT INTO segments VALUES (?1, 0, 0, NULL)", [FIRST]).map_err(in_live)?;
+            listed = list(live).map_err(in_live)?;
+        }
+        let newest = *listed.last().expect("there is at least one");
         let last_event_id = last.map_or(newest.first_event_id.saturating_sub(1), uint);
         let directory = directory.to_owned();
         Ok(Segments { directory, bytes_max, listed, open, sealed: Vec::new(), last_event_id, failure })
@@ -195,12 +244,15 @@ impl Segments {
         let next = create(&path(&self.directory, number))?;
         let change = live.transaction()?;
         change.execute("UPDATE segments SET sealed_at = ?1 WHERE number = ?2", params![time(now), sealed])?;
-        let first = int(self.last_event_id + 1);
+        let first_event_id = self.last_event_id + 1;
+        let first = int(first_event_id);
         change
             .execute("INSERT INTO segments VALUES (?1, ?2, ?3, NULL)", params![number, first, time(now)])?;
         change.commit()?;
+        // Known without a look that could fail: the open segment and its number are one.
         self.open = next;
-        self.listed = list(live)?;
+        self.listed.last_mut().expect("there is at least one").sealed_at = Some(now);
+        self.listed.push(Listed { number, first_event_id, opened_at: now, sealed_at: None });
         Ok(path(&self.directory, sealed))
     }
 
@@ -217,11 +269,11 @@ impl Segments {
             stats::keep(&change, self.connection(number)?, now)?;
             change.execute("DELETE FROM segments WHERE number = ?1", [number])?;
             change.commit()?;
+            self.listed.retain(|known| known.number != number);
             self.sealed.retain(|(known, _)| *known != number);
             remove_files(&path(&self.directory, number));
             tracing::info!(number, "dropped a segment past its retention");
         }
-        self.listed = list(live)?;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use crate::checkpoint::{self, Failure};
 use crate::closing::bring_in_for_good;
 use crate::error::{OpenError, store_error};
 use crate::lock::DataDirectory;
-use crate::open::{connect_or_make, database_error, is_half_moved, migrate_live};
+use crate::open::{check_live, connect_or_make, database_error, is_half_moved, migrate_live};
 use crate::segment::{self, Listed};
 use crate::write_ahead_log;
 use async_trait::async_trait;
@@ -34,10 +34,15 @@ impl SqliteTransfer {
     pub fn open(directory: DataDirectory, vault: Vault) -> Result<Self, OpenError> {
         write_ahead_log::check_all(directory.path())?;
         let path = directory.path().join("live.db");
+        check_live(&path, directory.path())?;
         let refuse = |error: rusqlite::Error| database_error(&path, &store_error(&error).to_string());
         let mut live = connect_or_make(&path).map_err(refuse)?;
         migrate_live(&mut live, &path)?;
         let segments = segment::list(&live).map_err(refuse)?;
+        // A move that was cut off may have listed one that it had not made yet.
+        if !is_half_moved(&live).map_err(refuse)? {
+            segment::check_files(directory.path(), &segments)?;
+        }
         Ok(SqliteTransfer { live, vault, segments, open: None, failure: Failure::default(), directory })
     }
 
