@@ -33,10 +33,16 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
         name: "Integrity",
         promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination.",
         columns: &["phantom", "changed"],
-        by: &[Test(
-            "crates/postrider/tests/it/ingest/bytes.rs",
-            "bytes_and_content_type_are_passed_on_as_they_came",
-        )],
+        by: &[
+            Test(
+                "crates/postrider/tests/it/ingest/bytes.rs",
+                "bytes_and_content_type_are_passed_on_as_they_came",
+            ),
+            Test(
+                "crates/engine/tests/it/early_answers.rs",
+                "an_event_that_was_accepted_and_not_taken_is_not_delivered",
+            ),
+        ],
     },
     Guarantee {
         code: "G4",
@@ -125,6 +131,10 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
             Test(
                 "crates/postrider/tests/it/bad_input/crowds.rs",
                 "a_crowd_that_takes_every_connection_takes_no_descriptor_from_store_and_deliveries",
+            ),
+            Test(
+                "crates/postrider/tests/it/faults/resources/bodies.rs",
+                "bodies_that_stall_are_refused_once_they_have_taken_their_room",
             ),
             Test("crates/sqlite/tests/it/files.rs", "a_write_ahead_log_does_not_grow_without_end"),
         ],
