@@ -6,3 +6,4 @@ mod contents;
 mod counts;
 mod dead_letters;
 mod files;
+mod missing;
