@@ -91,6 +91,10 @@ pub(super) const CASES: &[Case] = &[
         "a loss of power: writes since the last sync are gone, all of them or some, and pages are torn",
         &[
             Test("crates/postrider/tests/it/storage/power.rs", "nothing_accepted_is_lost_when_power_fails"),
+            Test(
+                "crates/postrider/tests/it/storage/power.rs",
+                "what_a_kill_left_in_a_log_is_made_safe_before_the_next_is_written",
+            ),
             Test("crates/postrider/tests/it/storage/power.rs", "a_disk_that_lies_loses_what_was_accepted"),
         ],
     ),
@@ -108,6 +112,14 @@ pub(super) const CASES: &[Case] = &[
             Test(
                 "crates/postrider/tests/it/storage/failing.rs",
                 "a_sync_that_fails_is_no_acceptance_and_is_not_tried_again",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/failing.rs",
+                "a_sync_that_fails_in_a_stop_is_told_and_not_tried_again",
+            ),
+            Test(
+                "crates/postrider/tests/it/storage/failing.rs",
+                "a_store_that_breaks_while_a_stop_waits_for_attempts_is_no_clean_end",
             ),
             Test(
                 "crates/postrider/tests/it/storage/failing.rs",

@@ -4,6 +4,8 @@ use super::super::Case;
 use super::super::Proof::{Suite, Test};
 use super::case;
 
+const OWNERSHIP: &str = "crates/engine/tests/it/ownership.rs";
+
 pub(super) const CASES: &[Case] = &[
     case(
         "B01",
@@ -127,10 +129,19 @@ pub(super) const CASES: &[Case] = &[
         "B14",
         "P",
         "nodes join and leave every second",
-        &[Test(
-            "crates/postrider/tests/it/cluster/turnover.rs",
-            "nodes_that_join_and_leave_every_second_cost_nothing",
-        )],
+        &[
+            Test(
+                "crates/postrider/tests/it/cluster/turnover.rs",
+                "nodes_that_join_and_leave_every_second_cost_nothing",
+            ),
+            Test(OWNERSHIP, "shards_are_handed_over_when_what_was_accepted_for_them_is_on_disk"),
+            Test(OWNERSHIP, "shards_that_wait_for_requests_of_a_dead_owner_are_handed_over_as_such"),
+            Test(
+                OWNERSHIP,
+                "an_outcome_that_was_written_before_its_shard_was_lost_is_followed_when_it_comes_back",
+            ),
+            Test(OWNERSHIP, "a_page_of_before_shards_were_lost_brings_nothing_back"),
+        ],
     ),
     case(
         "B15",
