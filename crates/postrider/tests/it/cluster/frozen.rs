@@ -43,7 +43,7 @@ fn a_node_that_was_frozen_past_its_lease_changes_no_row_and_counts_what_it_drops
     proxies[most].delay(SLOW);
     frozen.signal(Signal::CONT);
     wait_until("what it had to write was written or refused", || {
-        (commits_fenced(&frozen) > 0.0 || rows.read() != written).then_some(())
+        (commits_refused(&frozen) > 0.0 || rows.read() != written).then_some(())
     });
     let dropped = wait_until("it says what it dropped", || dropped(&frozen.err()));
     assert_eq!(rows.read(), written, "its life before wrote nothing more");
@@ -110,8 +110,10 @@ fn destination_at(node: &Gateway, path: &str) -> DestinationId {
     DestinationId::parse(id.unwrap()).unwrap()
 }
 
-fn commits_fenced(node: &Gateway) -> f64 {
-    Samples::scrape(&api(node)).sum("postrider_commits_fenced_total", &[])
+/// Fenced or, where the node gave its connections up meanwhile, failed.
+fn commits_refused(node: &Gateway) -> f64 {
+    let found = Samples::scrape(&api(node));
+    found.sum("postrider_commits_fenced_total", &[]) + found.sum("postrider_commits_failed_total", &[])
 }
 
 /// Attempts of shards that were taken over: those that had ended, and those still in flight.
