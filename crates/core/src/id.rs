@@ -5,6 +5,7 @@
 
 use crate::time::Timestamp;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// 2025-01-01T00:00:00Z: ids count from here and last until 2094.
@@ -12,6 +13,8 @@ const EPOCH_MS: u64 = 1_735_689_600_000;
 const NODE_BITS: u32 = 10;
 const SEQUENCE_BITS: u32 = 12;
 const STEP: u64 = 1 << NODE_BITS;
+/// Numbers of nodes are below it; the remainder of an id by it is the number of the node that made it.
+pub const NODES_MAX: u64 = STEP;
 const TEXT_LENGTH: usize = 13;
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -147,6 +150,13 @@ pub fn least_at(at: Timestamp) -> u64 {
 /// When an id was made, to the millisecond.
 pub const fn time_of(id: u64) -> Timestamp {
     Timestamp::from_unix_ms((id >> (SEQUENCE_BITS + NODE_BITS)) + EPOCH_MS)
+}
+
+/// Where the id of a delivery's event is: the last of an event below it that the same node made. All of an event's ids
+/// are made in one moment, so nobody looks far back for one that is made up.
+pub fn event_within(delivery: DeliveryId) -> RangeInclusive<u64> {
+    let made = time_of(delivery.as_u64());
+    least_at(made.before(Duration::from_secs(1)))..=delivery.as_u64()
 }
 
 /// Whether two ids were made by the same node.

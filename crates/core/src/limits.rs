@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const BODY_BYTES_MAX: usize = 5 * 1000 * 1000;
 /// What a list shows of an event's body; the event itself has all of it.
 pub const LIST_BODY_BYTES_MAX: usize = 16 * 1024;
+/// What is shown of the attempts of an event or of a delivery, the last ones: each may have kilobytes of an answer.
+pub const ATTEMPTS_SHOWN_MAX: usize = 200;
 /// Greatest body of a configuration call: a destination with all its headers fits many times.
 pub const CONFIG_BODY_BYTES_MAX: usize = 256 * 1024;
 /// What is kept of a receiver's answer; past it the connection is closed.

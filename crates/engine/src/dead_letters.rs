@@ -111,7 +111,7 @@ impl DeadLetters {
 
     /// The event of one, with its attempts; `None` when retention has dropped it.
     pub async fn event(&self, letter: &DeadLetter) -> Result<Option<EventDetail>, StoreError> {
-        self.store.event(letter.account, letter.event).await
+        self.store.event_of(letter.account, letter.delivery).await
     }
 
     /// How many match.

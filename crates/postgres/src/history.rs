@@ -7,15 +7,17 @@ use crate::values::{column, int, read_time, uint};
 use bytes::Bytes;
 use deadpool_postgres::GenericClient;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
-use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::id::{
+    AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, NODES_MAX, SourceId, event_within,
+};
+use postrider_core::limits::{ATTEMPTS_SHOWN_MAX, LIST_BODY_BYTES_MAX};
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::gather::give;
 use postrider_store::{
-    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
-    Problem, SendWindow, StoreError, Timing,
+    Attempt, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing, Problem, SendWindow,
+    StoreError, Timing,
 };
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -60,32 +62,37 @@ async fn contents(database: &Database, ids: &[i64]) -> Result<Vec<Option<EventCo
     Ok(found)
 }
 
+/// With the attempts of one of its deliveries, or of all.
 pub(crate) async fn event(
     client: &impl GenericClient,
     account: AccountId,
     event: EventId,
+    delivery: Option<DeliveryId>,
 ) -> Result<Option<EventDetail>, QueryError> {
     match find(client, event).await? {
-        Some(found) if found.detail.content.account == account => complete(client, found).await.map(Some),
+        Some(found) if found.detail.content.account == account => {
+            complete(client, found, delivery).await.map(Some)
+        }
         _ => Ok(None),
     }
 }
 
-/// The ids of an event's deliveries follow its own, before that of any other event of the same node.
+/// The ids of an event's deliveries follow its own at once, before that of any other event of the same node.
 pub(crate) async fn event_of(
     client: &impl GenericClient,
     account: AccountId,
     delivery: DeliveryId,
 ) -> Result<Option<EventDetail>, QueryError> {
-    // Events of other nodes may stand in between: not many, since ids go by the millisecond.
-    let last = "SELECT id, deliveries FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1000";
-    for row in client.query(last, &[&int(delivery.as_u64())]).await? {
-        let owed = deliveries_from_text(column(&row, 1)?).ok_or(QueryError::Corrupt("a fan-out"))?;
-        if owed.iter().any(|owed| owed.id == delivery) {
-            return event(client, account, EventId::from_u64(uint(column(&row, 0)?))).await;
-        }
+    let within = event_within(delivery);
+    let (first, last, nodes) = (int(*within.start()), int(*within.end()), int(NODES_MAX));
+    let select = "SELECT id, deliveries FROM events WHERE id >= $1 AND id <= $2 AND id % $3 = $2 % $3 ORDER BY id DESC LIMIT 1";
+    let statement = client.prepare_cached(select).await?;
+    let Some(row) = client.query_opt(&statement, &[&first, &last, &nodes]).await? else { return Ok(None) };
+    let owed = deliveries_from_text(column(&row, 1)?).ok_or(QueryError::Corrupt("a fan-out"))?;
+    if !owed.iter().any(|owed| owed.id == delivery) {
+        return Ok(None);
     }
-    Ok(None)
+    event(client, account, EventId::from_u64(uint(column(&row, 0)?)), Some(delivery)).await
 }
 
 /// An event's row, before its attempts are known.
@@ -115,25 +122,35 @@ async fn find(client: &impl GenericClient, event: EventId) -> Result<Option<Foun
     row.as_ref().map(read_event).transpose()
 }
 
-/// Adds the attempts, and where the deliveries stand.
-async fn complete(client: &impl GenericClient, found: Found) -> Result<EventDetail, QueryError> {
+/// Adds the last attempts, of one delivery or of all, and where the deliveries stand.
+async fn complete(
+    client: &impl GenericClient,
+    found: Found,
+    delivery: Option<DeliveryId>,
+) -> Result<EventDetail, QueryError> {
     let Found { mut detail, owed } = found;
-    // First, so that one that has just died is not shown as dead before it was tried.
-    let dead = standing::dead_letters(client, &[detail.id]).await?;
-    detail.attempts = attempts(client, detail.id).await?;
-    let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
-    detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
+    // Dead letters first, so that one that has just died is not shown as dead before it was tried.
+    let owing = Owing { event: detail.id, owed: &owed, first_due: detail.content.due() };
+    detail.deliveries = standing::of(client, owing).await?;
+    detail.attempts = attempts(client, detail.id, delivery).await?;
     Ok(detail)
 }
 
-async fn attempts(client: &impl GenericClient, event: EventId) -> Result<Vec<Attempt>, QueryError> {
-    let select =
+async fn attempts(
+    client: &impl GenericClient,
+    event: EventId,
+    delivery: Option<DeliveryId>,
+) -> Result<Vec<Attempt>, QueryError> {
+    let select = format!(
         "SELECT id, event_id, delivery_id, destination_id, number, started_at, outcome, status, next,
             next_due_at, error_kind, error, dns_us, connect_us, tls_us, first_byte_us, total_us,
             request_headers, response_headers, response_body
-         FROM attempts WHERE event_id = $1 ORDER BY id";
-    let rows = client.query(select, &[&int(event.as_u64())]).await?;
-    rows.iter().map(read_attempt).collect()
+         FROM attempts WHERE event_id = $1 AND ($2::int8 IS NULL OR delivery_id = $2)
+         ORDER BY id DESC LIMIT {ATTEMPTS_SHOWN_MAX}"
+    );
+    let delivery = delivery.map(|delivery| int(delivery.as_u64()));
+    let rows = client.query(&select, &[&int(event.as_u64()), &delivery]).await?;
+    rows.iter().rev().map(read_attempt).collect()
 }
 
 fn read_event(row: &Row) -> Result<Found, QueryError> {

@@ -190,8 +190,10 @@ impl Store for PostgresStore {
     }
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        self.run(|database| async move { history::event(&database.client().await?, account, event).await })
-            .await
+        self.run(
+            |database| async move { history::event(&database.client().await?, account, event, None).await },
+        )
+        .await
     }
 
     async fn event_of(

@@ -2,21 +2,23 @@
 
 use crate::checksum;
 use crate::error::{corrupt, store_error};
-use crate::reader::Reader;
+use crate::reader::{Reader, alone};
 use crate::rows::{int, read_time, uint};
 use crate::segment::{self, Listed};
 use crate::standing;
 use bytes::Bytes;
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, SourceId};
-use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::id::{
+    AccountId, ApiKeyId, AttemptId, DeliveryId, DestinationId, EventId, NODES_MAX, SourceId, event_within,
+};
+use postrider_core::limits::{ATTEMPTS_SHOWN_MAX, LIST_BODY_BYTES_MAX};
 use postrider_core::outcome::{Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::gather::{Answer, Gather, give};
 use postrider_store::{
-    Attempt, DeliveryState, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing,
-    Problem, SendWindow, Timing,
+    Attempt, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing, Problem, SendWindow,
+    Timing,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use std::collections::BTreeMap;
@@ -28,6 +30,14 @@ const EVENT_COLUMNS: &str = "id, source_id, created_by, event_type, external_id,
 
 /// The columns of an event without whom it is owed to: that may be a hundred thousand, and each of them asks.
 const CONTENT: &str = "SELECT id, source_id, created_by, event_type, external_id, received_at, deliver_at, expires_at, '[]', account_id, replay_of, headers, length(body), body, checksum, deliveries FROM events WHERE id = ?1";
+
+/// Chosen by the index alone, so that of those that are left out no row is read.
+const LAST_ATTEMPTS: &str = "SELECT id, event_id, delivery_id, destination_id, number, started_at, outcome, status, next, next_due_at,
+        error_kind, error, dns_us, connect_us, tls_us, first_byte_us, total_us,
+        request_headers, response_headers, response_body
+     FROM attempts WHERE id IN (
+        SELECT id FROM attempts WHERE event_id = ?1 AND (?2 IS NULL OR delivery_id = ?2) ORDER BY id DESC LIMIT ?3
+     ) ORDER BY id";
 
 /// Contents of events that are asked for.
 pub(crate) type Contents = Gather<EventId, Option<EventContent>>;
@@ -50,7 +60,7 @@ pub(crate) fn serve_contents(reader: &mut Reader, contents: &Contents) {
         for (event, answer) in asked {
             by_segment.entry(segment::of_event(&listed, event)).or_default().push((event, answer));
         }
-        by_segment.into_iter().for_each(|(number, asked)| answer_contents(reader, number, asked));
+        by_segment.into_iter().for_each(|(number, asked)| alone(|| answer_contents(reader, number, asked)));
     }
 }
 
@@ -81,30 +91,36 @@ pub(crate) fn event(
 ) -> rusqlite::Result<Option<EventDetail>> {
     let Some(segment) = reader.segment_of(event)? else { return Ok(None) };
     match find(segment, event)? {
-        Some(found) if found.detail.content.account == account => complete(segment, found).map(Some),
+        Some(found) if found.detail.content.account == account => complete(segment, found, None).map(Some),
         _ => Ok(None),
     }
 }
 
-/// The ids of an event's deliveries follow its own, before that of any other event: so it is the last one before.
+/// The ids of an event's deliveries follow its own, before that of any other event of the same node. What was moved here
+/// from a store of many nodes has ids of all of them.
 pub(crate) fn event_of(
     reader: &mut Reader,
     account: AccountId,
     delivery: DeliveryId,
 ) -> rusqlite::Result<Option<EventDetail>> {
-    let at_most = int(delivery.as_u64());
+    let within = event_within(delivery);
+    let (first, last, nodes) = (int(*within.start()), int(*within.end()), int(NODES_MAX));
     let begun = |listed: &&Listed| listed.first_event_id <= delivery.as_u64();
     let segments: Vec<Listed> = reader.segments()?.iter().filter(begun).copied().collect();
     // A segment begins right behind the last event of the one before, whose deliveries have ids above that.
     for listed in segments.iter().rev() {
         let Some(segment) = reader.segment(listed.number)? else { continue };
-        let mut select = segment.prepare_cached("SELECT max(id) FROM events WHERE id <= ?1")?;
-        let last: Option<i64> = select.query_row([at_most], |row| row.get(0))?;
-        let Some(last) = last else { continue };
-        let found = find(segment, EventId::from_u64(uint(last)))?;
+        let mut select = segment.prepare_cached(
+            "SELECT id FROM events WHERE id BETWEEN ?1 AND ?2 AND id % ?3 = ?2 % ?3 ORDER BY id DESC LIMIT 1",
+        )?;
+        let event: Option<i64> = select.query_row([first, last, nodes], |row| row.get(0)).optional()?;
+        let Some(event) = event else { continue };
+        let found = find(segment, EventId::from_u64(uint(event)))?;
         let owes = |found: &Found| found.owed.iter().any(|owed| owed.id == delivery);
         return match found.filter(owes) {
-            Some(found) if found.detail.content.account == account => complete(segment, found).map(Some),
+            Some(found) if found.detail.content.account == account => {
+                complete(segment, found, Some(delivery)).map(Some)
+            }
             _ => Ok(None),
         };
     }
@@ -142,25 +158,29 @@ pub(crate) fn snapshot(segment: &Connection) -> rusqlite::Result<Transaction<'_>
     segment.unchecked_transaction()
 }
 
-/// Adds the attempts, and where the deliveries stand.
-fn complete(segment: &Connection, found: Found) -> rusqlite::Result<EventDetail> {
+/// Adds the last attempts, of one delivery or of all, and where the deliveries stand.
+fn complete(
+    segment: &Connection,
+    found: Found,
+    delivery: Option<DeliveryId>,
+) -> rusqlite::Result<EventDetail> {
     let segment = &*snapshot(segment)?;
     let Found { mut detail, owed } = found;
-    detail.attempts = attempts(segment, detail.id)?;
-    let dead = standing::dead_letters(segment, &[detail.id])?;
-    let followed = detail.attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
-    detail.deliveries = DeliveryState::derive(&owed, detail.content.due(), followed, &dead);
+    detail.attempts = attempts(segment, detail.id, delivery)?;
+    let owing = Owing { event: detail.id, owed: &owed, first_due: detail.content.due() };
+    detail.deliveries = standing::of(segment, owing)?;
     Ok(detail)
 }
 
-fn attempts(segment: &Connection, event: EventId) -> rusqlite::Result<Vec<Attempt>> {
-    let mut select = segment.prepare_cached(
-        "SELECT id, event_id, delivery_id, destination_id, number, started_at, outcome, status, next, next_due_at,
-                error_kind, error, dns_us, connect_us, tls_us, first_byte_us, total_us,
-                request_headers, response_headers, response_body
-         FROM attempts WHERE event_id = ?1 ORDER BY id",
-    )?;
-    let rows = select.query_map([int(event.as_u64())], read_attempt)?;
+fn attempts(
+    segment: &Connection,
+    event: EventId,
+    delivery: Option<DeliveryId>,
+) -> rusqlite::Result<Vec<Attempt>> {
+    let delivery = delivery.map(|delivery| int(delivery.as_u64()));
+    let mut select = segment.prepare_cached(LAST_ATTEMPTS)?;
+    let asked = (int(event.as_u64()), delivery, int(ATTEMPTS_SHOWN_MAX as u64));
+    let rows = select.query_map(asked, read_attempt)?;
     rows.collect()
 }
 

@@ -6,6 +6,7 @@ use crate::segment::{self, Listed};
 use postrider_core::id::EventId;
 use postrider_store::StoreError;
 use rusqlite::{Connection, OpenFlags};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -47,7 +48,7 @@ impl Readers {
             let thread = thread::Builder::new().name(format!("sqlite-reader-{number}"));
             let started = thread.spawn(move || {
                 while let Some(job) = next_job(&inbox) {
-                    desk.serve(job);
+                    alone(|| desk.serve(job));
                 }
             });
             threads.push(started.expect("a thread can be started at start-up"));
@@ -83,7 +84,12 @@ impl Readers {
     }
 }
 
-/// The reader has ended.
+/// What panics is lost to whoever asked for it, and to nobody else.
+pub(crate) fn alone(query: impl FnOnce()) {
+    drop(catch_unwind(AssertUnwindSafe(query)));
+}
+
+/// The query was not answered.
 pub(crate) fn lost() -> StoreError {
     StoreError::Unavailable("the query was lost".into())
 }
@@ -191,4 +197,24 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "cache_size", -2048)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataDirectory, SqliteOptions, SqliteStore};
+    use postrider_store::Vault;
+
+    #[tokio::test]
+    async fn a_query_that_panics_is_lost_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let taken = DataDirectory::take(home.path()).unwrap();
+        let _store = SqliteStore::open(taken, Vault::new([7; 32], &[]), SqliteOptions::default()).unwrap();
+        let readers = Readers::start(home.path()).unwrap();
+        for _ in 0..2 * READERS {
+            let lost = readers.run::<()>(|_| panic!("planted by a test")).await;
+            assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+        }
+        assert!(readers.run(|reader| reader.segments()).await.is_ok());
+    }
 }

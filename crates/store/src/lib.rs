@@ -132,11 +132,14 @@ pub trait Store: Send + Sync + 'static {
     /// [`SCAN_EVENTS_MAX`]: postrider_core::limits::SCAN_EVENTS_MAX
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError>;
 
-    /// One event with its deliveries and attempts; `None` when the account has no such event.
+    /// One event with its deliveries and its last [`ATTEMPTS_SHOWN_MAX`] attempts, oldest first; `None` when the account
+    /// has no such event.
+    ///
+    /// [`ATTEMPTS_SHOWN_MAX`]: postrider_core::limits::ATTEMPTS_SHOWN_MAX
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError>;
 
-    /// The event that a delivery is owed for, as [`Store::event`] shows it; `None` when the account has no such
-    /// delivery.
+    /// The event that a delivery is owed for, as [`Store::event`] shows it but with the attempts of this delivery alone;
+    /// `None` when the account has no such delivery.
     async fn event_of(
         &self,
         account: AccountId,

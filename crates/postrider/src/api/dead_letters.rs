@@ -17,8 +17,7 @@ use postrider_core::id::DeliveryId;
 use postrider_core::time::Timestamp;
 use postrider_engine::Revived;
 use postrider_store::{
-    Attempt, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery,
-    FILTER_FIELDS,
+    DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, FILTER_FIELDS,
 };
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -75,12 +74,10 @@ pub(crate) async fn get(
     Segment(id): Segment,
 ) -> Result<Response, ApiError> {
     let letter = app.engine.dead_letters().find(caller.account, parse(&id)?).await?.ok_or_else(not_found)?;
-    let event = app.engine.event(caller.account, letter.event).await?.ok_or_else(not_found)?;
-    let own = |attempt: &&Attempt| attempt.delivery == letter.delivery;
-    let attempts = event.attempts.iter().filter(own).map(view::Attempt::of).collect();
+    let event = app.engine.event_of(caller.account, letter.delivery).await?.ok_or_else(not_found)?;
     let mut object = shown(&app, &letter);
     object.event = Some(view::Event::of(&event));
-    object.attempts = Some(attempts);
+    object.attempts = Some(event.attempts.iter().map(view::Attempt::of).collect());
     Ok(view::data(StatusCode::OK, &object))
 }
 

@@ -13,9 +13,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
 use postrider_engine::DeadLetterLine;
-use postrider_store::{
-    Attempt, DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError,
-};
+use postrider_store::{DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -118,8 +116,7 @@ async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<S
     };
     let (mut text, encoding) = line.text();
     if matches!(format, Format::Full) {
-        let own = |attempt: &&Attempt| attempt.delivery == letter.delivery;
-        let attempts: Vec<_> = event.attempts.iter().filter(own).map(view::Attempt::of).collect();
+        let attempts: Vec<_> = event.attempts.iter().map(view::Attempt::of).collect();
         let rest = json!({
             "payload_encoding": encoding,
             "delivery_id": letter.delivery.to_string(),

@@ -36,12 +36,18 @@ impl Run for InspectArgs {
     }
 }
 
-/// The event with its attempts; by the id of a delivery, that of the delivery.
+/// The event with its last attempts; by the id of a delivery, that of the delivery with the attempts of it alone.
 pub(super) fn find(client: &Client, of: &str) -> anyhow::Result<Value> {
-    let mut of = id(of)?.to_owned();
-    if of.starts_with("dlv_") {
-        let delivery = client.read(&format!("/v1/deliveries/{of}"), &[])?;
-        of = id(text(&delivery["delivery"]["event_id"]))?.to_owned();
+    let of = id(of)?;
+    if !of.starts_with("dlv_") {
+        return client.read(&format!("/v1/events/{of}"), &[]);
     }
-    client.read(&format!("/v1/events/{of}"), &[])
+    let mut own = client.read(&format!("/v1/deliveries/{of}"), &[])?;
+    let event = id(text(&own["delivery"]["event_id"]))?;
+    let mut found = client.read(&format!("/v1/events/{event}"), &[])?;
+    found["attempts"] = own["attempts"].take();
+    if let Some(deliveries) = found["event"]["deliveries"].as_array_mut() {
+        deliveries.retain(|delivery| delivery["id"] == of);
+    }
+    Ok(found)
 }

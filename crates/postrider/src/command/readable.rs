@@ -73,6 +73,11 @@ pub(super) fn deliveries(event: &Value, attempts: &[Value], detail: Detail, scre
         }
         out.push('\n');
         let own = attempts.iter().filter(|attempt| attempt["delivery_id"] == delivery["id"]);
+        let made = delivery["attempts_count"].as_u64().unwrap_or(0);
+        match made.saturating_sub(own.clone().count() as u64) {
+            0 => {}
+            left_out => out.push_str(&format!("  {} before that\n", counted(left_out, "attempt"))),
+        }
         own.for_each(|one| out.push_str(&attempt(one, detail, screen)));
     }
     if items(&event["deliveries"]).is_empty() {

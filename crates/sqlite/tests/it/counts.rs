@@ -1,7 +1,7 @@
 //! What was counted outlives the segments it was counted in.
 
 use crate::files::{DAY, START, accept, deliver, event, open};
-use postrider_core::id::DeliveryId;
+use postrider_core::id::{DeliveryId, NODES_MAX};
 use postrider_core::limits::STATS_DAYS_MAX;
 use postrider_store::{Counts, EventFilter, EventQuery, Store};
 use tempfile::TempDir;
@@ -39,12 +39,19 @@ async fn the_last_delivery_of_a_sealed_segment_leads_to_its_event() {
     let directory = TempDir::new().unwrap();
     let store = open(directory.path());
     store.maintain(START).await.unwrap();
-    accept(&store, event(10, START)).await;
-    store.maintain(START.after(DAY)).await.unwrap();
-    accept(&store, event(30, START.after(DAY))).await;
     let account = event(10, START).content.account;
-    let of = async |id| {
-        store.event_of(account, DeliveryId::from_u64(id)).await.unwrap().map(|event| event.id.as_u64())
+    // As one node makes them.
+    let made = |n: u64, at| {
+        let mut made = event(n * NODES_MAX, at);
+        made.deliveries[0].id = DeliveryId::from_u64((n + 1) * NODES_MAX);
+        made
+    };
+    accept(&store, made(10, START)).await;
+    store.maintain(START.after(DAY)).await.unwrap();
+    accept(&store, made(30, START.after(DAY))).await;
+    let of = async |n| {
+        let found = store.event_of(account, DeliveryId::from_u64(n * NODES_MAX)).await.unwrap();
+        found.map(|event| event.id.as_u64() / NODES_MAX)
     };
     assert_eq!((of(11).await, of(31).await, of(12).await), (Some(10), Some(30), None));
 }

@@ -3,9 +3,10 @@
 use super::Harness;
 use super::sample::{ACCOUNT, DEAD, START, accept, accept_one, commit, detail, event, finished, fresh};
 use super::sample::{owed, rows, seconds, waiting};
-use crate::{Attempt, ErrorKind, NewEvent, Problem, Timing};
+use crate::{Attempt, ErrorKind, EventDetail, NewEvent, Problem, Timing};
 use bytes::Bytes;
-use postrider_core::id::{AccountId, DeliveryId, EventId};
+use postrider_core::id::{AccountId, DeliveryId, EventId, NODES_MAX};
+use postrider_core::limits::ATTEMPTS_SHOWN_MAX;
 use postrider_core::outcome::{DeathReason, Next, Outcome};
 use std::time::Duration;
 
@@ -79,6 +80,33 @@ pub async fn attempts_are_listed_oldest_first(harness: &dyn Harness) {
     assert!(detail(&*store, EventId::from_u64(104)).await.attempts.is_empty(), "not those of its neighbour");
 }
 
+/// One delivery, tried more often than is shown, beside one that was tried before all of that.
+pub async fn the_last_attempts_are_shown(harness: &dyn Harness) {
+    let store = harness.open().await;
+    let both = event(NODES_MAX, vec![owed(2 * NODES_MAX, 10), owed(3 * NODES_MAX, 11)]);
+    accept(&*store, vec![both.clone()]).await;
+    let mut tickets: Vec<_> = both.tickets().collect();
+    commit(&*store, vec![], vec![finished(200, tickets[1], Next::Delivered)]).await;
+    let tried = ATTEMPTS_SHOWN_MAX as u32 + 3;
+    for number in 1..=tried {
+        let due = START.after(seconds(u64::from(number)));
+        commit(&*store, vec![], vec![finished(200 + u64::from(number), tickets[0], Next::Retry { due })])
+            .await;
+        tickets[0] = tickets[0].due_again(due);
+    }
+    let numbers =
+        |seen: &EventDetail| -> Vec<_> { seen.attempts.iter().map(|attempt| attempt.number).collect() };
+    let all = detail(&*store, both.id).await;
+    assert_eq!(numbers(&all), (4..=tried).collect::<Vec<_>>());
+    let counts: Vec<_> = all.deliveries.iter().map(|delivery| delivery.attempts).collect();
+    assert_eq!(counts, [tried, 1], "what is not shown counts");
+    for (ticket, expected) in [(tickets[0], (4..=tried).collect()), (tickets[1], vec![1])] {
+        let seen = store.event_of(ACCOUNT, ticket.delivery).await.unwrap().unwrap();
+        assert_eq!(numbers(&seen), expected, "its own alone");
+        assert_eq!(seen.deliveries, all.deliveries);
+    }
+}
+
 pub async fn a_replay_tells_what_it_repeats(harness: &dyn Harness) {
     let store = harness.open().await;
     let first = event(100, vec![owed(101, 10)]);
@@ -104,19 +132,27 @@ pub async fn housekeeping_keeps_what_is_young(harness: &dyn Harness) {
     assert_eq!(waiting(&*store, fresh(10)).await, [ticket]);
 }
 
+/// Ids of one node, as a node makes them, with an event of another in between.
 pub async fn the_event_of_a_delivery_is_found_by_its_id(harness: &dyn Harness) {
     let store = harness.open().await;
-    let wide = event(100, vec![owed(101, 10), owed(102, 11), owed(103, 12)]);
-    accept(&*store, vec![wide.clone(), event(110, vec![]), event(120, vec![owed(121, 10)])]).await;
+    let made = |n: u64| NODES_MAX * (1_000_000_000 + n);
+    let wide = event(made(0), vec![owed(made(1), 10), owed(made(2), 11), owed(made(3), 12)]);
+    let between = event(made(1) + 1, vec![owed(made(2) + 1, 10)]);
+    accept(
+        &*store,
+        vec![wide.clone(), between, event(made(10), vec![]), event(made(20), vec![owed(made(21), 10)])],
+    )
+    .await;
     let ticket = wide.tickets().nth(1).unwrap();
-    commit(&*store, vec![], vec![finished(130, ticket, Next::Delivered)]).await;
+    commit(&*store, vec![], vec![finished(made(30), ticket, Next::Delivered)]).await;
     let of = async |account, id| store.event_of(account, DeliveryId::from_u64(id)).await.unwrap();
-    for (delivery, event) in [(101, 100), (102, 100), (103, 100), (121, 120)] {
-        let expected = detail(&*store, EventId::from_u64(event)).await;
-        assert_eq!(of(ACCOUNT, delivery).await, Some(expected), "{delivery}");
+    for (delivery, event) in [(1, 0), (2, 0), (3, 0), (21, 20)] {
+        let mut expected = detail(&*store, EventId::from_u64(made(event))).await;
+        expected.attempts.retain(|attempt| attempt.delivery.as_u64() == made(delivery));
+        assert_eq!(of(ACCOUNT, made(delivery)).await, Some(expected), "{delivery}");
     }
-    for unknown in [1, 100, 104, 111, 120, 122, 130] {
-        assert_eq!(of(ACCOUNT, unknown).await, None, "{unknown}");
+    for unknown in [0, 4, 11, 20, 22, 30] {
+        assert_eq!(of(ACCOUNT, made(unknown)).await, None, "{unknown}");
     }
-    assert_eq!(of(AccountId::from_u64(99), 101).await, None, "of another account");
+    assert_eq!(of(AccountId::from_u64(99), made(1)).await, None, "of another account");
 }

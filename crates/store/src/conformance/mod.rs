@@ -139,6 +139,7 @@ macro_rules! conformance_suite {
                 an_attempt_comes_back_with_every_field
                 every_outcome_and_every_problem_comes_back
                 attempts_are_listed_oldest_first
+                the_last_attempts_are_shown
                 the_event_of_a_delivery_is_found_by_its_id
                 a_replay_tells_what_it_repeats
                 housekeeping_keeps_what_is_young

@@ -7,20 +7,20 @@ use crate::event::{DeliveryState, EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery};
 use crate::stats::Stats;
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, EventId};
-use postrider_core::limits::LIST_BODY_BYTES_MAX;
+use postrider_core::limits::{ATTEMPTS_SHOWN_MAX, LIST_BODY_BYTES_MAX};
 use postrider_core::map::IdMap;
 use postrider_core::outcome::DeathReason;
 
 impl Data {
     pub(super) fn event(&self, account: AccountId, event: EventId) -> Option<EventDetail> {
         let found = self.events.get(&event).filter(|event| event.content.account == account)?;
-        Some(self.detail(found))
+        Some(self.detail(found, None))
     }
 
     pub(super) fn event_of(&self, account: AccountId, delivery: DeliveryId) -> Option<EventDetail> {
         let owes = |event: &&NewEvent| event.deliveries.iter().any(|owed| owed.id == delivery);
         let found = self.events.values().find(owes).filter(|event| event.content.account == account)?;
-        Some(self.detail(found))
+        Some(self.detail(found, Some(delivery)))
     }
 
     /// Looks through all of them, so a page is never cut.
@@ -29,7 +29,7 @@ impl Data {
         let behind = |event: &&NewEvent| query.after.is_none_or(|after| event.id < after);
         let all = self.events.values().rev().filter(of_account);
         let looked_at: Vec<EventDetail> =
-            all.clone().filter(behind).map(|event| self.detail(event)).collect();
+            all.clone().filter(behind).map(|event| self.detail(event, None)).collect();
         let scanned = if query.filter.is_empty() { 0 } else { looked_at.len() as u64 };
         let matching: Vec<EventDetail> =
             looked_at.into_iter().filter(|event| query.filter.matches(event)).collect();
@@ -44,14 +44,18 @@ impl Data {
         EventPage { items, total, next, scanned, cut: false }
     }
 
-    fn detail(&self, event: &NewEvent) -> EventDetail {
+    /// With the last attempts of one of its deliveries, or of all.
+    fn detail(&self, event: &NewEvent, delivery: Option<DeliveryId>) -> EventDetail {
         let of_it = (event.id, AttemptId::from_u64(0))..=(event.id, AttemptId::from_u64(u64::MAX));
-        let attempts: Vec<Attempt> = self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
+        let mut attempts: Vec<Attempt> =
+            self.attempts.range(of_it).map(|(_, attempt)| attempt.clone()).collect();
         let letters = event.deliveries.iter().filter_map(|owed| self.dead_letters.get(&owed.id));
         let dead: IdMap<DeliveryId, DeathReason> =
             letters.map(|buried| (buried.letter.delivery, buried.letter.reason)).collect();
         let followed = attempts.iter().map(|attempt| (attempt.delivery, attempt.next));
         let deliveries = DeliveryState::derive(&event.deliveries, event.content.due(), followed, &dead);
+        attempts.retain(|attempt| delivery.is_none_or(|delivery| attempt.delivery == delivery));
+        attempts.drain(..attempts.len().saturating_sub(ATTEMPTS_SHOWN_MAX));
         EventDetail {
             id: event.id,
             external_id: event.external_id.clone(),

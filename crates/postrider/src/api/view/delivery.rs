@@ -87,11 +87,10 @@ impl DeliveryItem {
 }
 
 impl DeliveryDetail {
-    /// Of a delivery of this event, if it has it.
+    /// Of a delivery of this event, if it has it; the attempts are its own.
     pub(crate) fn of(event: &EventDetail, id: DeliveryId) -> Option<Self> {
         let state = event.deliveries.iter().find(|state| state.id == id)?;
-        let own = event.attempts.iter().filter(|attempt| attempt.delivery == id);
-        let attempts = own.map(Attempt::of).collect();
+        let attempts = event.attempts.iter().map(Attempt::of).collect();
         Some(DeliveryDetail { delivery: DeliveryItem::new(event, state), attempts })
     }
 }

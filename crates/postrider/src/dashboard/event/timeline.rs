@@ -45,11 +45,27 @@ struct Known {
     url: String,
 }
 
+/// A delivery, of which it is known but for its attempts.
+#[derive(Deserialize)]
+struct Tried {
+    attempts: Vec<Attempt>,
+}
+
 impl Timeline {
     /// Takes the deliveries and attempts out of an event.
     pub(in crate::dashboard) async fn of(api: &Inside, session: &Session, detail: &mut Detail) -> Self {
-        let mut timeline =
-            Timeline::new(std::mem::take(&mut detail.event.deliveries), std::mem::take(&mut detail.attempts));
+        let deliveries = std::mem::take(&mut detail.event.deliveries);
+        let mut attempts = std::mem::take(&mut detail.attempts);
+        for delivery in deliveries.iter().take(DELIVERIES_MAX) {
+            // An event comes with its last attempts, which may all be of others.
+            let is_told = attempts.iter().any(|attempt| attempt.delivery_id == delivery.id);
+            if delivery.attempts_count > 0 && !is_told {
+                let at = format!("/v1/deliveries/{}", segment(&delivery.id));
+                let own = api.get(session, &at).await;
+                attempts.extend(own.map_or_else(|_| Vec::new(), |own: Tried| own.attempts));
+            }
+        }
+        let mut timeline = Timeline::new(deliveries, attempts);
         for delivery in &timeline.deliveries {
             let at = format!("/v1/destinations/{}", segment(&delivery.destination_id));
             if let Ok(known) = api.get(session, &at).await {
