@@ -46,12 +46,12 @@ pub struct NodeActivity {
 }
 
 /// Of which destinations to hear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TellOf {
     /// Of none: only what is in flight.
     InFlight,
-    /// Of this one.
-    One(DestinationId),
+    /// Of these.
+    These(Vec<DestinationId>),
     /// Of all.
     All,
 }

@@ -179,6 +179,11 @@ impl Scheduler {
             .map(move |(id, found)| (*id, found.view(now)))
     }
 
+    /// What can be seen of a destination, if it is one of [`Scheduler::views`].
+    pub fn notable(&self, destination: DestinationId, now: Timestamp) -> Option<DestinationView> {
+        self.destinations.get(&destination).filter(|found| found.is_notable()).map(|found| found.view(now))
+    }
+
     /// What can be seen of a destination.
     pub fn view(&self, destination: DestinationId, now: Timestamp) -> Option<DestinationView> {
         self.destinations.get(&destination).map(|found| found.view(now))

@@ -65,7 +65,8 @@ pub(crate) enum Control {
     Revived(OwedAgain),
     /// Dead letters that blocked an ordered line and do so no longer.
     Discarded(Vec<Ticket>),
-    Look(oneshot::Sender<Activity>),
+    /// What is in flight and owed, and what these destinations are doing.
+    Look(Vec<DestinationId>, oneshot::Sender<Activity>),
     /// How the gateway as a whole stands.
     Totals(oneshot::Sender<QueueTotals>),
     /// A step of looking at what is owed to each destination.
@@ -338,7 +339,9 @@ impl Dispatcher {
             Control::Leased => self.leased(),
             Control::StoreAway => self.commits.refuse_waiting(),
             Control::Elsewhere(elsewhere) => self.hear_elsewhere(elsewhere),
-            Control::Look(reply) => drop(reply.send(Activity::of(&self.scheduler, self.now))),
+            Control::Look(destinations, reply) => {
+                drop(reply.send(Activity::of(&self.scheduler, &destinations, self.now)));
+            }
             Control::Totals(reply) => {
                 drop(reply.send(QueueTotals::of(&self.scheduler, self.owned.shards, self.now)));
             }

@@ -13,12 +13,16 @@ use postrider_store::{
 use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// How often the other nodes are told.
 const TELL: Duration = Duration::from_secs(1);
 /// Each destination is looked at for it, which is some tenths of a microsecond: with this pause for each it stays below
 /// a hundredth of a core however many there are.
 const TELL_EACH: Duration = Duration::from_micros(40);
+
+/// Destinations that are looked at in one go: no decision waits for more.
+const LOOK_MAX: usize = 500;
 
 /// What is going on right now.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +39,7 @@ pub struct Activity {
     pub longest_wait: Duration,
     /// Counts since the start.
     pub counters: Counters,
-    /// Of each destination that has something going on.
+    /// Of each destination that was asked for and has something going on.
     pub destinations: IdMap<DestinationId, DestinationView>,
     /// How long ago others told what is in shards of theirs.
     told_ago: BTreeMap<Shard, Duration>,
@@ -51,7 +55,9 @@ pub struct Seen {
 }
 
 impl Activity {
-    pub(crate) fn of(scheduler: &Scheduler, now: Timestamp) -> Self {
+    /// With the views of these destinations.
+    pub(crate) fn of(scheduler: &Scheduler, destinations: &[DestinationId], now: Timestamp) -> Self {
+        let view = |id: &DestinationId| Some((*id, scheduler.notable(*id, now)?));
         let tickets: Vec<&Ticket> = scheduler.in_flight().collect();
         Activity {
             in_flight: tickets.iter().map(|ticket| ticket.delivery).collect(),
@@ -60,7 +66,7 @@ impl Activity {
             pending: scheduler.pending(),
             longest_wait: scheduler.longest_wait(now),
             counters: scheduler.counters(),
-            destinations: scheduler.views(now).collect(),
+            destinations: destinations.iter().filter_map(view).collect(),
             told_ago: BTreeMap::new(),
         }
     }
@@ -109,13 +115,24 @@ impl Engine {
         self.store.durability()
     }
 
-    /// What is going on over all nodes, as far as it is known here: `of` says of which destinations.
-    pub async fn activity_of(&self, of: TellOf) -> Result<Activity, StoreError> {
-        let mut activity = self.activity().await;
+    /// What is going on over all nodes, as far as it is known here, and what these destinations are doing.
+    pub async fn activity_of(&self, destinations: Vec<DestinationId>) -> Result<Activity, StoreError> {
+        let mut parts = destinations.chunks(LOOK_MAX);
+        let mut activity = self.look(parts.next().unwrap_or_default()).await;
+        for part in parts {
+            activity.destinations.extend(self.look(part).await.destinations);
+        }
         if self.store.is_shared() {
+            let of = if destinations.is_empty() { TellOf::InFlight } else { TellOf::These(destinations) };
             activity.add(self.store.others(of).await?);
         }
         Ok(activity)
+    }
+
+    async fn look(&self, destinations: &[DestinationId]) -> Activity {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Control::Look(destinations.to_vec(), reply)).await;
+        answer.await.unwrap_or_default()
     }
 
     /// Hears how many other nodes there are and what is owed by them, for the limits of all together.

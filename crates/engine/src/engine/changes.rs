@@ -9,7 +9,7 @@ use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::DestinationId;
 use postrider_core::scheduler::Input;
 use postrider_core::time::Timestamp;
-use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError, TellOf};
+use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -107,7 +107,7 @@ impl Engine {
 
     /// Where a circuit stands, as far as it is known here.
     async fn circuit_of(&self, destination: DestinationId) -> Result<Circuit, StoreError> {
-        let activity = self.activity_of(TellOf::One(destination)).await?;
+        let activity = self.activity_of(vec![destination]).await?;
         let view = activity.seen(destination).and_then(|seen| seen.view);
         Ok(view.map_or(Circuit::Closed, |view| view.circuit))
     }

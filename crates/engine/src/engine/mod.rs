@@ -260,13 +260,6 @@ impl Engine {
         let _ = self.control.send(control).await;
     }
 
-    /// What is going on right now on this node.
-    pub async fn activity(&self) -> Activity {
-        let (reply, answer) = oneshot::channel();
-        self.tell(Control::Look(reply)).await;
-        answer.await.unwrap_or_default()
-    }
-
     /// Stops: no new events, no new attempts; what is in flight ends within the grace time.
     pub async fn stop(&self, grace: Duration) -> Result<StopReport, StoreError> {
         self.stopping.store(true, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    AuditPage, AuditQuery, AuditRecord, EventDetail, EventPage, EventQuery, EventStatus, StoreError, TellOf,
+    AuditPage, AuditQuery, AuditRecord, EventDetail, EventPage, EventQuery, EventStatus, StoreError,
 };
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Engine {
 
     /// Events of an account, newest first.
     pub async fn events(&self, mut query: EventQuery) -> Result<EventPage, StoreError> {
-        let activity = self.activity_of(TellOf::InFlight).await?;
+        let activity = self.activity_of(Vec::new()).await?;
         query.filter.since = query.filter.since.max(self.shown_since(query.account));
         let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
@@ -91,7 +91,7 @@ impl Engine {
 
     /// One event with all that became of it.
     pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        let activity = self.activity_of(TellOf::InFlight).await?;
+        let activity = self.activity_of(Vec::new()).await?;
         Ok(self.shown(account, self.store.event(account, event).await?, &activity))
     }
 
@@ -101,7 +101,7 @@ impl Engine {
         account: AccountId,
         delivery: DeliveryId,
     ) -> Result<Option<EventDetail>, StoreError> {
-        let activity = self.activity_of(TellOf::InFlight).await?;
+        let activity = self.activity_of(Vec::new()).await?;
         Ok(self.shown(account, self.store.event_of(account, delivery).await?, &activity))
     }
 

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use postrider_core::id::AccountId;
-use postrider_store::{Ring, SeriesPoint, Stats, StoreError, TellOf};
+use postrider_store::{Ring, SeriesPoint, Stats, StoreError};
 
 /// Where an account stands.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Engine {
 
     /// Where an account stands.
     pub async fn standing(&self, account: AccountId) -> Result<Standing, StoreError> {
-        let activity = self.activity_of(TellOf::InFlight).await?;
+        let activity = self.activity_of(Vec::new()).await?;
         let mut standing = Standing {
             stats: self.store.stats(Some(account)).await?,
             delivering_first: 0,

@@ -73,3 +73,20 @@ async fn changed_headers_are_on_the_next_request() {
         assert_eq!(receiver.requests()[round].one("x-round"), format!("{round}"));
     }
 }
+
+#[tokio::test]
+async fn a_look_tells_of_the_destinations_that_are_asked_for_however_many() {
+    let gateway = Gateway::start().await;
+    let mut paused = Vec::new();
+    for _ in 0..1100 {
+        let mut destination = gateway.destination("http://127.0.0.1:9/");
+        destination.active = false;
+        gateway.route("**", &destination).await;
+        paused.push(destination.id);
+    }
+    gateway.accept("{}").await;
+    for asked in [0, 1, 1100] {
+        let activity = gateway.engine.activity_of(paused[..asked].to_vec()).await.unwrap();
+        assert_eq!(activity.destinations.len(), asked);
+    }
+}

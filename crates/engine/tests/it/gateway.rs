@@ -209,6 +209,7 @@ impl Gateway {
     }
 
     pub(crate) async fn activity(&self) -> Activity {
-        self.engine.activity().await
+        let own = self.engine.catalog().destinations(self.source.account);
+        self.engine.activity_of(own.iter().map(|found| found.id).collect()).await.unwrap()
     }
 }

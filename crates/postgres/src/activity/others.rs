@@ -23,8 +23,9 @@ const TOLD_AGO: &str = "SELECT s.shard, greatest(extract(epoch FROM clock_timest
      WHERE (s.owner, s.incarnation) IS DISTINCT FROM ($1, $2)";
 
 const VIEWS: &str = "SELECT destination_id, view FROM destination_activity WHERE NOT shard = ANY($1)";
-const VIEW: &str =
-    "SELECT destination_id, view FROM destination_activity WHERE shard = $1 AND destination_id = $2";
+const VIEWS_OF: &str =
+    "SELECT a.destination_id, a.view FROM unnest($1::int4[], $2::int8[]) AS asked(shard, id)
+     JOIN destination_activity a ON a.shard = asked.shard AND a.destination_id = asked.id";
 
 pub(crate) async fn others(database: &Database, of: TellOf) -> Result<Others, QueryError> {
     let client = database.client().await?;
@@ -42,9 +43,11 @@ pub(crate) async fn others(database: &Database, of: TellOf) -> Result<Others, Qu
     }
     others.told_ago = told_ago(&client, identity).await?;
     let rows = match of {
-        TellOf::One(id) => {
-            let statement = client.prepare_cached(VIEW).await?;
-            client.query(&statement, &[&shard_of(id), &int(id.as_u64())]).await?
+        TellOf::These(destinations) => {
+            let statement = client.prepare_cached(VIEWS_OF).await?;
+            let shards: Vec<i32> = destinations.iter().map(|id| shard_of(*id)).collect();
+            let ids: Vec<i64> = destinations.iter().map(|id| int(id.as_u64())).collect();
+            client.query(&statement, &[&shards, &ids]).await?
         }
         TellOf::All | TellOf::InFlight => client.query(VIEWS, &[&numbers(super::own(database))]).await?,
     };

@@ -22,7 +22,7 @@ pub(crate) async fn get(State(app): Shared, _operator: Caller) -> Result<Respons
     let durability = app.engine.durability();
     let shown = match app.engine.cluster().await? {
         Some(state) => Cluster::of(&state, durability),
-        None => Cluster::alone(&app.node, &app.engine.activity().await),
+        None => Cluster::alone(&app.node, &app.engine.activity_of(Vec::new()).await?),
     };
     Ok(view::data(StatusCode::OK, &shown))
 }

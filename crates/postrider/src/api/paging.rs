@@ -25,7 +25,7 @@ pub(crate) struct PageParameters {
 
 /// A page, and where the next one begins.
 pub(crate) struct Paged<T> {
-    items: Vec<T>,
+    pub(crate) items: Vec<T>,
     next: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_engine::{ChangeError, ConsentError};
-use postrider_store::{Destination, TellOf};
+use postrider_store::Destination;
 use std::sync::Arc;
 
 /// Ask for consent
@@ -31,7 +31,7 @@ pub(crate) async fn handshake(
     let id = parse(&id)?;
     let changed = ask(&app, caller.account, id).await?;
     app.note(caller, "destination", Some(id.to_string())).await;
-    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let activity = app.engine.activity_of(vec![id]).await?;
     Ok(view::data(StatusCode::OK, &view::Destination::of(&changed, activity.seen(id))))
 }
 

@@ -37,7 +37,7 @@ use postrider_core::retry::RetryPolicy;
 use postrider_engine::Catalog;
 use postrider_engine::send::DestinationUrl;
 use postrider_store::codec::policy_from_json;
-use postrider_store::{Change, Destination, Handshake, TellOf};
+use postrider_store::{Change, Destination, Handshake};
 use std::sync::Arc;
 
 /// List destinations
@@ -51,9 +51,10 @@ pub(crate) async fn list(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    let activity = app.engine.activity_of(TellOf::All).await?;
     let found = app.engine.catalog().destinations(caller.account);
     let page = paging::page(&parameters, Listed::Destinations, found, |found| found.id.as_u64())?;
+    let shown = page.items.iter().map(|found| found.id).collect();
+    let activity = app.engine.activity_of(shown).await?;
     Ok(page.answer(|found| view::Destination::of(found, activity.seen(found.id))))
 }
 
@@ -71,7 +72,7 @@ pub(crate) async fn get(
 ) -> Result<Response, ApiError> {
     let id = parse(&id)?;
     let found = app.engine.catalog().destination(caller.account, id).cloned().ok_or_else(not_found)?;
-    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let activity = app.engine.activity_of(vec![id]).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
     Ok(if_none_match.answer(&tag(&app, &found), &shown))
 }
@@ -217,7 +218,7 @@ async fn change_one(
     if asks {
         changed = consent::ask_first(app, changed).await?;
     }
-    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let activity = app.engine.activity_of(vec![id]).await?;
     let shown = view::Destination::of(&changed, activity.seen(id));
     Ok(tag(app, &changed).on(view::data(StatusCode::OK, &shown)))
 }
@@ -245,7 +246,7 @@ pub(crate) async fn circuit(
     fields.finish()?;
     app.engine.order_circuit(id, order).await?;
     app.note(caller, "destination", Some(id.to_string())).await;
-    let activity = app.engine.activity_of(TellOf::One(id)).await?;
+    let activity = app.engine.activity_of(vec![id]).await?;
     let shown = view::Destination::of(&found, activity.seen(id));
     Ok(tag(&app, &found).on(view::data(StatusCode::OK, &shown)))
 }
