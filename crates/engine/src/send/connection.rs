@@ -115,8 +115,18 @@ fn is_close(error: &Broken) -> bool {
 }
 
 fn is_close_of_http2(error: &hyper::Error) -> bool {
-    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
-    error.is_incomplete_message() || error.is_closed() || cause.is_some_and(is_reset)
+    let cause = error.source();
+    error.is_incomplete_message()
+        || error.is_closed()
+        || cause.and_then(|cause| cause.downcast_ref()).is_some_and(is_reset)
+        || cause.and_then(|cause| cause.downcast_ref()).is_some_and(is_unprocessed)
+}
+
+/// The receiver says that it has done nothing with the request: it ends the connection, or has too much at once.
+fn is_unprocessed(error: &h2::Error) -> bool {
+    let reason = error.reason();
+    let is_end = error.is_go_away() && reason == Some(h2::Reason::NO_ERROR);
+    error.is_remote() && (is_end || reason == Some(h2::Reason::REFUSED_STREAM))
 }
 
 /// The request met a socket that the receiver had closed: the answer to its first bytes is a reset.

@@ -68,8 +68,12 @@ pub(crate) async fn exchange(
         Ok(())
     };
     if let Some(mut idle) = pool.take(ready.pool_key) {
+        let doubted = pool.doubt(ready.pool_key);
         match idle.exchange(ready, request()?, trace).await {
-            Ok(stays_open) => return keep(idle, stays_open),
+            Ok(stays_open) => {
+                doubted.dispel();
+                return keep(idle, stays_open);
+            }
             Err(Failed { was_closed: true, .. }) => {}
             Err(Failed { problem, .. }) => return Err(problem),
         }

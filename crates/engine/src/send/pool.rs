@@ -45,6 +45,29 @@ struct Idle {
     total: usize,
 }
 
+/// An exchange that may end without an answer, also by its timeout.
+pub(crate) struct Doubt<'a> {
+    pool: &'a Pool,
+    key: PoolKey,
+}
+
+impl Doubt<'_> {
+    pub(crate) fn dispel(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        let mut guard = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = &mut *guard;
+        let Some(connections) = idle.by_key.get_mut(&self.key) else { return };
+        let before = connections.len();
+        connections.retain(|(connection, _)| !matches!(connection, Connection::Http2(_)));
+        idle.total -= before - connections.len();
+    }
+}
+
 impl Pool {
     pub(crate) fn new(idle_max: usize) -> Self {
         Pool { idle_max, idle: Mutex::default() }
@@ -66,6 +89,12 @@ impl Pool {
             }
         }
         None
+    }
+
+    /// Unless it is dispelled, the connection that attempts share is left to those that have it, and the next one makes
+    /// another: one over which nothing comes any more would be handed out until it is old.
+    pub(crate) fn doubt(&self, key: PoolKey) -> Doubt<'_> {
+        Doubt { pool: self, key }
     }
 
     /// Keeps a connection for the next attempt, unless there are enough.

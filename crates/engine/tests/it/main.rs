@@ -21,6 +21,7 @@ mod early_answers;
 mod fan_out;
 mod floods;
 mod hanging;
+mod http2_refusals;
 mod idempotency;
 mod loops;
 mod outside_urls;

@@ -72,6 +72,20 @@ impl Identity {
         (pem("CERTIFICATE", &self.certificate), pem("PRIVATE KEY", &self.key.serialize_der()))
     }
 
+    /// For servers with this certificate that speak these protocols.
+    pub(crate) fn acceptor(self, protocols: &[&str], clients: Arc<dyn ClientCertVerifier>) -> TlsAcceptor {
+        let key = PrivatePkcs8KeyDer::from(self.key.serialize_der());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(clients)
+            .with_single_cert(vec![self.certificate], key.into())
+            .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        TlsAcceptor::from(Arc::new(config))
+    }
+
     /// A certificate for this host that nobody has signed.
     pub(crate) fn self_signed(host: &str) -> Self {
         let key = KeyPair::generate().unwrap();
@@ -140,16 +154,7 @@ impl TlsReceiver {
         protocols: &[&str],
         clients: Arc<dyn ClientCertVerifier>,
     ) -> Self {
-        let key = PrivatePkcs8KeyDer::from(identity.key.serialize_der());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(clients)
-            .with_single_cert(vec![identity.certificate], key.into())
-            .unwrap();
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let acceptor = identity.acceptor(protocols, clients);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let log = Arc::new(Log::default());
