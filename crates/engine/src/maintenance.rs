@@ -25,8 +25,9 @@ const RETENTION_LOOK: Duration = Duration::from_secs(5);
 const RETENTION_LOOK_MAX: Duration = Duration::from_secs(30);
 /// Deliveries buried in one commit, so that other commits are not held up.
 const BURY_AT_ONCE: usize = 2000;
-/// Commits that were under way when a destination was deleted have ended after this.
-const BURY_AGAIN: Duration = Duration::from_secs(5);
+/// Commits that were under way when a destination was deleted have ended after the first of these; after the second also
+/// those that waited behind a store that was slow.
+const BURY_AGAIN: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 /// After an error it is tried again after this, and later each time.
 const BURY_RETRY: Duration = Duration::from_millis(500);
 
@@ -101,7 +102,8 @@ pub(crate) async fn bury(
     meters: Arc<Meters>,
 ) {
     let (mut buried, mut pauses) = (0, Pauses::new(BURY_RETRY, PAUSE_MAX));
-    for pause in [BURY_AGAIN, Duration::ZERO] {
+    for pause in [Duration::ZERO].into_iter().chain(BURY_AGAIN) {
+        tokio::time::sleep(pause).await;
         loop {
             match store.bury(destination, clock.now(), BURY_AT_ONCE).await {
                 Ok(0) => break,
@@ -119,7 +121,6 @@ pub(crate) async fn bury(
                 }
             }
         }
-        tokio::time::sleep(pause).await;
     }
     if buried > 0 {
         tracing::info!(%destination, buried, "a deleted destination's deliveries are dead letters now");

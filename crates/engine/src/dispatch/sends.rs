@@ -101,6 +101,8 @@ impl Dispatcher {
         let account = self.owner_of(destination).map(display);
         tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "an event that is owed cannot be sent");
         let finished = self.record(self.without_content(ticket, sentence));
+        self.meters.ended(&finished, self.now);
+        self.announce_outcome(&finished);
         self.commits.take_finished(finished);
     }
 

@@ -266,7 +266,10 @@ impl Engine {
         self.replays.stop();
         self.live.close();
         let (reply, drained) = oneshot::channel();
-        self.tell(Control::Drain(reply)).await;
+        let drained = async {
+            self.tell(Control::Drain(reply)).await;
+            drained.await
+        };
         match tokio::time::timeout(grace, drained).await {
             // While a hold stands, the next run must hold too.
             Ok(Ok(())) if !self.holds.standing(self.clock.now()).is_empty() => Ok(StopReport::Clean),

@@ -36,7 +36,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use storage::Storage;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -191,8 +191,12 @@ async fn stop_in_order(
 ) -> anyhow::Result<()> {
     // The acceptor holds the way to the workers: once it is gone they serve what they have and end.
     accepting.await.context("the acceptor broke")??;
-    last_use.await.context("the last use of keys was not written")?;
-    match engine.stop(config.grace).await? {
+    // A store that hangs has until then, and what it has not written is the last use of keys.
+    let began = Instant::now();
+    if let Ok(written) = tokio::time::timeout(config.grace, last_use).await {
+        written.context("the last use of keys was not written")?;
+    }
+    match engine.stop(config.grace.saturating_sub(began.elapsed())).await? {
         // The dispatcher is gone, so no more lines come and the file's thread ends when all are written.
         StopReport::Clean => drop(appending.map(JoinHandle::join)),
         StopReport::Cut => tracing::warn!("the grace time passed; what was in flight will be sent again"),

@@ -1,6 +1,7 @@
 //! Bits that flip on the disk: a clear refusal, never a silent loss, never other bytes delivered.
 
 use crate::rig::{Gateway, Sink, Site, wait_until};
+use crate::watching::Samples;
 use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -70,6 +71,8 @@ fn a_body_with_a_flipped_bit_is_not_delivered_and_not_forgotten() {
     assert_eq!(arrived(), expected);
     assert_eq!(letters["items"].as_array().map(Vec::len), Some(1), "{letters}");
     assert!(letters.to_string().contains("The event in the store is damaged"), "{letters}");
+    let counted = Samples::scrape(&gateway.api()).sum("postrider_dead_letters_total", &[]);
+    assert_eq!(counted, 1.0, "it counts as any other");
     assert_eq!(gateway.stop().code, Some(0));
 
     check_verify_finds(&site, "not those that were accepted");
