@@ -1,4 +1,5 @@
-//! Room for bodies: how many bytes of them there are at once, while they are read and until their events are written.
+//! Room for bodies: how many bytes of them there are at once, while they are read and until their events are written; and
+//! as much for answers, until they are.
 //!
 //! Deadlines end each body, but thousands of connections can have one each. A refusal costs two loads from memory, and a
 //! small body nothing at all.
@@ -16,6 +17,8 @@ const PARTS: usize = 64;
 
 /// That of the process: it has one memory, however many ways in there are.
 static ROOM: BodyRoom = BodyRoom::new(BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX);
+
+static ANSWERS: BodyRoom = BodyRoom::new(BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX);
 
 struct BodyRoom {
     taken: AtomicUsize,
@@ -63,6 +66,12 @@ impl Held {
     /// Nothing yet. What no account sends is counted together.
     pub(super) fn nothing(account: Option<AccountId>) -> Self {
         Held::of(&ROOM, account)
+    }
+
+    /// All that an answer takes; `asker` tells apart whom answers are for.
+    pub(super) fn for_answer(asker: u64, bytes: usize) -> Result<Self, Crowded> {
+        let mut held = Held { room: &ANSWERS, part: asker as usize % PARTS, bytes: 0 };
+        held.grow_to(bytes).map(|()| held)
     }
 
     fn of(room: &'static BodyRoom, account: Option<AccountId>) -> Self {

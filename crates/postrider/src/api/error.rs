@@ -123,6 +123,12 @@ impl ApiError {
         ApiError { status: StatusCode::BAD_REQUEST, ..ApiError::field(field, allowed) }
     }
 
+    /// 503: there is no room for one more large answer.
+    pub(super) fn unread() -> Self {
+        let sentence = "Too many large answers wait to be read; read those, or ask for less at once.";
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence).retry_after(RETRY_SOON_SECONDS)
+    }
+
     /// 404 for an id of ours, of somebody else or of nobody: they look the same.
     pub(crate) fn not_found(what: &str) -> Self {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("There is no such {what}."))

@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod answer_room;
 mod api_keys;
 mod audit;
 mod auth;
@@ -253,5 +254,6 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     router
         .fallback(async || ApiError::not_found("path"))
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
+        .layer(axum::middleware::from_fn(answer_room::keep))
         .with_state(app)
 }
