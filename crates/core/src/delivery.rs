@@ -159,7 +159,7 @@ impl Line {
 }
 
 /// A delivery as the scheduler knows it: enough to order it and to find the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket {
     /// Which delivery.
     pub delivery: DeliveryId,

@@ -1,6 +1,7 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
 use super::breakdown::Breakdown;
+use super::departed::Departed;
 use super::lanes::{LaneTurns, Rank};
 use super::limiter::{Limiter, Sample};
 use super::ordered::Ordered;
@@ -43,8 +44,7 @@ pub(super) struct Destination {
     /// Ordered by line: the most urgent first, fresh before retry.
     pub(super) windows: Vec<Window>,
     pub(super) ordered: Option<Box<Ordered>>,
-    /// Finished while a page was on its way, which may still list them.
-    departed: Vec<Ticket>,
+    pub(super) departed: Departed,
     /// By band: turns shared over bands could always fall to the same one.
     turns: [LaneTurns; Priority::COUNT],
     breaker: Breaker,
@@ -99,7 +99,7 @@ impl Destination {
             timer: None,
             windows: Vec::new(),
             ordered: None,
-            departed: Vec::new(),
+            departed: Departed::default(),
             turns: Default::default(),
             breaker: Breaker::default(),
             limiter: Limiter::new(settings.max_concurrency.get(), settings.adaptive),
@@ -340,7 +340,7 @@ impl Destination {
 
     /// Asks the store for what is missing in memory.
     pub(super) fn ask(&mut self, now: Timestamp, rooms: Rooms, actions: &mut Vec<Action>) {
-        let in_flight = self.in_flight as usize;
+        let (in_flight, before) = (self.in_flight as usize, actions.len());
         for window in self.windows.iter_mut().filter(|window| window.wants_page_at(now, rooms.line)) {
             // What is held or in flight is still in the store and comes first in the page.
             let limit = window.len() + in_flight + WINDOW_MAX;
@@ -350,34 +350,19 @@ impl Destination {
         if let Some(ordered) = &mut self.ordered {
             ordered.ask(rooms.keys, actions);
         }
+        for action in &actions[before..] {
+            match action {
+                Action::Load { line, .. } => self.departed.page_asked(Some(*line)),
+                Action::LoadKeys { .. } => self.departed.page_asked(None),
+                Action::Send(_) | Action::Keep(..) => {}
+            }
+        }
     }
 
     /// Tickets in memory.
     pub(super) fn waiting(&self) -> usize {
         let ordered = self.ordered.as_ref().map_or(0, |ordered| ordered.waiting());
         self.windows.iter().map(Window::len).sum::<usize>() + ordered
-    }
-
-    fn is_loading(&self) -> bool {
-        self.windows.iter().any(Window::is_loading)
-            || self.ordered.as_ref().is_some_and(|ordered| ordered.is_loading())
-    }
-
-    pub(super) fn depart(&mut self, ticket: Ticket) {
-        if self.is_loading() {
-            self.departed.push(ticket);
-        }
-    }
-
-    pub(super) fn has_departed(&self, row: &Ticket) -> bool {
-        self.departed.contains(row)
-    }
-
-    /// Once no page is on its way, nobody can list the departed any more.
-    pub(super) fn forget_departed(&mut self) {
-        if !self.is_loading() {
-            self.departed.clear();
-        }
     }
 
     /// Since when the first of what is due waits for nothing but a slot.

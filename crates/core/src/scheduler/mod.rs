@@ -8,6 +8,7 @@
 
 mod backlog;
 mod breakdown;
+mod departed;
 mod destination;
 mod fair_queue;
 mod input;

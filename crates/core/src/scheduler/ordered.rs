@@ -30,8 +30,6 @@ pub(super) struct Ordered {
     blocked: BTreeSet<OrderKey>,
     /// Keys whose window may want a page.
     low: BTreeSet<OrderKey>,
-    /// Pages of single keys that are on their way.
-    loading: usize,
     /// Tickets in memory.
     held: usize,
     scan: Scan,
@@ -71,7 +69,6 @@ impl Ordered {
             ready: Default::default(),
             blocked: BTreeSet::new(),
             low: BTreeSet::new(),
-            loading: 0,
             held: 0,
             scan: Scan::default(),
         }
@@ -84,10 +81,6 @@ impl Ordered {
 
     pub(super) fn blocked_keys(&self) -> usize {
         self.blocked.len()
-    }
-
-    pub(super) fn is_loading(&self) -> bool {
-        self.scan.asked || self.loading > 0
     }
 
     /// When the first head of a priority is due.
@@ -206,12 +199,10 @@ impl Ordered {
 
     /// The first rows of one key.
     pub(super) fn page(&mut self, key: OrderKey, tickets: Vec<Ticket>, end: bool, room: Room) {
-        self.loading = self.loading.saturating_sub(1);
         self.change(key, |line| line.window.page(tickets.into_iter(), end, room.tickets));
     }
 
     pub(super) fn page_failed(&mut self, key: OrderKey) {
-        self.loading = self.loading.saturating_sub(1);
         self.change(key, |line| line.window.page_failed());
     }
 
@@ -266,7 +257,6 @@ impl Ordered {
             let Some(line) = self.keys.get_mut(&key) else { continue };
             if line.window.wants_page(room.tickets) {
                 line.window.page_asked();
-                self.loading += 1;
                 // What is held or in flight is still in the store and comes first in the page.
                 let limit = line.window.len() + 1 + room.tickets;
                 actions.push(Action::Load { line: line.window.line(), limit });

@@ -110,7 +110,7 @@ impl Scheduler {
                 Lane::Ordered(key) => found.ordered(id).page(key, tickets, end, rooms.keys),
                 _ => found.window(line).page(tickets.into_iter(), end, rooms.line),
             }
-            found.forget_departed();
+            found.departed.page_ended(Some(line));
         })
     }
 
@@ -123,7 +123,7 @@ impl Scheduler {
         let tickets = self.unknown(id, tickets)?;
         self.change(id, |found, rooms| {
             found.ordered(id).keys_page(&tickets, end, rooms.keys);
-            found.forget_departed();
+            found.departed.page_ended(None);
         })
     }
 
@@ -131,7 +131,7 @@ impl Scheduler {
     /// was owed again by an operator before its end was heard of waits for that.
     fn unknown(&mut self, id: DestinationId, mut tickets: Vec<Ticket>) -> Option<Vec<Ticket>> {
         let destination = self.destinations.get(&id)?;
-        tickets.retain(|row| !destination.has_departed(row));
+        tickets.retain(|row| !destination.departed.contains(row));
         tickets.retain(|row| match self.in_flight.get_mut(&row.delivery) {
             None => true,
             Some(flight) => {
@@ -152,7 +152,7 @@ impl Scheduler {
                 Lane::Ordered(key) => found.ordered(id).page_failed(key),
                 _ => found.window(line).page_failed(),
             }
-            found.forget_departed();
+            found.departed.page_ended(Some(line));
         })?;
         self.wake_at(id, now.after(PAGE_RETRY));
         None
@@ -161,7 +161,7 @@ impl Scheduler {
     pub(super) fn keys_failed(&mut self, id: DestinationId, now: Timestamp) -> Option<DestinationId> {
         self.change(id, |found, _| {
             found.ordered(id).keys_page_failed();
-            found.forget_departed();
+            found.departed.page_ended(None);
         })?;
         self.wake_at(id, now.after(PAGE_RETRY));
         None

@@ -107,7 +107,7 @@ impl Scheduler {
         let id = ticket.line.destination;
         let destination = self.destinations.get_mut(&id)?;
         let moved = destination.learn(&flight, verdict, now);
-        destination.depart(ticket);
+        destination.departed.note(ticket);
         self.circuit_moved(id, moved, actions);
         if after == After::Gone {
             self.pending_shrinks(id, ticket.line.lane, ticket.priority, Depth::of(&ticket));

@@ -118,3 +118,22 @@ fn memory_stays_flat_under_any_backlog() {
     assert_eq!(bench.scheduler.pending().rows, 50_000);
     assert!(bench.scheduler.waiting() <= WINDOW_MAX);
 }
+
+#[test]
+fn what_has_left_is_remembered_only_for_pages_asked_for_before_it_left() {
+    let mut bench = Bench::new(10, 1, 1);
+    let lines = [Lane::Fresh, Lane::Retry].map(|lane| line(destination(0), lane));
+    let remembered = |bench: &Bench| bench.scheduler.destinations[&destination(0)].departed.len();
+    bench.step(Input::Stored { line: lines[0], depth: rows(0) });
+    // A page of one line is asked for before that of the other comes: there is always one on its way.
+    for number in 0..100 {
+        bench.step(Input::Stored { line: lines[(number + 1) % 2], depth: rows(0) });
+        let gone = bench.ticket(0, Lane::Replay, bench.now);
+        assert_eq!(sends(&bench.step(Input::Owed(gone))), [gone.delivery]);
+        bench.finish(gone.delivery, None);
+        bench.step(Input::Page { line: lines[number % 2], tickets: vec![], end: true });
+        assert!(remembered(&bench) <= 2, "{} after {number} pages", remembered(&bench));
+    }
+    bench.step(Input::Page { line: lines[0], tickets: vec![], end: true });
+    assert_eq!((remembered(&bench), bench.scheduler.pending().rows), (0, 0));
+}
