@@ -211,7 +211,7 @@ impl Admission {
         self.looked_at_ms.store(now.unix_ms(), Relaxed);
         let mut backlogs = scheduler.backlogs(now);
         self.elsewhere().accounts.iter().for_each(|(id, waits)| *backlogs.entry(*id).or_default() += *waits);
-        let longest_wait = backlogs.values().map(|waits| waits.longest_wait).max().unwrap_or_default();
+        let longest_wait = backlogs.values().map(|waits| waits.uncapped_wait).max().unwrap_or_default();
         let longest_wait = u64::try_from(longest_wait.as_millis()).unwrap_or(u64::MAX);
         self.longest_wait_ms.store(longest_wait, Relaxed);
         let over = self.over_limits(&backlogs, &catalog.read().unwrap_or_else(PoisonError::into_inner));
@@ -268,10 +268,14 @@ impl Admission {
             // One that is alone has no share to keep to: the limit of all is its limit.
             let crowded = under_pressure && weights > weight;
             let unfair = |found, limit| crowded && is_past_share(found, limit, weight, weights);
+            // What waits for a cap of its account is no reason to refuse the others.
+            let age = self.limits.age;
             let share = if unfair(waits.pending.rows, self.limits.rows) {
                 Some(Limit::Rows)
+            } else if unfair(waits.pending.bytes, self.limits.bytes) {
+                Some(Limit::Bytes)
             } else {
-                unfair(waits.pending.bytes, self.limits.bytes).then_some(Limit::Bytes)
+                (waits.longest_wait >= age && waits.uncapped_wait < age).then_some(Limit::Age)
             };
             if let Some(limit) = own_limit(account, *waits).or(share) {
                 over.insert(*id, limit);
@@ -282,7 +286,7 @@ impl Admission {
 }
 
 /// The limit of its own that an account has reached.
-fn own_limit(account: &Account, Backlog { pending, longest_wait }: Backlog) -> Option<Limit> {
+fn own_limit(account: &Account, Backlog { pending, longest_wait, .. }: Backlog) -> Option<Limit> {
     let age = account.max_pending_age_seconds.map(|seconds| Duration::from_secs(u64::from(seconds)));
     if account.max_pending.is_some_and(|most| pending.rows >= most) {
         Some(Limit::AccountRows)
@@ -296,4 +300,38 @@ fn own_limit(account: &Account, Backlog { pending, longest_wait }: Backlog) -> O
 /// Whether `found` is above `part / whole` of `limit`.
 fn is_past_share(found: u64, limit: u64, part: u64, whole: u64) -> bool {
     u128::from(found) * u128::from(whole) > u128::from(limit) * u128::from(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use postrider_core::scheduler::{Depth, SchedulerOptions};
+    use postrider_store::Change;
+
+    const CAPPED: AccountId = AccountId::from_u64(1);
+    const OTHER: AccountId = AccountId::from_u64(2);
+    const NOW: Timestamp = Timestamp::from_unix_ms(1_000_000);
+
+    /// One account has waited so many hours, and so many of them for nothing but a slot that anybody could have had.
+    fn check(hours: u64, uncapped: u64, expected: [Result<(), Refusal>; 2]) {
+        let mut catalog = Catalog::default();
+        for id in [CAPPED, OTHER] {
+            catalog.apply(Change::PutAccount(Account::new(id, "shop".into(), NOW)));
+        }
+        let [longest_wait, uncapped_wait] = [hours, uncapped].map(|hours| Duration::from_secs(hours * 3600));
+        let waits = Backlog { pending: Depth { rows: 5, bytes: 5 }, longest_wait, uncapped_wait };
+        let admission = Admission::new(BacklogLimits::default());
+        admission
+            .hear(Elsewhere { accounts: [(CAPPED, waits)].into_iter().collect(), ..Elsewhere::default() });
+        let scheduler = Scheduler::new(SchedulerOptions::of_slots(8));
+        admission.observe(&scheduler, &RwLock::new(catalog), NOW);
+        assert_eq!([CAPPED, OTHER].map(|id| admission.admit(id, NOW)), expected, "{hours} {uncapped}");
+    }
+
+    #[test]
+    fn who_waits_for_a_cap_of_its_own_is_refused_alone() {
+        check(5, 5, [Ok(()), Ok(())]);
+        check(7, 5, [Err(Refusal::Account(Limit::Age)), Ok(())]);
+        check(7, 7, [Err(Refusal::All(Limit::Age)); 2]);
+    }
 }

@@ -14,6 +14,8 @@ pub struct Backlog {
     pub pending: Depth,
     /// How long the longest has waited for nothing but a slot.
     pub longest_wait: Duration,
+    /// The same, but for the time in which a cap of the account was what it waited for: only so much is a want of slots.
+    pub uncapped_wait: Duration,
 }
 
 /// Since when the first of a destination waits for nothing but a slot.
@@ -28,6 +30,7 @@ impl AddAssign for Backlog {
     fn add_assign(&mut self, other: Self) {
         self.pending += other.pending;
         self.longest_wait = self.longest_wait.max(other.longest_wait);
+        self.uncapped_wait = self.uncapped_wait.max(other.uncapped_wait);
     }
 }
 
@@ -35,12 +38,15 @@ impl Scheduler {
     /// What waits of each account, if something does.
     pub fn backlogs(&self, now: Timestamp) -> IdMap<AccountId, Backlog> {
         let owed = self.pending_by_account.iter();
-        let mut backlogs: IdMap<AccountId, Backlog> = owed
-            .map(|(id, pending)| (*id, Backlog { pending: *pending, longest_wait: Duration::ZERO }))
-            .collect();
-        for (account, wait) in self.waits(now) {
-            let found = backlogs.entry(account).or_default();
-            found.longest_wait = found.longest_wait.max(wait);
+        let mut backlogs: IdMap<AccountId, Backlog> =
+            owed.map(|(id, pending)| (*id, Backlog { pending: *pending, ..Backlog::default() })).collect();
+        for wait in self.waits.values() {
+            let found = backlogs.entry(wait.account).or_default();
+            found.longest_wait = found.longest_wait.max(now.since(wait.since));
+        }
+        for (account, found) in &mut backlogs {
+            let uncapped = self.queue.uncapped_since(*account).map(|since| now.since(since));
+            found.uncapped_wait = found.longest_wait.min(uncapped.unwrap_or_default());
         }
         backlogs
     }
@@ -50,14 +56,11 @@ impl Scheduler {
         self.pending_by_account.get(&account).copied().unwrap_or_default()
     }
 
-    /// How long the longest has waited for nothing but a slot.
+    /// How long the longest has waited for nothing but a slot, nor for a cap of its account.
     pub fn longest_wait(&self, now: Timestamp) -> Duration {
-        self.waits(now).map(|(_, wait)| wait).max().unwrap_or_default()
-    }
-
-    /// How long the first of each destination has waited for nothing but a slot.
-    fn waits(&self, now: Timestamp) -> impl Iterator<Item = (AccountId, Duration)> + '_ {
-        self.waits.values().map(move |wait| (wait.account, now.since(wait.since)))
+        let uncapped = |wait: &Wait| Some(wait.since.max(self.queue.uncapped_since(wait.account)?));
+        let first = self.waits.values().filter_map(uncapped).min();
+        first.map(|since| now.since(since)).unwrap_or_default()
     }
 
     /// Takes in since when a destination waits, after anything about it has changed.

@@ -54,9 +54,13 @@ pub(super) struct Destination {
     throttled_until: Timestamp,
     /// It answers that it is overwhelmed, and not until when.
     pushback: Pushback,
-    /// Since when nothing but limits keeps it from sending: what waited before does not count as waiting.
+    /// Since when nothing but limits keeps it from sending: what waited before does not count as waiting. Nor does what waited
+    /// before it was known here, since nobody knows for what.
     open_since: Timestamp,
     shut: bool,
+    /// Since when its own concurrency and rate do not keep it from sending either.
+    unlimited_since: Timestamp,
+    limited: bool,
 }
 
 /// Whether a destination may send now.
@@ -86,7 +90,7 @@ enum HeadLane {
 }
 
 impl Destination {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(super) fn new(settings: Settings, now: Timestamp) -> Self {
         Destination {
             settings,
             in_flight: 0,
@@ -106,8 +110,10 @@ impl Destination {
             rate: RateGate::default(),
             throttled_until: Timestamp::ZERO,
             pushback: Pushback::default(),
-            open_since: Timestamp::ZERO,
+            open_since: now,
             shut: false,
+            unlimited_since: now,
+            limited: false,
         }
     }
 
@@ -365,9 +371,17 @@ impl Destination {
         self.windows.iter().map(Window::len).sum::<usize>() + ordered
     }
 
-    /// Since when the first of what is due waits for nothing but a slot.
-    pub(super) fn waits_since(&self, now: Timestamp) -> Option<Timestamp> {
-        self.heads().map(|head| head.due).min().filter(|due| *due <= now).map(|due| due.max(self.open_since))
+    /// Since when the first of what is due waits for nothing but a slot, if it does.
+    pub(super) fn waits_since(&mut self, standing: Standing, now: Timestamp) -> Option<Timestamp> {
+        if standing != Standing::Eligible {
+            self.limited |= matches!(standing, Standing::Idle(Why::Full) | Standing::Until(_, Why::Rate));
+            return None;
+        }
+        if std::mem::take(&mut self.limited) {
+            self.unlimited_since = now;
+        }
+        let since = self.open_since.max(self.unlimited_since);
+        self.heads().map(|head| head.due.max(since)).min()
     }
 }
 

@@ -65,6 +65,10 @@ struct Band {
 struct Account {
     share: Share,
     in_flight: u32,
+    /// It has all that it may have in flight, and there are more slots than that.
+    capped: bool,
+    /// Since when it is not.
+    uncapped_since: Timestamp,
     /// Something is owed to its destinations.
     owed: bool,
     /// It was deleted, and is forgotten once nothing of it is in flight.
@@ -242,6 +246,12 @@ impl FairQueue {
         self.accounts.get(&account).map_or(0, |found| found.in_flight)
     }
 
+    /// Since when no cap keeps an account from more slots; `None` while one does.
+    pub(super) fn uncapped_since(&self, account: AccountId) -> Option<Timestamp> {
+        let Some(found) = self.accounts.get(&account) else { return Some(Timestamp::ZERO) };
+        (!found.capped).then_some(found.uncapped_since)
+    }
+
     /// Accounts that are known.
     #[cfg(test)]
     pub(super) fn accounts(&self) -> usize {
@@ -255,6 +265,9 @@ impl FairQueue {
         }
         self.capped = self.capped.filter(|capped| *capped != account);
         let Some(found) = self.accounts.get_mut(&account) else { return };
+        if std::mem::take(&mut found.capped) {
+            found.uncapped_since = self.now;
+        }
         for (turn, band) in found.turns.iter_mut().zip(&mut self.bands) {
             if !turn.ring.is_empty() && !turn.in_ring {
                 turn.in_ring = true;
@@ -289,8 +302,11 @@ impl FairQueue {
         let full = self.is_full(account);
         if full {
             Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
-            if self.accounts.get(&account).is_some_and(|found| found.share.max_in_flight.is_none()) {
-                self.capped = Some(account);
+            if let Some(found) = self.accounts.get_mut(&account) {
+                found.capped = found.in_flight < self.slots;
+                if found.share.max_in_flight.is_none() {
+                    self.capped = Some(account);
+                }
             }
         }
         full

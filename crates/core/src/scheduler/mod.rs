@@ -205,7 +205,7 @@ impl Scheduler {
                 self.destinations
                     .entry(id)
                     .and_modify(|found| found.change(settings, now))
-                    .or_insert_with(|| Destination::new(settings));
+                    .or_insert_with(|| Destination::new(settings, now));
                 Some(id)
             }
             Input::Remove(id) => self.remove(id),

@@ -15,7 +15,7 @@ impl Scheduler {
         destination.ask(now, rooms, actions);
         destination.note_shut(now);
         let standing = destination.standing(now);
-        let waits_since = (standing == Standing::Eligible).then(|| destination.waits_since(now)).flatten();
+        let waits_since = destination.waits_since(standing, now);
         let wake = match standing {
             Standing::Eligible => {
                 let bands = destination.due_bands(now, self.promotion_age);

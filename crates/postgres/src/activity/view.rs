@@ -86,8 +86,9 @@ pub(super) fn in_flight_from_json(text: &str) -> Option<Vec<InFlight>> {
 
 pub(super) fn accounts_to_json(accounts: &IdMap<AccountId, Backlog>) -> String {
     let one = |(account, waits): (&AccountId, &Backlog)| {
-        let longest_wait_ms = u64::try_from(waits.longest_wait.as_millis()).unwrap_or(u64::MAX);
-        json!([account.as_u64(), waits.pending.rows, waits.pending.bytes, longest_wait_ms])
+        let ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let (longest_wait, uncapped_wait) = (ms(waits.longest_wait), ms(waits.uncapped_wait));
+        json!([account.as_u64(), waits.pending.rows, waits.pending.bytes, longest_wait, uncapped_wait])
     };
     Value::Array(accounts.iter().map(one).collect()).to_string()
 }
@@ -98,7 +99,9 @@ pub(super) fn accounts_from_json(text: &str) -> Option<IdMap<AccountId, Backlog>
         let number = |index: usize| value.get(index).and_then(Value::as_u64);
         let pending = Depth { rows: number(1)?, bytes: number(2)? };
         let longest_wait = Duration::from_millis(number(3)?);
-        Some((AccountId::from_u64(number(0)?), Backlog { pending, longest_wait }))
+        // A node of an earlier version does not tell.
+        let uncapped_wait = number(4).map_or(longest_wait, Duration::from_millis);
+        Some((AccountId::from_u64(number(0)?), Backlog { pending, longest_wait, uncapped_wait }))
     };
     value.as_array()?.iter().map(one).collect()
 }
@@ -149,7 +152,8 @@ mod tests {
         };
         assert_eq!(in_flight_from_json(&in_flight_to_json(&[one])), Some(vec![one]));
         let pending = Depth { rows: 1, bytes: 2 };
-        let waits = Backlog { pending, longest_wait: Duration::from_millis(3) };
+        let [longest_wait, uncapped_wait] = [4, 3].map(Duration::from_millis);
+        let waits = Backlog { pending, longest_wait, uncapped_wait };
         let waiting: IdMap<_, _> = [(AccountId::from_u64(u64::MAX), waits)].into_iter().collect();
         assert_eq!(accounts_from_json(&accounts_to_json(&waiting)), Some(waiting));
     }

@@ -283,7 +283,9 @@ impl From<IngestError> for ApiError {
             }
             IngestError::OverShare(limit) => {
                 let what = match limit {
-                    Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),
+                    Limit::Age | Limit::AccountAge => {
+                        "deliveries that have waited too long for a slot".to_owned()
+                    }
                     other => format!("its share of {} waiting", noun(other)),
                 };
                 let sentence = format!("This account has {what}; send it again later.");

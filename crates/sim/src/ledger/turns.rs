@@ -110,7 +110,9 @@ impl Ledger {
     /// account, and one more for what the checker cannot see.
     fn count_passing(&mut self, waits: &Waiting, sent: &[&Ticket]) -> Result<(), Breach> {
         let (id, band) = (waits.id, waits.priority);
-        let others = sent.iter().filter(|ticket| ticket.priority == band).count();
+        // Nobody is passed over by what goes to itself.
+        let passes = |ticket: &&&Ticket| ticket.priority == band && ticket.line.destination != id;
+        let others = sent.iter().filter(passes).count();
         let account = self.destinations[&id].account;
         let of_account = self.destinations.values().filter(|terms| terms.account == account).count();
         let weights: u32 = self.accounts.values().map(|share| share.weight.get()).sum();
