@@ -344,8 +344,8 @@ impl Destination {
         self.ordered.get_or_insert_with(|| Box::new(Ordered::new(id)))
     }
 
-    /// Asks the store for what is missing in memory.
-    pub(super) fn ask(&mut self, now: Timestamp, rooms: Rooms, actions: &mut Vec<Action>) {
+    /// Asks the store for what is missing in memory. Gives how many tickets were left to it to make room.
+    pub(super) fn ask(&mut self, now: Timestamp, rooms: Rooms, actions: &mut Vec<Action>) -> usize {
         let (in_flight, before) = (self.in_flight as usize, actions.len());
         for window in self.windows.iter_mut().filter(|window| window.wants_page_at(now, rooms.line)) {
             // What is held or in flight is still in the store and comes first in the page.
@@ -353,9 +353,7 @@ impl Destination {
             window.page_asked();
             actions.push(Action::Load { line: window.line(), limit });
         }
-        if let Some(ordered) = &mut self.ordered {
-            ordered.ask(rooms.keys, actions);
-        }
+        let left = self.ordered.as_mut().map_or(0, |ordered| ordered.ask(now, rooms.keys, actions));
         for action in &actions[before..] {
             match action {
                 Action::Load { line, .. } => self.departed.page_asked(Some(*line)),
@@ -363,6 +361,7 @@ impl Destination {
                 Action::Send(_) | Action::Keep(..) => {}
             }
         }
+        left
     }
 
     /// Tickets in memory.

@@ -20,6 +20,7 @@ mod pending;
 mod presence;
 mod pushback;
 mod queue_view;
+mod scan;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -233,7 +234,7 @@ impl Scheduler {
             }
             Input::Page { line, tickets, end } => self.take_page(line, tickets, end),
             Input::PageFailed(line) => self.page_failed(line, now),
-            Input::Keys { destination, tickets, end } => self.take_keys(destination, tickets, end),
+            Input::Keys { destination, tickets, end } => self.take_keys(now, destination, tickets, end),
             Input::KeysFailed(id) => self.keys_failed(id, now),
             Input::Finished { delivery, after, verdict } => {
                 self.finish(now, delivery, after, verdict, actions)

@@ -1,8 +1,9 @@
 //! The lane of an ordered destination: each key is a line of its own with at most one attempt at a time.
 //!
-//! Only so many keys are in memory. The rest is found by going through the store's keys in their order, again and
-//! again while something was left to it. A key that is here has all of its rows here or behind its own window.
+//! Only so many keys are in memory, those that are due first. The rest is found by a [`Scan`]. A key that is here has all of
+//! its rows here or behind its own window.
 
+use super::scan::Scan;
 use super::window::Window;
 use super::{Action, Oldest};
 use crate::delivery::{Line, OrderKey, Priority, Ticket};
@@ -45,22 +46,6 @@ struct KeyLine {
     ready_at: Option<(Priority, Timestamp)>,
 }
 
-/// Going through the store's keys.
-#[derive(Debug, Default)]
-struct Scan {
-    /// The store may hold keys that are not here.
-    beyond: bool,
-    asked: bool,
-    /// The last key that was looked at.
-    after: Option<OrderKey>,
-    /// Since the scan began at the first key, something was left to the store.
-    left_out: bool,
-    /// All lines were unblocked while a page was on its way.
-    stale: bool,
-    /// Keys of which something was left to the store while a page was on its way.
-    missed: BTreeSet<OrderKey>,
-}
-
 impl Ordered {
     pub(super) fn new(destination: DestinationId) -> Self {
         Ordered {
@@ -96,47 +81,46 @@ impl Ordered {
         })
     }
 
+    /// When keys are looked for again, if that waits for nothing but time.
+    pub(super) fn next_pass(&self) -> Option<Timestamp> {
+        self.scan.next_pass()
+    }
+
     /// The store holds keys that we have not seen.
     pub(super) fn stored_keys(&mut self) {
-        self.scan.beyond = true;
-        // A scan that has begun may have passed them.
-        self.scan.left_out |= self.scan.asked || self.scan.after.is_some();
+        self.scan.leave_some();
     }
 
     /// The store holds some of a key that we have not seen.
     pub(super) fn stored(&mut self, key: OrderKey, room: Room) {
-        if self.blocked.contains(&key) {
-            return;
+        if self.takes(key, room) {
+            self.change(key, |line| line.window.mark_beyond());
         }
-        if !self.keys.contains_key(&key) {
-            if self.keys.len() >= room.keys {
-                return self.leave_to_store(key);
-            }
-            self.insert_key(key);
-        }
-        self.change(key, |line| line.window.mark_beyond());
     }
 
     /// A delivery was committed, or is due again.
     pub(super) fn arrive(&mut self, key: OrderKey, ticket: &Ticket, room: Room) {
+        if self.scan.is_beyond() && !self.keys.contains_key(&key) {
+            // The store may hold some of its key that goes before it.
+            self.stored(key, room);
+        } else if self.takes(key, room) {
+            self.change(key, |line| line.window.arrive(ticket, room.tickets));
+        }
+    }
+
+    /// Whether a key has a line here. Without room for one it is left to the store.
+    fn takes(&mut self, key: OrderKey, room: Room) -> bool {
         if self.blocked.contains(&key) {
-            return;
+            return false;
         }
         if !self.keys.contains_key(&key) {
-            if self.scan.beyond || self.keys.len() >= room.keys {
-                return self.leave_to_store(key);
+            if self.keys.len() >= room.keys {
+                self.scan.leave(key);
+                return false;
             }
             self.insert_key(key);
         }
-        self.change(key, |line| line.window.arrive(ticket, room.tickets));
-    }
-
-    fn leave_to_store(&mut self, key: OrderKey) {
-        self.scan.beyond = true;
-        self.scan.left_out = true;
-        if self.scan.asked {
-            self.scan.missed.insert(key);
-        }
+        true
     }
 
     /// Takes the first due head of a priority.
@@ -182,15 +166,15 @@ impl Ordered {
             self.change(key, |line| line.window.read_anew());
         } else if let Some(line) = self.keys.get_mut(&key) {
             line.overtake();
-        } else if self.scan.asked {
-            self.leave_to_store(key);
+        } else if self.scan.is_asked() {
+            self.scan.leave(key);
         }
     }
 
     /// Nothing is blocked any more.
     pub(super) fn unblock_all(&mut self) {
         self.keys.values_mut().for_each(KeyLine::overtake);
-        self.scan.stale = self.scan.asked;
+        self.scan.unblocked_all();
         if !std::mem::take(&mut self.blocked).is_empty() {
             // They may be more than there is room for: a scan finds them.
             self.stored_keys();
@@ -206,36 +190,34 @@ impl Ordered {
         self.change(key, |line| line.window.page_failed());
     }
 
-    /// Rows of several keys, as asked by a scan.
-    pub(super) fn keys_page(&mut self, tickets: &[Ticket], end: bool, room: Room) {
-        self.scan.asked = false;
-        let missed = std::mem::take(&mut self.scan.missed);
-        if std::mem::take(&mut self.scan.stale) {
-            // It may show heads that are gone: it is asked for again.
-            self.scan.left_out |= !missed.is_empty();
-            return;
-        }
+    /// Rows of several keys, as asked by a scan, as far as they were not known. The store has looked up to the key `reached`,
+    /// of which there may be more; `None` when that was the last.
+    pub(super) fn keys_page(
+        &mut self,
+        tickets: &[Ticket],
+        reached: Option<OrderKey>,
+        now: Timestamp,
+        room: Room,
+    ) {
+        let Some(missed) = self.scan.page_came() else { return };
         let mut rest = tickets;
         while let Some(key) = rest.first().and_then(Ticket::order_key) {
             let count = rest.iter().take_while(|ticket| ticket.order_key() == Some(key)).count();
             let (of_key, further) = rest.split_at(count);
             rest = further;
-            let cut = rest.is_empty() && !end;
             // What was missed may belong before all of these: the key is read anew.
             let known = if missed.contains(&key) { &[] } else { of_key };
-            self.find_key(key, known, !cut && !missed.contains(&key), room);
-            self.scan.after = Some(key);
+            self.find_key(key, known, reached != Some(key) && !missed.contains(&key), room);
         }
-        if end {
-            self.scan.after = None;
-            self.scan.beyond = std::mem::take(&mut self.scan.left_out);
+        if let Some(key) = reached {
+            // All of its rows in the page may have been known.
+            self.find_key(key, &[], false, room);
         }
+        self.scan.passed(reached, now);
     }
 
     pub(super) fn keys_page_failed(&mut self) {
-        self.scan.asked = false;
-        self.scan.stale = false;
-        self.scan.missed.clear();
+        self.scan.page_failed();
     }
 
     /// A key that the store has. `whole` when these are all of its rows.
@@ -244,15 +226,15 @@ impl Ordered {
             return;
         }
         if self.keys.len() >= room.keys {
-            self.scan.left_out = true;
-            return;
+            return self.scan.leave_some();
         }
         self.insert_key(key);
         self.change(key, |line| line.window.page(tickets.iter().copied(), whole, room.tickets));
     }
 
-    /// Asks the store for what is missing.
-    pub(super) fn ask(&mut self, room: Room, actions: &mut Vec<Action>) {
+    /// Asks the store for what is missing. Gives how many tickets were left to it to make room.
+    pub(super) fn ask(&mut self, now: Timestamp, room: Room, actions: &mut Vec<Action>) -> usize {
+        let left = self.make_room(now, room);
         while let Some(key) = self.low.pop_first() {
             let Some(line) = self.keys.get_mut(&key) else { continue };
             if line.window.wants_page(room.tickets) {
@@ -262,11 +244,35 @@ impl Ordered {
                 actions.push(Action::Load { line: line.window.line(), limit });
             }
         }
-        if self.scan.beyond && !self.scan.asked && self.keys.len() + KEYS_PAGE <= room.keys {
-            self.scan.asked = true;
-            let (destination, after) = (self.destination, self.scan.after);
+        if self.scan.wants_page(now) && self.keys.len() + KEYS_PAGE <= room.keys {
+            let (destination, after) = (self.destination, self.scan.page_asked(now));
             actions.push(Action::LoadKeys { destination, after, limit: KEYS_PAGE });
         }
+        left
+    }
+
+    /// Leaves keys to the store whose heads are not due, the latest first, so that there is room for a page of others. What
+    /// is in flight, or has a page on its way, stays.
+    fn make_room(&mut self, now: Timestamp, room: Room) -> usize {
+        let before = self.held;
+        while self.keys.len() + KEYS_PAGE > room.keys {
+            let Some((priority, due, key)) = self.latest(now) else { break };
+            self.ready[priority.index()].remove(&(due, key));
+            self.held -= self.keys.remove(&key).map_or(0, |line| line.window.len());
+            self.scan.leave_until(due, key);
+        }
+        before - self.held
+    }
+
+    /// Of the keys that can be left to the store the one that is due last, as far as a short look tells.
+    fn latest(&self, now: Timestamp) -> Option<(Priority, Timestamp, OrderKey)> {
+        let of_priority = |priority: Priority| {
+            let later = self.ready[priority.index()].iter().rev().take_while(|(due, _)| *due > now);
+            let can_go = |key: &OrderKey| self.keys.get(key).is_some_and(|line| !line.window.is_loading());
+            let (due, key) = later.take(KEYS_PAGE).find(|(_, key)| can_go(key))?;
+            Some((priority, *due, *key))
+        };
+        Priority::ALL.into_iter().filter_map(of_priority).max_by_key(|(_, due, _)| *due)
     }
 
     fn insert_key(&mut self, key: OrderKey) {

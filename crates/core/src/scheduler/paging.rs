@@ -116,13 +116,15 @@ impl Scheduler {
 
     pub(super) fn take_keys(
         &mut self,
+        now: Timestamp,
         id: DestinationId,
         tickets: Vec<Ticket>,
         end: bool,
     ) -> Option<DestinationId> {
+        let reached = tickets.last().and_then(Ticket::order_key).filter(|_| !end);
         let tickets = self.unknown(id, tickets)?;
         self.change(id, |found, rooms| {
-            found.ordered(id).keys_page(&tickets, end, rooms.keys);
+            found.ordered(id).keys_page(&tickets, reached, now, rooms.keys);
             found.departed.page_ended(None);
         })
     }

@@ -12,7 +12,7 @@ impl Scheduler {
     pub(super) fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(rooms) = self.rooms(id) else { return };
         let Some(destination) = self.destinations.get_mut(&id) else { return };
-        destination.ask(now, rooms, actions);
+        self.waiting -= destination.ask(now, rooms, actions);
         destination.note_shut(now);
         let standing = destination.standing(now);
         let waits_since = destination.waits_since(standing, now);
@@ -34,7 +34,8 @@ impl Scheduler {
             }
             Standing::Idle(_) => None,
         };
-        if let Some(at) = wake {
+        let keys = destination.ordered.as_ref().and_then(|ordered| ordered.next_pass());
+        if let Some(at) = wake.into_iter().chain(keys.filter(|at| *at > now)).min() {
             self.wake_at(id, at);
         }
         self.note_wait(id, waits_since);

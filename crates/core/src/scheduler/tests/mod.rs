@@ -3,6 +3,7 @@
 mod backlog;
 mod circuit;
 mod delayed;
+mod keys;
 mod limits;
 mod ordered;
 mod overtaken;

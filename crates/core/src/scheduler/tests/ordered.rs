@@ -6,30 +6,36 @@ use crate::limits::{KEY_WINDOW_MAX, KEYS_MAX};
 use std::collections::BTreeMap;
 
 /// A scheduler with one ordered destination and the store beside it.
-struct Desk {
-    bench: Bench,
-    stored: BTreeMap<(OrderKey, DeliveryId), Ticket>,
+pub(super) struct Desk {
+    pub(super) bench: Bench,
+    pub(super) stored: BTreeMap<(OrderKey, DeliveryId), Ticket>,
     running: Vec<Ticket>,
     order: Vec<(u64, DeliveryId)>,
+    /// Pages of keys that were asked for.
+    pub(super) scanned: usize,
 }
 
 impl Desk {
-    fn new(ordering: Ordering, max_concurrency: u64) -> Self {
+    pub(super) fn new(ordering: Ordering, max_concurrency: u64) -> Self {
         let mut bench = Bench::with(SchedulerOptions::of_slots(100));
         bench.step(Input::Configure(destination(0), Settings { ordering, ..settings(max_concurrency) }));
-        Desk { bench, stored: BTreeMap::new(), running: Vec::new(), order: Vec::new() }
+        Desk { bench, stored: BTreeMap::new(), running: Vec::new(), order: Vec::new(), scanned: 0 }
     }
 
-    fn owe(&mut self, key: u64) -> DeliveryId {
+    pub(super) fn owe(&mut self, key: u64) -> DeliveryId {
+        self.owe_later(key, Duration::ZERO)
+    }
+
+    pub(super) fn owe_later(&mut self, key: u64, wait: Duration) -> DeliveryId {
         let lane = Lane::Ordered(OrderKey::from_u64(key));
-        let ticket = self.bench.ticket(0, lane, self.bench.now);
+        let ticket = self.bench.ticket(0, lane, self.bench.now.after(wait));
         self.stored.insert((OrderKey::from_u64(key), ticket.delivery), ticket);
         self.input(Input::Owed(ticket));
         ticket.delivery
     }
 
     /// Steps, and answers for the store.
-    fn input(&mut self, input: Input) {
+    pub(super) fn input(&mut self, input: Input) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
             for action in self.bench.step(input) {
@@ -39,7 +45,7 @@ impl Desk {
     }
 
     /// What the store answers.
-    fn carry_out(&mut self, action: Action) -> Option<Input> {
+    pub(super) fn carry_out(&mut self, action: Action) -> Option<Input> {
         match action {
             Action::Send(ticket) => self.sent(ticket),
             Action::Load { line, limit } => {
@@ -47,6 +53,7 @@ impl Desk {
                 return Some(page(of_line, limit, |tickets, end| Input::Page { line, tickets, end }));
             }
             Action::LoadKeys { destination, after, limit } => {
+                self.scanned += 1;
                 let past = self.stored.iter().filter(|((key, _), _)| after.is_none_or(|after| *key > after));
                 let rows = past.map(|(_, ticket)| *ticket);
                 return Some(page(rows, limit, |tickets, end| Input::Keys { destination, tickets, end }));
@@ -66,7 +73,7 @@ impl Desk {
         self.running.push(ticket);
     }
 
-    fn end(&mut self, delivery: DeliveryId, after: After) {
+    pub(super) fn end(&mut self, delivery: DeliveryId, after: After) {
         let index = self.running.iter().position(|ticket| ticket.delivery == delivery).unwrap();
         let ticket = self.running.remove(index);
         let key = (ticket.order_key().unwrap(), delivery);
@@ -78,11 +85,16 @@ impl Desk {
         self.input(Input::Finished { delivery, after, verdict: verdict(Health::Neutral) });
     }
 
-    fn running(&self) -> Vec<DeliveryId> {
+    pub(super) fn running(&self) -> Vec<DeliveryId> {
         self.running.iter().map(|ticket| ticket.delivery).collect()
     }
 
-    fn deliver_all(&mut self) {
+    /// When something that is running was due.
+    pub(super) fn due(&self, delivery: DeliveryId) -> Timestamp {
+        self.running.iter().find(|ticket| ticket.delivery == delivery).unwrap().due
+    }
+
+    pub(super) fn deliver_all(&mut self) {
         while let Some(ticket) = self.running.first() {
             self.end(ticket.delivery, After::Gone);
         }
