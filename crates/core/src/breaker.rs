@@ -117,9 +117,16 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// As an earlier run left it. A probe of that run is over.
-    pub fn restore(record: CircuitRecord) -> Self {
-        Breaker { circuit: record.circuit, trips: record.trips, ..Breaker::default() }
+    /// As an earlier run left it. A probe of that run is over, and a clock of that run that was ahead keeps nobody waiting for
+    /// longer than a cooldown takes.
+    pub fn restore(policy: CircuitPolicy, record: CircuitRecord, now: Timestamp) -> Self {
+        let circuit = match record.circuit {
+            Circuit::Open { until } if until < Timestamp::MAX => {
+                Circuit::Open { until: until.min(now.after(policy.cooldown_max())) }
+            }
+            other => other,
+        };
+        Breaker { circuit, trips: record.trips, ..Breaker::default() }
     }
 
     /// Where it stands.
@@ -313,7 +320,7 @@ mod tests {
         let mut breaker = Breaker::default();
         breaker.order(CircuitOrder::Open);
         assert_eq!(breaker.gate(Timestamp::MAX), Gate::Shut);
-        let mut restored = Breaker::restore(breaker.record());
+        let mut restored = Breaker::restore(policy(), breaker.record(), START);
         assert_eq!(restored.gate(after(1000)), Gate::Shut);
         restored.order(CircuitOrder::HalfOpen);
         assert_eq!(restored.gate(START), Gate::Pass);
@@ -346,7 +353,13 @@ mod tests {
     #[test]
     fn what_an_earlier_run_left_goes_on() {
         let record = opened().record();
-        assert_eq!(Breaker::restore(record).gate(after(9)), Gate::Until(after(10)));
+        assert_eq!(Breaker::restore(policy(), record, after(5)).gate(after(9)), Gate::Until(after(10)));
         assert_eq!(record.trips, 1);
+    }
+
+    #[test]
+    fn a_run_whose_clock_was_years_ahead_leaves_nobody_waiting_for_years() {
+        let record = CircuitRecord { circuit: Circuit::Open { until: after(100_000_000) }, trips: 1 };
+        assert_eq!(Breaker::restore(policy(), record, START).gate(START), Gate::Until(after(25)));
     }
 }

@@ -9,7 +9,7 @@ use super::paging::Rooms;
 use super::pushback::Pushback;
 use super::window::Window;
 use super::{Action, Depth, Flight, Settings, Verdict, Why};
-use crate::breaker::{Breaker, Circuit, CircuitOrder, Gate, Moved};
+use crate::breaker::{Breaker, Circuit, CircuitOrder, CircuitRecord, Gate, Moved};
 use crate::delivery::{Line, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
@@ -127,8 +127,9 @@ impl Destination {
         self.limiter.configure(settings.max_concurrency.get(), settings.adaptive);
     }
 
-    pub(super) fn restore(&mut self, breaker: Breaker) {
-        self.breaker = breaker;
+    /// The circuit is as an earlier run left it.
+    pub(super) fn restore(&mut self, record: CircuitRecord, now: Timestamp) {
+        self.breaker = Breaker::restore(self.settings.circuit, record, now);
     }
 
     /// An operator's word about the circuit.
@@ -315,7 +316,8 @@ impl Destination {
     /// An attempt ended: what the limits learn from it.
     pub(super) fn learn(&mut self, flight: &Flight, verdict: Verdict, now: Timestamp) -> Moved {
         let ticket = &flight.ticket;
-        let full = self.in_flight >= self.limiter.current();
+        // Retries and replays by themselves never have all of it in use.
+        let full = self.in_flight >= self.limiter.current() || self.is_late_full();
         // A destination that was removed and configured anew while this was in flight does not count it.
         self.in_flight = self.in_flight.saturating_sub(1);
         self.late_in_flight = self.late_in_flight.saturating_sub(u32::from(is_late(ticket)));

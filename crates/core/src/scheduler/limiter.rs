@@ -131,7 +131,8 @@ impl Limiter {
 
     /// Learns from an attempt that ended now.
     pub(super) fn learn(&mut self, sample: Sample, now: Timestamp) {
-        if self.recovering && sample.health == Health::Good {
+        // Any answer that closes a circuit is good enough to go on from there.
+        if self.recovering && matches!(sample.health, Health::Good | Health::Neutral) {
             self.limit += 1.0;
         }
         if self.adaptive {
@@ -260,6 +261,13 @@ mod tests {
             assert_eq!(rounds(&mut limiter, Health::Good, 10, 4, &mut now), [2, 4, 8, 10]);
             assert_eq!(limiter.reason(), LimitReason::Healthy);
         }
+    }
+
+    #[test]
+    fn a_receiver_that_only_refuses_is_no_reason_to_stay_at_one() {
+        let (mut limiter, mut now) = (Limiter::new(10, true), START);
+        limiter.recover();
+        assert_eq!(rounds(&mut limiter, Health::Neutral, 10, 4, &mut now), [2, 4, 8, 10]);
     }
 
     #[test]

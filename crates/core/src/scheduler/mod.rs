@@ -27,7 +27,6 @@ mod tests;
 mod view;
 mod window;
 
-use crate::breaker::Breaker;
 use crate::delivery::{Lane, OrderKey, Priority, Ticket};
 use crate::id::{AccountId, DeliveryId, DestinationId};
 use crate::limits::PROMOTION_AGE_DEFAULT;
@@ -211,7 +210,7 @@ impl Scheduler {
             }
             Input::Remove(id) => self.remove(id),
             Input::Restore(id, record) => {
-                self.destinations.get_mut(&id)?.restore(Breaker::restore(record));
+                self.destinations.get_mut(&id)?.restore(record, now);
                 Some(id)
             }
             Input::Circuit(id, order) => {

@@ -232,6 +232,24 @@ fn a_storm_of_retries_leaves_concurrency_for_fresh_events() {
 }
 
 #[test]
+fn the_limit_grows_back_while_nothing_but_retries_is_sent() {
+    let mut bench = Bench::new(100, 1, 16);
+    let mut running = bench.owe(0);
+    let overwhelmed = running.pop().unwrap();
+    bench.end(overwhelmed, After::Gone, Health::Overloaded);
+    assert_eq!(bench.view(0).limit, 8);
+    for _ in 0..100 {
+        let retry = bench.ticket(0, Lane::Retry, bench.now);
+        running.extend(sends(&bench.step(Input::Owed(retry))));
+    }
+    assert_eq!(running.len(), 6, "a quarter is kept for fresh events");
+    while let Some(delivery) = running.pop() {
+        running.extend(bench.finish(delivery, None));
+    }
+    assert!(bench.view(0).limit > 12, "{}", bench.view(0).limit);
+}
+
+#[test]
 fn retries_that_have_all_they_may_have_deny_nobody_when_nothing_waits() {
     let mut bench = Bench::new(100, 1, 8);
     for _ in 0..6 {
