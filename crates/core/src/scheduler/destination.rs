@@ -13,7 +13,6 @@ use crate::breaker::{Breaker, Circuit, CircuitOrder, CircuitRecord, Gate, Moved}
 use crate::delivery::{Line, Priority, Ticket};
 use crate::destination::Ordering;
 use crate::id::DestinationId;
-use crate::limits::WINDOW_MAX;
 use crate::rate_gate::RateGate;
 use crate::time::Timestamp;
 use std::time::Duration;
@@ -351,7 +350,7 @@ impl Destination {
         let (in_flight, before) = (self.in_flight as usize, actions.len());
         for window in self.windows.iter_mut().filter(|window| window.wants_page_at(now, rooms.line)) {
             // What is held or in flight is still in the store and comes first in the page.
-            let limit = window.len() + in_flight + WINDOW_MAX;
+            let limit = window.len() + in_flight + rooms.line;
             window.page_asked();
             actions.push(Action::Load { line: window.line(), limit });
         }

@@ -292,6 +292,8 @@ impl FairQueue {
         // It had the turn, so it is at the front, or at the back when its turn just ended; rarely elsewhere.
         if ring.front() == Some(&account) {
             ring.pop_front();
+        } else if ring.back() == Some(&account) {
+            ring.pop_back();
         } else {
             ring.retain(|known| *known != account);
         }

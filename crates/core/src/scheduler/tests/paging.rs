@@ -1,7 +1,9 @@
 //! Windows and pages: memory is flat, nothing is skipped, nothing is sent twice.
 
+use super::super::ordered::Room;
+use super::super::paging::Rooms;
 use super::*;
-use crate::limits::WINDOW_MAX;
+use crate::limits::{KEYS_CROWDED_MAX, WINDOW_CROWDED_MAX, WINDOW_MAX};
 use std::collections::VecDeque;
 
 fn rows(rows: u64) -> Depth {
@@ -107,6 +109,16 @@ fn a_page_that_failed_is_asked_for_again_later() {
     assert!(bench.step(Input::PageFailed(line)).is_empty(), "not at once");
     bench.now = bench.now.after(PAGE_RETRY);
     assert_eq!(loads(&bench.step(Input::Tick)).len(), 1);
+}
+
+#[test]
+fn a_page_is_no_larger_than_the_room_for_it() {
+    let mut found = Destination::new(settings(5), START);
+    found.window(line(destination(0), Lane::Fresh)).mark_beyond();
+    let keys = Room { keys: KEYS_CROWDED_MAX, tickets: WINDOW_CROWDED_MAX };
+    let mut actions = Vec::new();
+    found.ask(START, Rooms { line: WINDOW_CROWDED_MAX, keys }, &mut actions);
+    assert_eq!(loads(&actions), [(line(destination(0), Lane::Fresh), WINDOW_CROWDED_MAX)]);
 }
 
 #[test]
