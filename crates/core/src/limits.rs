@@ -155,6 +155,11 @@ pub const SCAN_DEAD_LETTERS_MAX: usize = 10_000;
 pub const SCAN_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest text that can be searched for.
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256;
+/// People's queries that wait for their turn in a store; past it they are refused. A long one takes a quarter of a second.
+pub const QUERIES_WAITING_MAX: usize = 512;
+/// The same of one account.
+pub const ACCOUNT_QUERIES_WAITING_MAX: usize = 64;
+const _: () = assert!(ACCOUNT_QUERIES_WAITING_MAX < QUERIES_WAITING_MAX);
 /// Days that are counted one by one; what was before is kept as one sum.
 pub const STATS_DAYS_MAX: u64 = 90;
 

@@ -114,9 +114,27 @@ impl DeadLetters {
         self.store.event_of(letter.account, letter.delivery).await
     }
 
-    /// How many match.
+    /// How many match, for somebody who asks.
     pub async fn count(&self, account: AccountId, filter: &DeadLetterFilter) -> Result<u64, StoreError> {
-        let (order, mut after, mut count) = (DeadLetterOrder::OldestFirst, None, 0);
+        self.count_by(account, filter, DeadLetterOrder::NewestFirst).await
+    }
+
+    /// The same for a job that must go on.
+    pub(crate) async fn count_for_job(
+        &self,
+        account: AccountId,
+        filter: &DeadLetterFilter,
+    ) -> Result<u64, StoreError> {
+        self.count_by(account, filter, DeadLetterOrder::OldestFirst).await
+    }
+
+    async fn count_by(
+        &self,
+        account: AccountId,
+        filter: &DeadLetterFilter,
+        order: DeadLetterOrder,
+    ) -> Result<u64, StoreError> {
+        let (mut after, mut count) = (None, 0);
         loop {
             let filter = filter.clone();
             let query = DeadLetterQuery { account, filter, order, after, limit: COUNT_STEP };

@@ -9,17 +9,21 @@ use crate::queue::Wanted;
 use deadpool_postgres::{Object, Pool};
 use postrider_core::id::EventId;
 use postrider_store::gather::Gather;
-use postrider_store::{EventContent, News, Page, Shards, StoreError, Vault};
+use postrider_store::{EventContent, News, Page, Shards, StoreError, Turns, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What the parts of the store share.
 pub(crate) struct Database {
     pub(crate) pool: Pool,
+    /// Whose query is next of those that people have.
+    pub(crate) peoples: Turns,
+    /// Held by who reads what other nodes told: every list of events asks for it.
+    pub(crate) told: Arc<Semaphore>,
     /// For the batches and the lease, which must not wait for people's queries.
     pub(crate) urgent: Pool,
     pub(crate) vault: Vault,

@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking"))]
 
 mod activity;
+mod asking;
 mod assignment;
 mod audit;
 mod audit_log;
@@ -50,13 +51,11 @@ pub use transfer::PostgresTransfer;
 
 use async_trait::async_trait;
 use database::{Shared, Thread};
-use error::QueryError;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
-use postrider_store::gather::Put;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
     DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,
@@ -99,31 +98,6 @@ impl PostgresStore {
     /// Keeps the hash of an admin key, unless there is one; gives the one that is kept.
     pub async fn keep_admin_key_hash(&self, hash: [u8; 32]) -> Result<[u8; 32], StoreError> {
         self.run(|database| async move { keys::keep_admin_key_hash(&database, hash).await }).await
-    }
-
-    /// Has questions answered beside the caller, if nobody does so yet.
-    fn serve<A, F>(&self, put: &Put<A>, service: impl FnOnce(Shared) -> F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        if put.must_serve {
-            self.thread.handle().spawn(service(Arc::clone(&self.database)));
-        }
-    }
-
-    async fn page(&self, wanted: Wanted) -> Result<Page, StoreError> {
-        let put = self.database.pages.put(wanted);
-        self.serve(&put, |database| async move { queue::serve_pages(&database).await });
-        put.answer.await.unwrap_or_else(|_| Err(database::lost()))
-    }
-
-    async fn run<T: Send + 'static, F>(&self, work: impl FnOnce(Shared) -> F) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<T, QueryError>> + Send + 'static,
-    {
-        let (database, work) = (Arc::clone(&self.database), work(Arc::clone(&self.database)));
-        let work = async move { work.await.inspect_err(|error| database.forget_connections(error)) };
-        self.thread.run(work).await
     }
 }
 
@@ -186,14 +160,15 @@ impl Store for PostgresStore {
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
-        self.run(|database| async move { listing::events(&database.client().await?, &query).await }).await
+        let whose = Some(query.account);
+        let list = |db: Shared| async move { listing::events(&db.client().await?, &query).await };
+        self.run_for_people(whose, list).await
     }
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        self.run(
-            |database| async move { history::event(&database.client().await?, account, event, None).await },
-        )
-        .await
+        let find =
+            |db: Shared| async move { history::event(&db.client().await?, account, event, None).await };
+        self.run_for_people(Some(account), find).await
     }
 
     async fn event_of(
@@ -204,15 +179,21 @@ impl Store for PostgresStore {
         let find = |database: Shared| async move {
             history::event_of(&database.client().await?, account, delivery).await
         };
-        self.run(find).await
+        self.run_for_people(Some(account), find).await
     }
 
     async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
-        self.run(|database| async move { stats::read(&database.client().await?, account).await }).await
+        let read = |db: Shared| async move { stats::read(&db.client().await?, account).await };
+        self.run_for_people(account, read).await
     }
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
-        self.run(|database| async move { dead_letters::list(&database.client().await?, &query).await }).await
+        let (order, whose) = (query.order, Some(query.account));
+        let list = |db: Shared| async move { dead_letters::list(&db.client().await?, &query).await };
+        match order.is_for_people() {
+            true => self.run_for_people(whose, list).await,
+            false => self.run(list).await,
+        }
     }
 
     async fn dead_letter_groups(
@@ -220,7 +201,9 @@ impl Store for PostgresStore {
         account: AccountId,
         limit: usize,
     ) -> Result<DeadLetterGroups, StoreError> {
-        self.run(|db| async move { dead_letters::count(&db.client().await?, account, limit).await }).await
+        let count =
+            |db: Shared| async move { dead_letters::count(&db.client().await?, account, limit).await };
+        self.run_for_people(Some(account), count).await
     }
 
     async fn revive(
@@ -256,7 +239,9 @@ impl Store for PostgresStore {
     }
 
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
-        self.run(|database| async move { audit_log::list(&database.client().await?, &query).await }).await
+        let whose = query.account;
+        let list = |db: Shared| async move { audit_log::list(&db.client().await?, &query).await };
+        self.run_for_people(whose, list).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
@@ -277,7 +262,7 @@ impl Store for PostgresStore {
     }
 
     async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
-        self.run(|database| async move { series::read(&database, ring, since).await }).await
+        self.run_for_people(None, |database| async move { series::read(&database, ring, since).await }).await
     }
 
     async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {
@@ -349,7 +334,7 @@ impl Store for PostgresStore {
     }
 
     async fn others(&self, of: TellOf) -> Result<Others, StoreError> {
-        self.run(|database| async move { activity::others(&database, of).await }).await
+        self.run_told(|database| async move { activity::others(&database, of).await }).await
     }
 
     async fn tell_health(&self, told: Vec<ToldHealth>) -> Result<(), StoreError> {
@@ -360,11 +345,11 @@ impl Store for PostgresStore {
         &self,
         of: Vec<DestinationId>,
     ) -> Result<Vec<(DestinationId, Health)>, StoreError> {
-        self.run(|database| async move { activity::health_elsewhere(&database, of).await }).await
+        self.run_told(|database| async move { activity::health_elsewhere(&database, of).await }).await
     }
 
     async fn busiest_elsewhere(&self, of: AccountId, most: usize) -> Result<Vec<DestinationId>, StoreError> {
-        self.run(|database| async move { activity::busiest_elsewhere(&database, of, most).await }).await
+        self.run_told(|database| async move { activity::busiest_elsewhere(&database, of, most).await }).await
     }
 
     async fn elsewhere(&self) -> Result<Elsewhere, StoreError> {
@@ -372,7 +357,7 @@ impl Store for PostgresStore {
     }
 
     async fn cluster(&self) -> Result<Option<ClusterState>, StoreError> {
-        self.run(|database| async move { cluster::read(&database).await.map(Some) }).await
+        self.run_told(|database| async move { cluster::read(&database).await.map(Some) }).await
     }
 
     fn durability(&self) -> Option<Durability> {

@@ -15,11 +15,11 @@ use deadpool_postgres::{
 };
 use postrider_core::time::Timestamp;
 use postrider_store::gather::Gather;
-use postrider_store::{News, Vault};
+use postrider_store::{News, Turns, Vault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio_postgres::Config;
 use tokio_postgres::error::SqlState;
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -30,11 +30,15 @@ mod schema {
 
 /// News that wait for the engine.
 const NEWS_MAX: usize = 64;
-/// Connections of a node for pages and for people's queries; a tenth hears notifications.
+/// Connections of a node for pages, contents, changes and people's queries; a tenth hears notifications.
 pub(crate) const CONNECTIONS_MAX: usize = 6;
+/// As many of them may be people's, one more for what nodes tell each other, which is short. The others are left to deliveries.
+const PEOPLES_CONNECTIONS_MAX: usize = 2;
+const TOLD_CONNECTIONS_MAX: usize = 1;
+const _: () = assert!(PEOPLES_CONNECTIONS_MAX + TOLD_CONNECTIONS_MAX + 3 <= CONNECTIONS_MAX);
 /// One that commits, one for the lease, one that looks whether the server can be written.
 const CONNECTIONS_URGENT: usize = 3;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENCE_MAX: Duration = Duration::from_secs(12);
 const VERSION_LEAST: i32 = 140_000;
 /// Nodes that start together bring the schema up to date one after the other.
@@ -113,6 +117,8 @@ async fn join(
     let (sender, news) = mpsc::channel(NEWS_MAX);
     let database = Arc::new(Database {
         pool,
+        peoples: Turns::new(PEOPLES_CONNECTIONS_MAX),
+        told: Arc::new(Semaphore::new(TOLD_CONNECTIONS_MAX)),
         urgent,
         vault,
         membership,

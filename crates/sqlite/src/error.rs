@@ -140,6 +140,7 @@ mod tests {
             match store_error(&error) {
                 StoreError::Full => "full",
                 StoreError::Unavailable(_) => "unavailable",
+                StoreError::Crowded => "crowded",
                 StoreError::Fenced => "fenced",
                 StoreError::Overtaken(_) => "overtaken",
                 StoreError::Damaged(_) => "damaged",

@@ -54,7 +54,7 @@ use postrider_store::{
     Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError,
     Vault,
 };
-use reader::Readers;
+use reader::{Reader, Readers};
 use std::sync::{Arc, Mutex, MutexGuard};
 use writer::Writer;
 
@@ -181,11 +181,11 @@ impl Store for SqliteStore {
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {
-        self.readers.run(move |reader| listing::events(reader, &query)).await
+        self.readers.run_for_people(Some(query.account), move |reader| listing::events(reader, &query)).await
     }
 
     async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
-        self.readers.run(move |reader| history::event(reader, account, event)).await
+        self.readers.run_for_people(Some(account), move |reader| history::event(reader, account, event)).await
     }
 
     async fn event_of(
@@ -193,15 +193,21 @@ impl Store for SqliteStore {
         account: AccountId,
         delivery: DeliveryId,
     ) -> Result<Option<EventDetail>, StoreError> {
-        self.readers.run(move |reader| history::event_of(reader, account, delivery)).await
+        let find = move |reader: &mut Reader| history::event_of(reader, account, delivery);
+        self.readers.run_for_people(Some(account), find).await
     }
 
     async fn stats(&self, account: Option<AccountId>) -> Result<Stats, StoreError> {
-        self.readers.run(move |reader| stats::read(reader, account)).await
+        self.readers.run_for_people(account, move |reader| stats::read(reader, account)).await
     }
 
     async fn dead_letters(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
-        self.readers.run(move |reader| dead_letters::list(reader, &query)).await
+        let (order, whose) = (query.order, Some(query.account));
+        let list = move |reader: &mut Reader| dead_letters::list(reader, &query);
+        match order.is_for_people() {
+            true => self.readers.run_for_people(whose, list).await,
+            false => self.readers.run(list).await,
+        }
     }
 
     async fn dead_letter_groups(
@@ -209,7 +215,8 @@ impl Store for SqliteStore {
         account: AccountId,
         limit: usize,
     ) -> Result<DeadLetterGroups, StoreError> {
-        self.readers.run(move |reader| dead_letter_groups::count(reader, account, limit)).await
+        let count = move |reader: &mut Reader| dead_letter_groups::count(reader, account, limit);
+        self.readers.run_for_people(Some(account), count).await
     }
 
     async fn revive(
@@ -239,7 +246,7 @@ impl Store for SqliteStore {
     }
 
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
-        self.readers.run(move |reader| audit_log::list(reader, &query)).await
+        self.readers.run_for_people(query.account, move |reader| audit_log::list(reader, &query)).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
@@ -267,7 +274,7 @@ impl Store for SqliteStore {
     }
 
     async fn series(&self, ring: Ring, since: u64) -> Result<Vec<SeriesPoint>, StoreError> {
-        self.readers.run(move |reader| series::read(reader, ring, since)).await
+        self.readers.run_for_people(None, move |reader| series::read(reader, ring, since)).await
     }
 
     async fn own_point(&self, ring: Ring, point: u64) -> Result<Option<Moment>, StoreError> {

@@ -3,8 +3,8 @@
 use crate::closing;
 use crate::error::store_error;
 use crate::segment::{self, Listed};
-use postrider_core::id::EventId;
-use postrider_store::StoreError;
+use postrider_core::id::{AccountId, EventId};
+use postrider_store::{StoreError, Turns};
 use rusqlite::{Connection, OpenFlags};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
-/// While much waits, one reads events that are to be sent, and does nothing else. One for the queue's pages beside it, and one
-/// for a person's query.
-const READERS: usize = 3;
+/// While much waits, one reads events that are to be sent, and does nothing else. One for the queue's pages beside it.
+const READERS: usize = 2;
+/// Their readers are apart, so that nothing that people ask for makes a delivery wait.
+const PEOPLES_READERS: usize = 1;
 /// Queries waiting for a reader; past it the caller waits for its place.
 const JOBS_MAX: usize = 1024;
 /// Segments a reader keeps open.
@@ -25,6 +26,8 @@ pub(crate) type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
 pub(crate) struct Readers {
     jobs: Option<mpsc::Sender<Job>>,
+    peoples: Option<mpsc::Sender<Job>>,
+    turns: Turns,
     desks: Vec<Arc<Desk>>,
     threads: Vec<thread::JoinHandle<()>>,
 }
@@ -38,22 +41,35 @@ impl Drop for Readers {
 
 impl Readers {
     pub(crate) fn start(directory: &Path) -> rusqlite::Result<Self> {
-        let (jobs, inbox) = mpsc::channel::<Job>(JOBS_MAX);
+        let mut readers = Readers {
+            jobs: None,
+            peoples: None,
+            turns: Turns::new(PEOPLES_READERS),
+            desks: Vec::new(),
+            threads: Vec::new(),
+        };
+        readers.jobs = Some(readers.seat(directory, READERS, JOBS_MAX)?);
+        readers.peoples = Some(readers.seat(directory, PEOPLES_READERS, PEOPLES_READERS)?);
+        Ok(readers)
+    }
+
+    /// Starts readers of one queue.
+    fn seat(&mut self, directory: &Path, count: usize, most: usize) -> rusqlite::Result<mpsc::Sender<Job>> {
+        let (jobs, inbox) = mpsc::channel::<Job>(most);
         let inbox = Arc::new(Mutex::new(inbox));
-        let (mut desks, mut threads) = (Vec::new(), Vec::new());
-        for number in 0..READERS {
+        for _ in 0..count {
             let desk = Arc::new(Desk::new(Reader::open(directory)?));
-            desks.push(Arc::clone(&desk));
+            let thread = thread::Builder::new().name(format!("sqlite-reader-{}", self.desks.len()));
+            self.desks.push(Arc::clone(&desk));
             let inbox = Arc::clone(&inbox);
-            let thread = thread::Builder::new().name(format!("sqlite-reader-{number}"));
             let started = thread.spawn(move || {
                 while let Some(job) = next_job(&inbox) {
                     alone(|| desk.serve(job));
                 }
             });
-            threads.push(started.expect("a thread can be started at start-up"));
+            self.threads.push(started.expect("a thread can be started at start-up"));
         }
-        Ok(Readers { jobs: Some(jobs), desks, threads })
+        Ok(jobs)
     }
 
     /// Every reader closes the segments that were dropped, also one that nobody asks: the space of a file comes back when the
@@ -64,17 +80,36 @@ impl Readers {
 
     /// Serves what was asked for and closes all files.
     pub(crate) fn stop(&mut self) {
-        self.jobs = None;
+        (self.jobs, self.peoples) = (None, None);
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
         self.desks.clear();
     }
 
+    /// For what deliveries and jobs need to go on.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         query: impl FnOnce(&mut Reader) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.room().await?.send(Box::new(move |reader| drop(reply.send(query(reader)))));
+        answer.await.map_err(|_| lost())?.map_err(|error| store_error(&error))
+    }
+
+    /// For what somebody asks, who may be one of very many, or have gone away before it is begun.
+    pub(crate) async fn run_for_people<T: Send + 'static>(
+        &self,
+        whose: Option<AccountId>,
+        query: impl FnOnce(&mut Reader) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let turn = self.turns.take(whose).await?;
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |reader| {
+            if !reply.is_closed() {
+                drop(reply.send(query(reader)));
+            }
+            drop(turn);
+        });
+        self.peoples.as_ref().ok_or_else(lost)?.send(job).await.map_err(|_| lost())?;
         answer.await.map_err(|_| lost())?.map_err(|error| store_error(&error))
     }
 
@@ -205,16 +240,56 @@ mod tests {
     use crate::{DataDirectory, SqliteOptions, SqliteStore};
     use postrider_store::Vault;
 
+    fn readers(home: &Path) -> (SqliteStore, Arc<Readers>) {
+        let taken = DataDirectory::take(home).unwrap();
+        let store = SqliteStore::open(taken, Vault::new([7; 32], &[]), SqliteOptions::default()).unwrap();
+        (store, Arc::new(Readers::start(home).unwrap()))
+    }
+
     #[tokio::test]
     async fn a_query_that_panics_is_lost_alone() {
         let home = tempfile::tempdir().unwrap();
-        let taken = DataDirectory::take(home.path()).unwrap();
-        let _store = SqliteStore::open(taken, Vault::new([7; 32], &[]), SqliteOptions::default()).unwrap();
-        let readers = Readers::start(home.path()).unwrap();
+        let (_store, readers) = readers(home.path());
         for _ in 0..2 * READERS {
             let lost = readers.run::<()>(|_| panic!("planted by a test")).await;
             assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+            let lost = readers.run_for_people::<()>(None, |_| panic!("planted by a test")).await;
+            assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
         }
         assert!(readers.run(|reader| reader.segments()).await.is_ok());
+        assert!(readers.run_for_people(None, |reader| reader.segments()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn however_many_queries_people_have_deliveries_wait_for_none() {
+        let home = tempfile::tempdir().unwrap();
+        let (_store, readers) = readers(home.path());
+        let (end, until) = std::sync::mpsc::channel::<()>();
+        let ask = |query: Job| {
+            let readers = Arc::clone(&readers);
+            tokio::spawn(async move { readers.run_for_people(None, |reader| Ok(query(reader))).await })
+        };
+        let long = ask(Box::new(move |_| assert!(until.recv().is_err(), "it is let go")));
+        let served = Arc::new(AtomicBool::new(false));
+        let queries: Vec<_> = (0..2 * READERS)
+            .map(|_| {
+                let served = Arc::clone(&served);
+                ask(Box::new(move |_| served.store(true, Ordering::SeqCst)))
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        for _ in 0..2 * READERS {
+            assert!(readers.run(|reader| reader.segments()).await.is_ok());
+        }
+        assert!(!served.load(Ordering::SeqCst), "they wait for the one before them");
+        // Whoever has gone away is not read for.
+        queries.iter().for_each(tokio::task::JoinHandle::abort);
+        for query in queries {
+            assert!(query.await.is_err_and(|gone| gone.is_cancelled()));
+        }
+        drop(end);
+        assert!(long.await.unwrap().is_ok());
+        assert!(readers.run_for_people(None, |reader| reader.segments()).await.is_ok());
+        assert!(!served.load(Ordering::SeqCst));
     }
 }

@@ -69,6 +69,11 @@ pub enum DeadLetterOrder {
 }
 
 impl DeadLetterOrder {
+    /// Whether a list waits with people's queries. The others are of jobs that must go on.
+    pub fn is_for_people(self) -> bool {
+        self == DeadLetterOrder::NewestFirst
+    }
+
     /// What of a range comes behind a place.
     pub fn behind(
         self,

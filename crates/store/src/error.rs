@@ -9,6 +9,9 @@ pub enum StoreError {
     /// Not now: nothing was written. Trying again later may work.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// Too many queries wait already: this one was not begun.
+    #[error("too many queries wait already")]
+    Crowded,
     /// Another node has taken this one for dead, and its shards over: nothing was written. What is its own when it has begun
     /// anew may be given again.
     #[error("this node was taken for dead by another; nothing was written")]

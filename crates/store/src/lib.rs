@@ -31,6 +31,7 @@ mod space;
 mod standing;
 mod stats;
 pub mod transfer;
+mod turns;
 mod vault;
 
 pub use activity::{Elsewhere, InFlight, NodeActivity, Others, TellOf};
@@ -66,6 +67,7 @@ pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
 pub use space::Space;
 pub use standing::{Dead, Followed, Owing, Standings};
 pub use stats::{Counts, Owed, Stats, StatsChange};
+pub use turns::{Turn, Turns};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
 
 use async_trait::async_trait;

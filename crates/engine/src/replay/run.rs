@@ -29,7 +29,8 @@ impl Replays {
     /// Of a job that was cut off nobody knows how far it came, but what is left shows it.
     pub(super) async fn resume(self: Arc<Self>, id: ReplayId) {
         let Some(replay) = self.jobs().get(&id).cloned() else { return };
-        match self.letters.count(replay.account, &dead_by(&replay.filter, replay.created_at)).await {
+        let filter = dead_by(&replay.filter, replay.created_at);
+        match self.letters.count_for_job(replay.account, &filter).await {
             Ok(left) => {
                 if let Some(job) = self.jobs().get_mut(&id) {
                     (job.done, job.skipped) = come_to(&replay, left);

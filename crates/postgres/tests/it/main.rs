@@ -7,6 +7,7 @@ mod changes;
 mod conformance;
 mod ownership;
 mod partitions;
+mod peoples_queries;
 mod told;
 mod unheard;
 

@@ -320,10 +320,14 @@ impl From<IngestError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        tracing::warn!(%error, "a request failed in the store");
+        // Whoever asks too much is not to fill the log as well.
+        if !matches!(error, StoreError::Crowded) {
+            tracing::warn!(%error, "a request failed in the store");
+        }
         match error {
             StoreError::Full => IngestError::DiskFull.into(),
             StoreError::Unavailable(_)
+            | StoreError::Crowded
             | StoreError::Fenced
             | StoreError::Overtaken(_)
             | StoreError::Damaged(_)
