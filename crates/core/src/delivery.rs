@@ -228,6 +228,13 @@ impl DeliveryStatus {
         DeliveryStatus::Delivered,
     ];
 
+    /// Where the least finished of several stands.
+    pub fn least_finished(found: impl Iterator<Item = DeliveryStatus>) -> Option<Self> {
+        let mut known = [false; DeliveryStatus::ALL.len()];
+        found.for_each(|status| known[status as usize] = true);
+        DeliveryStatus::ALL.into_iter().find(|status| known[*status as usize])
+    }
+
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -8,6 +8,10 @@ pub const BODY_BYTES_MAX: usize = 5 * 1000 * 1000;
 pub const LIST_BODY_BYTES_MAX: usize = 16 * 1024;
 /// What is shown of the attempts of an event or of a delivery, the last ones: each may have kilobytes of an answer.
 pub const ATTEMPTS_SHOWN_MAX: usize = 200;
+/// Deliveries of an event that a list of events shows; beside them it says how many there are.
+pub const EVENT_DELIVERIES_SHOWN_MAX: usize = 20;
+/// Deliveries of all events together after which a list that shows all of them begins a new page.
+pub const LIST_DELIVERIES_MAX: usize = 20_000;
 /// Greatest body of a configuration call: a destination with all its headers fits many times.
 pub const CONFIG_BODY_BYTES_MAX: usize = 256 * 1024;
 /// What is kept of a receiver's answer; past it the connection is closed.

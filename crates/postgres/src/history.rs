@@ -16,8 +16,8 @@ use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::gather::give;
 use postrider_store::{
-    Attempt, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing, Problem, SendWindow,
-    StoreError, Timing,
+    Attempt, ErrorKind, EventContent, EventDetail, EventQuery, Headers, LeftOut, NewDelivery, Origin, Owing,
+    Problem, SendWindow, StoreError, Timing,
 };
 use std::time::Duration;
 use tokio_postgres::Row;
@@ -104,6 +104,7 @@ struct Found {
 /// An event as a list shows it: with the beginning of its body, and without its attempts.
 pub(crate) async fn listed(
     client: &impl GenericClient,
+    query: &EventQuery,
     event: EventId,
 ) -> Result<Option<EventDetail>, QueryError> {
     let select =
@@ -112,6 +113,7 @@ pub(crate) async fn listed(
     let Found { mut detail, owed } = read_event(&row)?;
     let owing = Owing { event, owed: &owed, first_due: detail.content.due() };
     detail.deliveries = standing::of(client, owing).await?;
+    detail.show(&query.fan_out, &query.filter);
     Ok(Some(detail))
 }
 
@@ -172,6 +174,7 @@ fn read_event(row: &Row) -> Result<Found, QueryError> {
         content,
         body_bytes: usize::try_from(length).unwrap_or(0),
         deliveries: Vec::new(),
+        left_out: LeftOut::default(),
         attempts: Vec::new(),
     };
     Ok(Found { detail, owed: facts.owed })

@@ -39,7 +39,7 @@ function tag(word) {
 
 function details(kind, data) {
   switch (kind) {
-    case "accepted": return [`${data.body_bytes} bytes, ${data.deliveries.length} deliveries${data.replay_of ? ", again" : ""}`];
+    case "accepted": return [`${data.body_bytes} bytes, ${data.deliveries_count} deliveries${data.replay_of ? ", again" : ""}`];
     case "attempt": return [tag(data.status), ` attempt ${data.attempt_number}: ${data.response_status ? `answered ${data.response_status}` : data.error_message ?? ""} after ${data.latency_ms} ms`];
     case "dead_letter": return [tag("dead_letter"), ` ${words(data.reason)}: ${data.last_error ?? ""}`];
     case "circuit": return [tag(data.circuit_state)];

@@ -17,8 +17,8 @@ use postrider_core::time::Timestamp;
 use postrider_store::codec::{deliveries_from_text, next_from_words};
 use postrider_store::gather::{Answer, Gather, give};
 use postrider_store::{
-    Attempt, ErrorKind, EventContent, EventDetail, Headers, NewDelivery, Origin, Owing, Problem, SendWindow,
-    Timing,
+    Attempt, ErrorKind, EventContent, EventDetail, EventQuery, Headers, LeftOut, NewDelivery, Origin, Owing,
+    Problem, SendWindow, Timing,
 };
 use rusqlite::{Connection, OptionalExtension, Row, Transaction};
 use std::collections::BTreeMap;
@@ -134,7 +134,11 @@ struct Found {
 }
 
 /// An event as a list shows it: with the beginning of its body, and without its attempts.
-pub(crate) fn listed(segment: &Connection, event: EventId) -> rusqlite::Result<Option<EventDetail>> {
+pub(crate) fn listed(
+    segment: &Connection,
+    query: &EventQuery,
+    event: EventId,
+) -> rusqlite::Result<Option<EventDetail>> {
     let mut select = segment.prepare_cached(&format!(
         "SELECT {EVENT_COLUMNS}, coalesce(substr(body, 1, {LIST_BODY_BYTES_MAX}), x'') FROM events WHERE id = ?1"
     ))?;
@@ -142,6 +146,7 @@ pub(crate) fn listed(segment: &Connection, event: EventId) -> rusqlite::Result<O
     let Some(Found { mut detail, owed }) = found else { return Ok(None) };
     let owing = Owing { event, owed: &owed, first_due: detail.content.due() };
     detail.deliveries = standing::of(segment, owing)?;
+    detail.show(&query.fan_out, &query.filter);
     Ok(Some(detail))
 }
 
@@ -203,6 +208,7 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
         content,
         body_bytes: usize::try_from(uint(row.get(12)?)).unwrap_or(usize::MAX),
         deliveries: Vec::new(),
+        left_out: LeftOut::default(),
         attempts: Vec::new(),
     };
     Ok(Found { detail, owed: facts.owed })

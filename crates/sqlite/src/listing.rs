@@ -5,13 +5,16 @@ use crate::reader::Reader;
 use crate::rows::{int, uint};
 use crate::standing;
 use crate::stats;
+use postrider_core::id::EventId;
 use postrider_store::{
     DeliveryState, Direction, EventFacts, EventFilter, EventPage, EventQuery, ListScan, Standings,
 };
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 /// Rows read at once.
 const STEP: usize = 500;
+/// Deliveries that are owed for them, after which no more rows are: an event may have ten thousand.
+const STEP_DELIVERIES: usize = 20_000;
 
 pub(crate) fn events(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
     if query.filter.is_empty() { whole(reader, query) } else { filtered(reader, query) }
@@ -38,10 +41,11 @@ fn whole(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage>
         }
         // One more than asked for tells that there are more.
         let wanted = query.limit + 1 - page.items.len().min(query.limit + 1);
-        for facts in newest(segment, query, ids, wanted, skip)? {
-            more |= page.items.len() == query.limit;
-            if page.items.len() < query.limit {
-                page.items.extend(history::listed(segment, facts.id)?);
+        for event in newest_ids(segment, query, ids, wanted, skip)? {
+            let room = page.has_room(query);
+            more |= !room;
+            if room {
+                page.items.extend(history::listed(segment, query, event)?);
             }
         }
         skip = 0;
@@ -58,28 +62,55 @@ fn count(segment: &Connection, query: &EventQuery, ids: (u64, u64)) -> rusqlite:
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-fn newest(
+fn newest_ids(
     segment: &Connection,
     query: &EventQuery,
     ids: (u64, u64),
     limit: usize,
     offset: usize,
-) -> rusqlite::Result<Vec<Facts>> {
+) -> rusqlite::Result<Vec<EventId>> {
+    let mut select = segment.prepare_cached(&select_newest(query, "id"))?;
+    let rows = select.query_map(key(query, ids, limit, offset), |row| row.get(0))?;
+    rows.map(|id| id.map(|id| EventId::from_u64(uint(id)))).collect()
+}
+
+/// The next that a filter looks at.
+struct Step {
+    rows: Vec<Facts>,
+    is_last: bool,
+}
+
+impl Step {
+    fn read(segment: &Connection, query: &EventQuery, ids: (u64, u64)) -> rusqlite::Result<Self> {
+        let mut select = segment.prepare_cached(&select_newest(query, FACT_COLUMNS))?;
+        let mut found = select.query_map(key(query, ids, STEP, 0), history::read_facts)?;
+        let (mut rows, mut owed) = (Vec::new(), 0);
+        while rows.len() < STEP && owed < STEP_DELIVERIES {
+            let Some(facts) = found.next().transpose()? else { return Ok(Step { rows, is_last: true }) };
+            owed += facts.owed.len();
+            rows.push(facts);
+        }
+        Ok(Step { rows, is_last: false })
+    }
+}
+
+fn select_newest(query: &EventQuery, columns: &str) -> String {
     // Those sent through the API have an index of their own: there may be few among many.
     let way = match query.filter.direction {
         Some(Direction::Outbound) => "AND source_id IS NULL",
         Some(Direction::Inbound) | None => "",
     };
-    let mut select = segment.prepare_cached(&format!(
-        "SELECT {FACT_COLUMNS} FROM events
+    format!(
+        "SELECT {columns} FROM events
          WHERE account_id = ?1 AND id BETWEEN ?2 AND ?3 AND received_at < ?4 {way}
          ORDER BY id DESC LIMIT ?5 OFFSET ?6"
-    ))?;
-    let (limit, offset) = (int(limit as u64), int(offset as u64));
+    )
+}
+
+fn key(query: &EventQuery, ids: (u64, u64), limit: usize, offset: usize) -> [i64; 6] {
     let received_before = int(query.received_before());
-    let key = params![int(query.account.as_u64()), int(ids.0), int(ids.1), received_before, limit, offset];
-    let rows = select.query_map(key, history::read_facts)?;
-    rows.collect()
+    let (limit, offset) = (int(limit as u64), int(offset as u64));
+    [int(query.account.as_u64()), int(ids.0), int(ids.1), received_before, limit, offset]
 }
 
 fn filtered(reader: &mut Reader, query: &EventQuery) -> rusqlite::Result<EventPage> {
@@ -112,8 +143,7 @@ fn look_through(
     scan: &mut ListScan<'_>,
 ) -> rusqlite::Result<Looked> {
     loop {
-        let rows = newest(segment, query, (least, most), STEP, 0)?;
-        let last_rows = rows.len() < STEP;
+        let Step { rows, is_last } = Step::read(segment, query, (least, most))?;
         let standings = standings(segment, &query.filter, &rows)?;
         for facts in rows {
             if scan.is_full() {
@@ -126,10 +156,10 @@ fn look_through(
             let standing = standings.get(&facts.id).map(Vec::as_slice);
             let matches = matches(segment, query, &facts, standing, scan)?;
             if scan.looked_at(facts.id, matches) {
-                scan.show(history::listed(segment, facts.id)?);
+                scan.show(history::listed(segment, query, facts.id)?);
             }
         }
-        if last_rows {
+        if is_last {
             return Ok(Looked::AtAll);
         }
     }

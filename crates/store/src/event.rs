@@ -2,6 +2,7 @@
 
 use crate::attempt::Attempt;
 use crate::batch::NewDelivery;
+use crate::fan_out::LeftOut;
 use crate::headers::Headers;
 use crate::origin::{Origin, SendWindow};
 use bytes::Bytes;
@@ -65,8 +66,10 @@ pub struct EventDetail {
     pub content: EventContent,
     /// The whole body's length.
     pub body_bytes: usize,
-    /// All that was owed for it.
+    /// All that was owed for it. In a list it may be cut.
     pub deliveries: Vec<DeliveryState>,
+    /// What those come to that a list has cut.
+    pub left_out: LeftOut,
     /// All attempts, oldest first. A list leaves them out: its deliveries tell how many there were.
     pub attempts: Vec<Attempt>,
 }

@@ -17,6 +17,7 @@ mod delivery_audit;
 mod error;
 mod event;
 mod event_filter;
+mod fan_out;
 mod field_place;
 pub mod gather;
 mod headers;
@@ -55,6 +56,7 @@ pub use delivery_audit::{AuditedQueue, DeliveryAudit, QueuedDelivery};
 pub use error::StoreError;
 pub use event::{DeliveryState, EventContent, EventDetail};
 pub use event_filter::{EventFacts, EventFilter};
+pub use fan_out::{FanOut, LeftOut};
 pub use field_place::FieldPlace;
 pub use headers::Headers;
 pub use health::{HEALTH_MINUTES, Health, HealthMinute, ToldHealth};
@@ -127,7 +129,8 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<usize, StoreError>;
 
-    /// Events of an account, newest first, with at most [`LIST_BODY_BYTES_MAX`] of each body and without attempts.
+    /// Events of an account, newest first, with at most [`LIST_BODY_BYTES_MAX`] of each body, as many of its deliveries as
+    /// the query says, and without attempts.
     /// With a filter, at most [`SCAN_EVENTS_MAX`] are looked through; the page says when that was not all.
     ///
     /// [`LIST_BODY_BYTES_MAX`]: postrider_core::limits::LIST_BODY_BYTES_MAX

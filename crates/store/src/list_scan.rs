@@ -69,7 +69,7 @@ impl<'q> ListScan<'q> {
         if self.page.total <= self.query.offset as u64 {
             return false;
         }
-        let room = self.page.items.len() < self.query.limit;
+        let room = self.page.has_room(self.query);
         self.more |= !room;
         room
     }

@@ -2,6 +2,7 @@
 
 use crate::event::{DeliveryState, EventDetail};
 use crate::event_filter::EventFilter;
+use crate::fan_out::FanOut;
 use postrider_core::delivery::{DeliveryStatus, Lane, Line, Ticket};
 use postrider_core::id::{AccountId, EventId};
 use postrider_core::scheduler::{Depth, Input};
@@ -19,6 +20,8 @@ pub struct EventQuery {
     pub limit: usize,
     /// Leave out so many first.
     pub offset: usize,
+    /// How much of each one's deliveries.
+    pub fan_out: FanOut,
 }
 
 /// Where an event as a whole stands: as its least finished delivery does.
@@ -81,17 +84,17 @@ impl LineDepth {
 impl EventStatus {
     /// Of an event with these deliveries.
     pub fn of(event: &EventDetail) -> Self {
-        EventStatus::of_deliveries(&event.deliveries)
+        let shown = event.deliveries.iter().map(|delivery| delivery.status);
+        EventStatus::least_finished(shown.chain(event.left_out.status))
     }
 
     /// The same of its deliveries.
     pub fn of_deliveries(deliveries: &[DeliveryState]) -> Self {
-        let mut found = [false; DeliveryStatus::ALL.len()];
-        for delivery in deliveries {
-            found[delivery.status as usize] = true;
-        }
-        let worst = DeliveryStatus::ALL.into_iter().find(|status| found[*status as usize]);
-        worst.map_or(EventStatus::Accepted, EventStatus::Of)
+        EventStatus::least_finished(deliveries.iter().map(|delivery| delivery.status))
+    }
+
+    fn least_finished(found: impl Iterator<Item = DeliveryStatus>) -> Self {
+        DeliveryStatus::least_finished(found).map_or(EventStatus::Accepted, EventStatus::Of)
     }
 
     /// The word on the wire.

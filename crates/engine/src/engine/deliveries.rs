@@ -4,7 +4,7 @@ use super::reading::overlay;
 use super::{Activity, Engine};
 use postrider_core::delivery::DeliveryStatus;
 use postrider_core::id::{AccountId, DeliveryId, EventId};
-use postrider_store::{DeliveryState, EventDetail, EventFilter, EventPage, EventQuery, StoreError};
+use postrider_store::{DeliveryState, EventDetail, EventFilter, EventPage, EventQuery, FanOut, StoreError};
 use std::sync::Arc;
 
 /// Events read at once.
@@ -98,8 +98,8 @@ impl Engine {
         activity: &Activity,
     ) -> Result<EventPage, StoreError> {
         let (account, filter) = (query.account, query.filter.clone());
-        let asked =
-            EventQuery { account, filter, after: Some(EventId::from_u64(behind)), limit: STEP, offset: 0 };
+        let (after, fan_out) = (Some(EventId::from_u64(behind)), FanOut::All);
+        let asked = EventQuery { account, filter, after, limit: STEP, offset: 0, fan_out };
         match query.filter.delivery_status {
             // The store does not know what is in flight.
             Some(DeliveryStatus::Delivering) => self.delivering(asked, activity).await,

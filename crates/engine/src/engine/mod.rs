@@ -63,7 +63,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use trials::Trials;
 pub use trials::{Trial, TrialError, TrialReport};
-pub use watching::Resumed;
+pub use watching::{Missed, Stretch};
 
 /// How an engine is set up.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use postrider_core::id::{AccountId, DeliveryId, EventId};
 use postrider_core::limits::LIST_BODY_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    AuditPage, AuditQuery, AuditRecord, EventDetail, EventPage, EventQuery, EventStatus, StoreError,
+    AuditPage, AuditQuery, AuditRecord, EventDetail, EventPage, EventQuery, EventStatus, FanOut, StoreError,
 };
 use std::sync::Arc;
 
@@ -35,10 +35,11 @@ impl Engine {
         self.store.record(record).await.inspect_err(|error| self.fault.note(error))
     }
 
-    /// Events of an account, newest first.
+    /// Events of an account, newest first, with the first of their deliveries.
     pub async fn events(&self, mut query: EventQuery) -> Result<EventPage, StoreError> {
         let activity = self.activity_of(Vec::new()).await?;
         query.filter.since = query.filter.since.max(self.shown_since(query.account));
+        query.fan_out = FanOut::First(Arc::new(activity.in_flight.clone()));
         let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
         let delivering = wanted.status == Some(EventStatus::Of(DeliveryStatus::Delivering));
@@ -71,9 +72,10 @@ impl Engine {
             if page.total <= query.offset as u64 {
                 continue;
             }
-            if page.items.len() < query.limit {
+            if page.has_room(&query) {
                 event.content.body.truncate(LIST_BODY_BYTES_MAX);
                 event.attempts.clear();
+                event.show(&query.fan_out, &query.filter);
                 page.items.push(event);
             } else {
                 page.next = page.items.last().map(|last| last.id);
@@ -119,13 +121,6 @@ impl Engine {
     }
 }
 
-/// What has ended by what the store says is not in flight: that was asked first, and other nodes tell it late.
 pub(super) fn overlay(event: &mut EventDetail, activity: &Activity) {
-    for delivery in &mut event.deliveries {
-        let open = matches!(delivery.status, DeliveryStatus::Queued | DeliveryStatus::RetryScheduled);
-        if open && activity.in_flight.contains(&delivery.id) {
-            delivery.status = DeliveryStatus::Delivering;
-            delivery.next_attempt_at = None;
-        }
-    }
+    event.deliveries.iter_mut().for_each(|delivery| delivery.lay_over(&activity.in_flight));
 }

@@ -52,8 +52,10 @@ pub struct AcceptedEvent {
     pub received_at: Timestamp,
     /// The length of its body.
     pub body_bytes: usize,
-    /// All that is owed for it.
+    /// What is owed for it; the first of it, when it is told later.
     pub deliveries: Vec<(DeliveryId, DestinationId, Priority)>,
+    /// How much is owed for it.
+    pub deliveries_count: usize,
 }
 
 /// An attempt that was made.
@@ -156,6 +158,7 @@ impl AcceptedEvent {
                 .iter()
                 .map(|owed| (owed.id, owed.destination, owed.priority))
                 .collect(),
+            deliveries_count: event.deliveries.len(),
         }
     }
 
@@ -172,6 +175,7 @@ impl AcceptedEvent {
                 .iter()
                 .map(|owed| (owed.id, owed.destination, owed.priority))
                 .collect(),
+            deliveries_count: event.deliveries_count(),
         }
     }
 }

@@ -5,7 +5,8 @@ use postrider_core::delivery::Priority;
 use postrider_core::id::{DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Account, Batch, Change, EventContent, EventFilter, EventQuery, MemoryStore, NewDelivery, NewEvent, Store,
+    Account, Batch, Change, EventContent, EventFilter, EventQuery, FanOut, MemoryStore, NewDelivery,
+    NewEvent, Store,
 };
 use std::sync::Arc;
 
@@ -37,8 +38,14 @@ async fn events_older_than_an_accounts_retention_are_not_shown() {
     };
     store.commit(Arc::new(Batch { events: vec![event], ..Batch::default() })).await.unwrap();
     let shown = async || {
-        let query =
-            EventQuery { account: id, filter: EventFilter::default(), after: None, limit: 10, offset: 0 };
+        let query = EventQuery {
+            account: id,
+            filter: EventFilter::default(),
+            after: None,
+            limit: 10,
+            offset: 0,
+            fan_out: FanOut::All,
+        };
         let page = engine.events(query).await.unwrap();
         let read = engine.event(id, old).await.unwrap().is_some();
         let by_delivery = engine.event_of(id, delivery).await.unwrap().is_some();

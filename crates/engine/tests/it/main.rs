@@ -6,6 +6,7 @@ mod receiver;
 mod switched_store;
 mod tls_receiver;
 mod wait;
+mod watching;
 
 mod account_retention;
 mod addresses;

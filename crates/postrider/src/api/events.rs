@@ -15,7 +15,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{DestinationId, EventId};
 use postrider_engine::Replayed;
-use postrider_store::{Direction, EventDetail, EventFilter, EventPage, EventQuery, EventStatus};
+use postrider_store::{Direction, EventDetail, EventFilter, EventPage, EventQuery, EventStatus, FanOut};
 use std::collections::HashMap;
 
 pub(crate) const LIMIT_DEFAULT: usize = 25;
@@ -190,7 +190,7 @@ fn query(
     }
     let after = after.map(|[last]| EventId::from_u64(last));
     let account = event_filter::account(app, caller, parameters)?;
-    Ok(EventQuery { account, filter, after, limit, offset })
+    Ok(EventQuery { account, filter, after, limit, offset, fan_out: FanOut::default() })
 }
 
 fn allowed(door: Door) -> Vec<&'static str> {

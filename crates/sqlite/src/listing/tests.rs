@@ -3,7 +3,7 @@
 use super::*;
 use crate::standing::{ATTEMPTS, DEAD_LETTERS};
 use postrider_core::id::AccountId;
-use postrider_store::EventStatus;
+use postrider_store::{EventStatus, FanOut};
 use rusqlite::StatementStatus;
 
 /// The last step finds fewer than it asks for.
@@ -35,7 +35,14 @@ fn segment() -> Connection {
 fn check(word: &str, expected: &[u64], runs_expected: (i32, i32)) {
     let segment = segment();
     let filter = EventFilter { status: EventStatus::from_word(word), ..EventFilter::default() };
-    let query = EventQuery { account: AccountId::from_u64(1), filter, after: None, limit: 10, offset: 0 };
+    let query = EventQuery {
+        account: AccountId::from_u64(1),
+        filter,
+        after: None,
+        limit: 10,
+        offset: 0,
+        fan_out: FanOut::All,
+    };
     let mut scan = ListScan::new(&query);
     look_through(&segment, &query, query.ids(), &mut scan).unwrap();
     let page = scan.page();

@@ -3,7 +3,7 @@
 use crate::files::{DAY, START, accept, deliver, event, open};
 use postrider_core::id::{DeliveryId, NODES_MAX};
 use postrider_core::limits::STATS_DAYS_MAX;
-use postrider_store::{Counts, EventFilter, EventQuery, Store};
+use postrider_store::{Counts, EventFilter, EventQuery, FanOut, Store};
 use tempfile::TempDir;
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn what_was_counted_outlives_its_segment() {
     let kept = store.stats(Some(account)).await.unwrap().total;
     assert_eq!(kept, Counts { queued: 1, ..before.total });
     let filter = EventFilter::default();
-    let query = EventQuery { account, filter, after: None, limit: 10, offset: 0 };
+    let query = EventQuery { account, filter, after: None, limit: 10, offset: 0, fan_out: FanOut::All };
     assert_eq!(store.events(query).await.unwrap().total, 1, "a list counts what can be listed");
     let long_after = START.after(DAY * (STATS_DAYS_MAX as u32 + 20));
     deliver(&store, 30, long_after).await;

@@ -6,7 +6,8 @@ use super::sample::{
 };
 use super::sample::{received, seconds};
 use crate::{
-    Direction, EventContent, EventDetail, EventFilter, EventQuery, EventStatus, NewEvent, Origin, Store,
+    Direction, EventContent, EventDetail, EventFilter, EventQuery, EventStatus, FanOut, NewEvent, Origin,
+    Store,
 };
 use bytes::Bytes;
 use postrider_core::delivery::DeliveryStatus;
@@ -18,7 +19,7 @@ use postrider_core::pattern::EventPattern;
 use std::sync::Arc;
 
 fn only(filter: EventFilter) -> EventQuery {
-    EventQuery { account: ACCOUNT, filter, after: None, limit: 100, offset: 0 }
+    EventQuery { account: ACCOUNT, filter, after: None, limit: 100, offset: 0, fan_out: FanOut::All }
 }
 
 fn all() -> EventQuery {

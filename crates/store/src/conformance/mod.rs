@@ -16,6 +16,7 @@ pub mod bury;
 pub mod configuration;
 pub mod dead_letter_groups;
 pub mod dead_letters;
+pub mod fan_outs;
 pub mod finish;
 pub mod given_up;
 pub mod history;
@@ -152,6 +153,10 @@ macro_rules! conformance_suite {
                 a_list_goes_on_where_it_ended
                 every_event_filter_leaves_out_what_it_should
                 an_event_of_long_ago_is_found_by_its_time_however_many_came_since
+            }
+            fan_outs {
+                a_list_shows_the_first_deliveries_and_what_the_others_come_to
+                very_large_fan_outs_are_listed_in_small_steps
             }
             outbound {
                 an_event_tells_where_it_comes_from

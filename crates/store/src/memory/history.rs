@@ -4,6 +4,7 @@ use super::data::Data;
 use crate::attempt::Attempt;
 use crate::batch::NewEvent;
 use crate::event::{DeliveryState, EventContent, EventDetail};
+use crate::fan_out::LeftOut;
 use crate::query::{EventPage, EventQuery};
 use crate::stats::Stats;
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, EventId};
@@ -34,14 +35,18 @@ impl Data {
         let matching: Vec<EventDetail> =
             looked_at.into_iter().filter(|event| query.filter.matches(event)).collect();
         let total = if query.filter.is_empty() { all.count() } else { matching.len() } as u64;
-        let more = matching.len() > query.offset + query.limit;
-        let mut items: Vec<EventDetail> = matching.into_iter().skip(query.offset).take(query.limit).collect();
-        for event in &mut items {
+        let mut page = EventPage { total, scanned, ..EventPage::default() };
+        for mut event in matching.into_iter().skip(query.offset) {
+            if !page.has_room(query) {
+                page.next = page.items.last().map(|event| event.id);
+                break;
+            }
             event.content.body.truncate(LIST_BODY_BYTES_MAX);
             event.attempts.clear();
+            event.show(&query.fan_out, &query.filter);
+            page.items.push(event);
         }
-        let next = items.last().map(|event| event.id).filter(|_| more);
-        EventPage { items, total, next, scanned, cut: false }
+        page
     }
 
     /// With the last attempts of one of its deliveries, or of all.
@@ -63,6 +68,7 @@ impl Data {
             content: EventContent::clone(&event.content),
             body_bytes: event.content.body.len(),
             deliveries,
+            left_out: LeftOut::default(),
             attempts,
         }
     }

@@ -66,6 +66,7 @@ fn accepted(event: &AcceptedEvent) -> Value {
             "received_at": event.received_at.to_string(),
             "body_bytes": event.body_bytes,
             "deliveries": owed.collect::<Vec<_>>(),
+            "deliveries_count": event.deliveries_count,
         }),
     )
 }

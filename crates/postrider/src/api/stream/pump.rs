@@ -51,14 +51,18 @@ impl Pump {
     /// Tells what was accepted since the reader was here; gives which events that were.
     async fn catch_up(&mut self, last: EventId) -> Result<IdSet<EventId>, StoreError> {
         let Some(account) = self.filter.account else { return Ok(IdSet::default()) };
-        let resumed = self.app.engine.accepted_since(account, &self.filter, last).await?;
-        if resumed.cut && self.send(frame::lagged(None)).await.is_break() {
+        let missed = self.app.engine.missed_since(account, &self.filter, last).await?;
+        if missed.cut && self.send(frame::lagged(None)).await.is_break() {
             return Ok(IdSet::default());
         }
-        let told = resumed.events.iter().map(|event| event.id).collect();
-        for event in resumed.events {
-            if self.send(frame::happening(&Happening::Accepted(event), frame::Ids::Given)).await.is_break() {
-                break;
+        let mut told = IdSet::default();
+        for stretch in missed.stretches {
+            for event in self.app.engine.accepted_in(account, &self.filter, stretch).await? {
+                told.insert(event.id);
+                let text = frame::happening(&Happening::Accepted(event), frame::Ids::Given);
+                if self.send(text).await.is_break() {
+                    return Ok(told);
+                }
             }
         }
         Ok(told)

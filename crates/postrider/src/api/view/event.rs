@@ -42,7 +42,10 @@ pub(crate) struct Event {
     received_at: String,
     #[schema(format = DateTime)]
     created_at: String,
+    /// A list shows the first 20, of a filter by destination those to it before the others.
     deliveries: Vec<Delivery>,
+    /// How many there are, shown or not.
+    deliveries_count: usize,
     /// Not sent before this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
@@ -160,7 +163,9 @@ impl Event {
         let content = &event.content;
         let (body, body_encoding) = text_or_base64(&content.body);
         let status = EventStatus::of(event);
-        let next = event.deliveries.iter().filter_map(|delivery| delivery.next_attempt_at).min();
+        let due = event.deliveries.iter().filter_map(|delivery| delivery.next_attempt_at);
+        let next = due.chain(event.left_out.next_attempt_at).min();
+        let attempts: u64 = event.deliveries.iter().map(|delivery| u64::from(delivery.attempts)).sum();
         let whole = content.body.len() == event.body_bytes;
         let ended = matches!(status, EventStatus::Of(DeliveryStatus::Delivered | DeliveryStatus::DeadLetter));
         Event {
@@ -173,10 +178,11 @@ impl Event {
             body,
             body_encoding,
             status: status.as_str(),
-            attempts_count: event.deliveries.iter().map(|delivery| u64::from(delivery.attempts)).sum(),
+            attempts_count: attempts + event.left_out.attempts,
             received_at: content.received_at.to_string(),
             created_at: content.received_at.to_string(),
             deliveries: event.deliveries.iter().map(Delivery::of).collect(),
+            deliveries_count: event.deliveries_count(),
             deliver_at: content.window.deliver_at.map(|at| at.to_string()),
             expires_at: content.window.expires_at.map(|at| at.to_string()),
             payload_hash: whole.then(|| hex(&Sha256::digest(&content.body))),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 const EVENT: &str = "id account_id direction source_id? event_type? external_event_id? headers body body_encoding
     payload_hash? status attempts_count next_attempt_at? final_state? replay_of? received_at created_at created_by? deliveries
+    deliveries_count
     deliver_at? expires_at?";
 const ATTEMPT: &str = "id event_id delivery_id destination_id attempt_number started_at finished_at? response_status?
     response_headers? response_body? response_body_encoding? error_message? error_kind? latency_ms? timing outcome

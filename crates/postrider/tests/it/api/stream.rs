@@ -31,6 +31,7 @@ fn a_stream_tells_of_an_event_from_its_acceptance_to_its_end() {
     assert_eq!((&told.data["source_id"], &told.data["event_type"]), (&json!(source), &json!("order.paid")));
     assert_eq!(told.data["body_bytes"], 12);
     assert_eq!(told.data["deliveries"][0]["destination_id"], json!(destination));
+    assert_eq!(told.data["deliveries_count"], 1);
     let (first, second) = (stream.next(), stream.next());
     assert_eq!((first.event.as_str(), second.event.as_str(), &first.id), ("attempt", "attempt", &None));
     assert_eq!(
