@@ -47,7 +47,8 @@ pub fn back_up(from: &Path, to: &Path, mut progress: impl FnMut(u64, u64)) -> Re
     fs::DirBuilder::new().mode(0o700).create(&folder).map_err(|cause| refuse(&folder, cause))?;
     let total = held.iter().map(|one| bytes(&one.file).unwrap_or_default()).sum();
     let mut copied = Copied::default();
-    for one in &held {
+    // While one is held its log cannot begin anew, and that of the newest grows: it is copied first, and let go.
+    for one in held.into_iter().rev() {
         let target = to.join(&one.name);
         let before = copied.bytes;
         let bytes = copy(&one.file, &target, |bytes| progress(before + bytes, total));

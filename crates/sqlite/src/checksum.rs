@@ -17,7 +17,7 @@ pub(crate) fn of_document(text: &str) -> i64 {
     i64::from(crc32fast::hash(text.as_bytes()))
 }
 
-/// Holds a row of an event against its checksum; one that was moved here from another store has none.
+/// Holds a row of an event against its checksum; one that an earlier version moved here from another store has none.
 pub(crate) fn check(row: &Row<'_>) -> rusqlite::Result<()> {
     let Some(expected) = row.get_ref("checksum")?.as_i64_or_null()? else { return Ok(()) };
     let found = of(

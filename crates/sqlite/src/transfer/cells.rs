@@ -1,5 +1,9 @@
 //! Rows of a segment as cells, and places among them.
 
+use crate::checksum;
+use crate::error::corrupt;
+use crate::rows::uint;
+use postrider_core::id::EventId;
 use postrider_store::StoreError;
 use postrider_store::transfer::{Cell, Column, Position, Row, Table};
 use rusqlite::types::{Value, ValueRef};
@@ -14,17 +18,23 @@ pub(super) fn keys(table: Table) -> Vec<&'static str> {
     }
 }
 
-/// The columns as they are selected.
+/// The columns as they are selected; of events also what they are checked by.
 pub(super) fn columns(table: Table) -> String {
     let owned = matches!(table, Table::Attempts | Table::Idempotency);
     let one = |column: &Column| match column.name() {
         "account_id" if owned => "e.account_id".to_owned(),
         name => format!("t.{name}"),
     };
-    table.columns().iter().map(one).collect::<Vec<_>>().join(", ")
+    let checked = (table == Table::Events).then(|| "t.checksum".to_owned());
+    table.columns().iter().map(one).chain(checked).collect::<Vec<_>>().join(", ")
 }
 
+/// Other bytes than were accepted are not moved: where they go nothing would tell them from those.
 pub(super) fn read_row(table: Table, row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    if table == Table::Events && checksum::check(row).is_err() {
+        let event = EventId::from_u64(uint(row.get("id")?));
+        return Err(corrupt(&format!("the bytes of {event} are not those that were accepted")));
+    }
     let cell = |index: usize| {
         Ok(match row.get_ref(index)? {
             ValueRef::Null => Cell::Null,
@@ -32,7 +42,7 @@ pub(super) fn read_row(table: Table, row: &rusqlite::Row<'_>) -> rusqlite::Resul
             // PostgreSQL's text cannot hold a NUL, so it is none on either side.
             ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).replace('\0', "\u{fffd}")),
             ValueRef::Blob(bytes) => Cell::Bytes(bytes.to_vec()),
-            ValueRef::Real(_) => return Err(crate::error::corrupt("a number")),
+            ValueRef::Real(_) => return Err(corrupt("a number")),
         })
     };
     (0..table.columns().len()).map(cell).collect::<rusqlite::Result<_>>().map(Row)
@@ -107,7 +117,25 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
 
 /// The number of an event as its row has it.
 pub(super) fn event_of(table: Table, row: &Row) -> u64 {
-    crate::rows::uint(row.int(table, table.event_column()))
+    uint(row.int(table, table.event_column()))
+}
+
+/// What an event that is moved here is checked by from now on.
+pub(super) fn checksum_of(row: &Row) -> i64 {
+    let cell = |name: &str| {
+        let index = Table::Events.columns().iter().position(|column| column.name() == name);
+        index.and_then(|index| row.0.get(index))
+    };
+    let text = |name: &str| match cell(name) {
+        Some(Cell::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let body: &[u8] = match cell("body") {
+        Some(Cell::Bytes(bytes)) => bytes,
+        _ => &[],
+    };
+    let (deliveries, headers) = (text("deliveries"), text("headers"));
+    checksum::of(text("event_type"), deliveries.unwrap_or_default(), headers.unwrap_or_default(), body)
 }
 
 #[cfg(test)]

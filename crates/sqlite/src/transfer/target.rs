@@ -1,12 +1,13 @@
 //! Writes rows into segments, one for each day of events.
 
 use super::SqliteTransfer;
-use super::cells::{event_of, value};
+use super::cells::{checksum_of, event_of, value};
 use crate::rows::{int, time};
 use crate::segment::{self, Listed};
 use postrider_core::id::{EventId, least_at, time_of};
 use postrider_core::time::Timestamp;
 use postrider_store::transfer::{Begun, Chunk, Column, Position, Row, Table};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use std::collections::BTreeMap;
 
@@ -95,14 +96,19 @@ fn insert(segment: &mut Connection, table: Table, rows: &[&Row]) -> rusqlite::Re
     };
     let kept: Vec<usize> =
         (0..table.columns().len()).filter(|index| !leaves_out(&table.columns()[*index])).collect();
-    let names: Vec<&str> = kept.iter().map(|index| table.columns()[*index].name()).collect();
-    let marks = vec!["?"; kept.len()].join(", ");
+    let mut names: Vec<&str> = kept.iter().map(|index| table.columns()[*index].name()).collect();
+    if table == Table::Events {
+        names.push("checksum");
+    }
+    let marks = vec!["?"; names.len()].join(", ");
     let sql = format!("INSERT OR REPLACE INTO {} ({}) VALUES ({marks})", table.name(), names.join(", "));
     let change = segment.transaction()?;
     {
         let mut statement = change.prepare_cached(&sql)?;
         for row in rows {
-            statement.execute(params_from_iter(kept.iter().map(|index| value(&row.0[*index]))))?;
+            let checksum = (table == Table::Events).then(|| Value::Integer(checksum_of(row)));
+            let values = kept.iter().map(|index| value(&row.0[*index]));
+            statement.execute(params_from_iter(values.chain(checksum)))?;
         }
     }
     change.commit()
