@@ -4,6 +4,9 @@ use std::time::Duration;
 
 /// Greatest event body, in bytes, that ingest takes.
 pub const BODY_BYTES_MAX: usize = 5 * 1000 * 1000;
+/// Most values of a JSON body that are built in memory for an expression or a schema, names counted too and an
+/// object eight times: what is built of `{"":0}` takes a hundred times its bytes.
+pub const BODY_VALUES_MAX: u64 = 1_000_000;
 /// What a list shows of an event's body; the event itself has all of it.
 pub const LIST_BODY_BYTES_MAX: usize = 16 * 1024;
 /// What is shown of the attempts of an event or of a delivery, the last ones: each may have kilobytes of an answer.

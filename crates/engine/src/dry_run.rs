@@ -8,6 +8,7 @@ use crate::schema::Mismatch as Mismatched;
 use crate::send::{Preview, Target, preview};
 use postrider_core::delivery::Priority;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId};
+use postrider_core::limits::RESPONSE_BYTES_MAX;
 use postrider_core::map::IdMap;
 use postrider_store::{EventContent, Route};
 use std::sync::Arc;
@@ -53,6 +54,18 @@ pub struct Taking {
     pub request: Result<Preview, String>,
 }
 
+/// Most bytes of bodies that are shown in all.
+const SHOWN_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// What routes so far have made of an event.
+struct Tried<'e> {
+    content: &'e EventContent,
+    facts: Facts<'e>,
+    /// Which route took it to a destination.
+    owed: IdMap<DestinationId, RouteId>,
+    shown_bytes: usize,
+}
+
 /// What is looked at after the configuration is let go.
 struct Candidate {
     plan: Arc<Plan>,
@@ -62,7 +75,7 @@ struct Candidate {
 
 impl Engine {
     /// Tries an event on the routes of its account, or on one route alone that is not made yet.
-    pub fn dry_run(&self, content: &EventContent, alone: Option<Route>) -> Vec<Judged> {
+    pub async fn dry_run(&self, content: &EventContent, alone: Option<Route>) -> Vec<Judged> {
         // Compiled before and evaluated after the configuration is held: both take long.
         let alone = alone.map(|route| Arc::new(Plan::new(route)));
         let (candidates, source) = {
@@ -71,13 +84,16 @@ impl Engine {
             let source = source.map(|source| source.name.clone());
             (catalog.candidates(content.account, alone), source.unwrap_or_default())
         };
-        let facts = Facts::new(content.event_type.as_ref(), &source, &content.headers, &content.body);
-        let mut owed = IdMap::default();
-        let judge = |candidate: Candidate| {
-            let verdict = self.judge(&candidate, content, &source, &facts, &mut owed);
-            Judged { route: Arc::clone(&candidate.plan.route), verdict }
-        };
-        candidates.into_iter().map(judge).collect()
+        let facts = Facts::of(content, &source).for_dry_run();
+        let mut tried = Tried { content, facts, owed: IdMap::default(), shown_bytes: 0 };
+        let mut judged = Vec::with_capacity(candidates.len());
+        for candidate in candidates {
+            let verdict = self.judge(&candidate, &mut tried);
+            judged.push(Judged { route: candidate.plan.route.clone(), verdict });
+            // Others are served on this thread, and a route may take as long as an event.
+            tokio::task::yield_now().await;
+        }
+        judged
     }
 
     /// Why an event would be refused by the schema of its type.
@@ -86,15 +102,9 @@ impl Engine {
         schema?.check(&content.body).err()
     }
 
-    fn judge(
-        &self,
-        candidate: &Candidate,
-        content: &EventContent,
-        source: &str,
-        facts: &Facts<'_>,
-        owed: &mut IdMap<DestinationId, RouteId>,
-    ) -> Verdict {
+    fn judge(&self, candidate: &Candidate, tried: &mut Tried<'_>) -> Verdict {
         let (plan, route) = (&candidate.plan, &candidate.plan.route);
+        let (content, facts) = (tried.content, &tried.facts);
         match plan.mismatch(content.origin.source(), content.event_type.as_ref()) {
             Some(Mismatch::Inactive) => return Verdict::Inactive,
             Some(Mismatch::Source) => return Verdict::OtherSource,
@@ -106,30 +116,28 @@ impl Engine {
             Ok(false) => return Verdict::FilterFalse,
             Err(failure) => return Verdict::FilterFailed(failure),
         }
-        if let Some(first) = owed.get(&route.destination) {
+        if let Some(first) = tried.owed.get(&route.destination) {
             return Verdict::AlreadyOwed(*first);
         }
-        owed.insert(route.destination, route.id);
+        tried.owed.insert(route.destination, route.id);
         let (priority, rule) = plan.priority(facts);
         let ordering_key = candidate.order.key_text(facts);
         Verdict::Takes(Box::new(Taking {
             priority,
             rule,
             ordering_key,
-            request: self.request(candidate, content, source),
+            request: self.request(candidate, tried),
         }))
     }
 
-    fn request(
-        &self,
-        candidate: &Candidate,
-        content: &EventContent,
-        source: &str,
-    ) -> Result<Preview, String> {
+    fn request(&self, candidate: &Candidate, tried: &mut Tried<'_>) -> Result<Preview, String> {
         let target = candidate.target.as_ref().ok_or("there is no such destination")?;
-        let rewritten = candidate.plan.rewritten(content, source);
+        let rewritten = candidate.plan.rewritten(tried.content, &tried.facts);
         let rewritten = rewritten.map_err(|failure| format!("the transform fails: {failure}"))?;
-        preview(target, &rewritten, EventId::from_u64(0), self.clock())
+        let room = RESPONSE_BYTES_MAX.min(SHOWN_BYTES_MAX - tried.shown_bytes);
+        let preview = preview(target, &rewritten, EventId::from_u64(0), self.clock(), room)?;
+        tried.shown_bytes += preview.body.len();
+        Ok(preview)
     }
 }
 

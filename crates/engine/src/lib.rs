@@ -3,6 +3,7 @@
 //! It names no database: everything durable goes through the `Store` trait, and everything decided through core.
 
 mod admission;
+mod body_measure;
 mod catalog;
 mod clock;
 mod content_cache;

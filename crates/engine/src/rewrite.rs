@@ -17,10 +17,9 @@ type Set = Vec<(String, Option<String>)>;
 pub(crate) fn rewritten(
     transform: &Transform,
     content: &EventContent,
-    source: &str,
+    facts: &Facts<'_>,
 ) -> Result<EventContent, Failure> {
-    let facts = Facts::new(content.event_type.as_ref(), source, &content.headers, &content.body);
-    let message = transform.apply(&facts)?;
+    let message = transform.apply(facts)?;
     let mut set = checked(message.headers)?;
     let body = match message.body {
         None => content.body.clone(),

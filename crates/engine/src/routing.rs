@@ -128,11 +128,15 @@ impl Plan {
         self.transform.is_some()
     }
 
-    /// What is sent in the place of an event.
-    pub(crate) fn rewritten(&self, content: &EventContent, source: &str) -> Result<EventContent, Failure> {
+    /// What is sent in the place of an event, of which `facts` are.
+    pub(crate) fn rewritten(
+        &self,
+        content: &EventContent,
+        facts: &Facts<'_>,
+    ) -> Result<EventContent, Failure> {
         match &self.transform {
             None => Ok(content.clone()),
-            Some(Ok(transform)) => rewrite::rewritten(transform, content, source),
+            Some(Ok(transform)) => rewrite::rewritten(transform, content, facts),
             Some(Err(failure)) => Err(failure.clone()),
         }
     }

@@ -1,20 +1,20 @@
 //! An event as expressions see it. Nothing is read or parsed before the first expression asks for it.
 
 use super::check::Outline;
-use super::{EVENT_WORK_BYTES_MAX, Failure};
-use cel::common::types::{
-    CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
-};
+use super::payload;
+use super::{DRY_RUN_WORK_MAX, EVENT_WORK_MAX, Failure, WORK_MAX};
+use crate::body_measure::BodyMeasure;
+use cel::common::types::{CelMap, CelMapKey, CelString};
 use cel::common::value::{CowVal, Val};
 use cel::context::VariableResolver;
 use postrider_core::event::EventType;
-use postrider_store::Headers;
+use postrider_store::{EventContent, Headers};
 use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-type Boxed = Box<dyn Val>;
+pub(super) type Boxed = Box<dyn Val>;
 
 /// What is known of an event when it comes in.
 pub(crate) struct Facts<'e> {
@@ -23,7 +23,9 @@ pub(crate) struct Facts<'e> {
     pub(crate) headers: &'e Headers,
     body: &'e [u8],
     /// Work that expressions have cost so far.
-    spent: AtomicUsize,
+    spent: AtomicU64,
+    work_max: u64,
+    measure: OnceLock<BodyMeasure>,
     event_value: OnceLock<Boxed>,
     headers_value: OnceLock<Boxed>,
     /// The body, if somebody else had to parse it and nobody has asked for it here.
@@ -44,12 +46,24 @@ impl<'e> Facts<'e> {
             source,
             headers,
             body,
-            spent: AtomicUsize::new(0),
+            spent: AtomicU64::new(0),
+            work_max: EVENT_WORK_MAX,
+            measure: OnceLock::new(),
             event_value: OnceLock::new(),
             headers_value: OnceLock::new(),
             parsed: Mutex::new(None),
             payload_value: OnceLock::new(),
         }
+    }
+
+    /// Of an event that is stored, or as it would be.
+    pub(crate) fn of(content: &'e EventContent, source: &'e str) -> Self {
+        Facts::new(content.event_type.as_ref(), source, &content.headers, &content.body)
+    }
+
+    /// For trying an event on all routes, transforms included.
+    pub(crate) fn for_dry_run(self) -> Self {
+        Facts { work_max: DRY_RUN_WORK_MAX, ..self }
     }
 
     /// Takes the body as JSON from whoever had to parse it, so that it is not parsed again.
@@ -59,17 +73,29 @@ impl<'e> Facts<'e> {
 
     fn payload(&self) -> Boxed {
         let parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        parsed.map_or_else(|| payload(self.body), value)
+        parsed.map_or_else(|| payload::of_text(self.body), payload::of_json)
     }
 
     /// Whether one more evaluation is within what one may cost, and all of an event together.
     pub(super) fn afford(&self, outline: Outline) -> Result<(), Failure> {
-        let work = outline.work(self.body.len());
-        let within = outline.is_within_work(self.body.len());
-        if within && self.spent.fetch_add(work, Ordering::Relaxed) + work <= EVENT_WORK_BYTES_MAX {
+        self.may_be_built(outline)?;
+        // What does not look at the body costs the same for each.
+        let measure = if outline.mentions_payload { self.measure() } else { BodyMeasure::default() };
+        let work = outline.work.at(measure);
+        if work <= WORK_MAX && self.spent.fetch_add(work, Ordering::Relaxed) + work <= self.work_max {
             return Ok(());
         }
         Err(Failure::too_much_work(self.body.len()))
+    }
+
+    /// A body of too many values would take too much memory. It is never looked into.
+    pub(super) fn may_be_built(&self, outline: Outline) -> Result<(), Failure> {
+        let may = !outline.mentions_payload || self.measure().may_be_built();
+        if may { Ok(()) } else { Err(Failure::too_many_values()) }
+    }
+
+    fn measure(&self) -> BodyMeasure {
+        *self.measure.get_or_init(|| BodyMeasure::of(self.body))
     }
 
     #[cfg(test)]
@@ -111,31 +137,11 @@ fn headers(headers: &Headers) -> Boxed {
     map(joined.into_iter().map(|(name, value)| (name, text(&value))))
 }
 
-/// What is no JSON, or nested deeper than the parser follows, is null.
-fn payload(body: &[u8]) -> Boxed {
-    value(serde_json::from_slice(body).unwrap_or(Json::Null))
-}
-
-fn value(json: Json) -> Boxed {
-    match json {
-        Json::Null => Box::new(CelNull),
-        Json::Bool(value) => Box::new(CelBool::from(value)),
-        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(number), _) => Box::new(CelInt::from(number)),
-            (None, Some(number)) => Box::new(CelUInt::from(number)),
-            (None, None) => Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN))),
-        },
-        Json::String(owned) => Box::new(CelString::from(owned)),
-        Json::Array(items) => Box::new(CelList::from(items.into_iter().map(value).collect::<Vec<Boxed>>())),
-        Json::Object(fields) => map(fields.into_iter().map(|(name, field)| (name, value(field)))),
-    }
-}
-
 fn text(text: &str) -> Boxed {
     Box::new(CelString::from(text.to_owned()))
 }
 
-fn map(fields: impl IntoIterator<Item = (String, Boxed)>) -> Boxed {
+pub(super) fn map(fields: impl IntoIterator<Item = (String, Boxed)>) -> Boxed {
     let fields: HashMap<CelMapKey<'static>, Boxed> =
         fields.into_iter().map(|(name, value)| (CelMapKey::from(name), value)).collect();
     Box::new(CelMap::from(fields))

@@ -2,6 +2,7 @@
 
 use super::position::quotable;
 use cel::ExecutionError;
+use postrider_core::limits::BODY_VALUES_MAX;
 use std::fmt;
 
 /// A part of a sentence, such as "there is no field amount". It quotes little of the event and is never long.
@@ -15,6 +16,10 @@ impl Failure {
 
     pub(super) fn too_much_work(body_bytes: usize) -> Self {
         Failure(format!("it is too much work for a body of {body_bytes} bytes"))
+    }
+
+    pub(super) fn too_many_values() -> Self {
+        Failure(format!("the body has more than {BODY_VALUES_MAX} values"))
     }
 
     pub(crate) fn header(name: &str, why: &str) -> Self {

@@ -71,7 +71,8 @@ impl Checker {
                     checker.header_value(&entry.value)
                 })
             }),
-            _ => self.expect(part, &[Kind::Map]).map(drop),
+            // Every field is looked at before there are known to be too many.
+            _ => self.expect(part, &[Kind::Map]).map(|map| self.spend_copy(map)),
         }
     }
 
@@ -89,8 +90,8 @@ impl Checker {
         {
             return self.branches(part, parts, Self::header_value);
         }
-        let kind = self.kind(part)?;
-        usable(part, kind, &VALUES)
+        let seen = self.kind(part)?;
+        usable(part, seen, &VALUES)
     }
 }
 

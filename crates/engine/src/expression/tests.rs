@@ -160,11 +160,13 @@ fn what_is_wrong_is_told_with_its_place() {
 
 #[test]
 fn a_key_too_heavy_for_a_large_body_and_a_function_that_is_not_there_are_refused() {
-    for heavy in
-        ["payload.a + payload.b + payload.c + payload.d + payload.e", "string(size(payload.a.map(x, x)))"]
-    {
+    for heavy in ["payload.a == payload.b ? 'same' : 'other'", "string(size(payload.a.map(x, x)))"] {
         let refused = Expression::compile(heavy, Wants::Key).unwrap_err();
         assert!(refused.sentence.starts_with("it is too much work"), "{heavy}: {refused}");
+    }
+    let many = (0..5).map(|field| format!("payload.field_{field}")).collect::<Vec<_>>().join(" + ");
+    for light in [&many[..], "payload.a == 'x' ? payload.b : payload.c + '/' + string(payload.d)"] {
+        compile(light, Wants::Key);
     }
     let unknown = Expression::compile("payload.a.matches('x')", Wants::Bool).unwrap_err();
     assert!(
@@ -218,7 +220,7 @@ fn the_body_is_parsed_only_for_those_who_ask_and_only_if_it_is_json() {
 
 #[test]
 fn a_body_too_large_for_the_work_is_not_looked_into() {
-    let body = format!("{{\"a\":[{}1]}}", "1,".repeat(2_000_000));
+    let body = format!("{{\"a\":[{}1]}}", "1,".repeat(400_000));
     let light = compile("payload.a[0] == 1", Wants::Bool);
     let heavy = compile(&format!("{}true", "payload.a == payload.a && ".repeat(30)), Wants::Bool);
     let looping = compile("payload.a.all(x, x > 0 && x < 5 && x != 3 && x != 4)", Wants::Bool);
@@ -231,8 +233,8 @@ fn a_body_too_large_for_the_work_is_not_looked_into() {
 
 #[test]
 fn loops_are_linear() {
-    let body = format!("{{\"a\":[{}1]}}", "1,".repeat(50_000));
-    let looping = compile("payload.a.map(x, x + 1).filter(x, x > 1).size() == 50001", Wants::Bool);
+    let body = format!("{{\"a\":[{}1]}}", "1,".repeat(10_000));
+    let looping = compile("payload.a.map(x, x + 1).filter(x, x > 1).size() == 10001", Wants::Bool);
     with_body(body.as_bytes(), |facts| assert!(looping.holds(facts)));
 }
 

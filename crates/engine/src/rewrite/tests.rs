@@ -1,6 +1,7 @@
 //! What is sent in the place of an event, headers and all.
 
 use super::rewritten;
+use crate::expression::Facts;
 use crate::expression::{Failure, Transform};
 use bytes::Bytes;
 use postrider_core::event::EventType;
@@ -27,7 +28,7 @@ fn content(body: impl Into<Bytes>) -> EventContent {
 
 fn sent(text: &str, content: &EventContent) -> Result<(String, String), Failure> {
     let transform = Transform::compile(text).unwrap_or_else(|bad| panic!("{text}: {bad}"));
-    let sent = rewritten(&transform, content, "shop")?;
+    let sent = rewritten(&transform, content, &Facts::of(content, "shop"))?;
     let body = String::from_utf8(sent.body.to_vec()).unwrap();
     let headers: Vec<String> = sent.headers.iter().map(|(name, value)| format!("{name}={value}")).collect();
     Ok((headers.join(" "), body))

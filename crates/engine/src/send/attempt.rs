@@ -8,6 +8,7 @@ use super::request::{Request, build};
 use super::target::{Ready, Target};
 use super::timers::Timers;
 use crate::clock::Clock;
+use crate::expression::Facts;
 use crate::lease::Lease;
 use crate::routing::Plan;
 use crate::traces::{Spans, TraceContext, span_of_attempt};
@@ -217,7 +218,7 @@ impl Rewrite {
                 format!("The transform of {} failed: {failure}.", self.plan.route.id),
             )
         };
-        self.plan.rewritten(content, &self.source).map_err(failed)
+        self.plan.rewritten(content, &Facts::of(content, &self.source)).map_err(failed)
     }
 }
 

@@ -15,8 +15,10 @@ pub struct Preview {
     pub url: String,
     /// Secrets redacted.
     pub headers: Headers,
-    /// The bytes.
+    /// The first of its bytes.
     pub body: Bytes,
+    /// How many bytes there are.
+    pub body_bytes: usize,
 }
 
 /// The first attempt as it would be. It is not signed for the caller to see: a key to the API must not be a way to
@@ -26,11 +28,14 @@ pub(crate) fn preview(
     content: &EventContent,
     event: EventId,
     clock: Clock,
+    shown_bytes_max: usize,
 ) -> Result<Preview, String> {
     let unusable = |why: &String| format!("the destination's settings cannot be used: {why}");
     let ready = target.ready.as_ref().map_err(unusable)?;
     let request = build(ready, content, event, 1, clock);
     let unsigned = |(name, value)| (name, if str::contains(name, "signature") { REDACTED } else { value });
     let headers = request.shown.iter().map(unsigned).collect();
-    Ok(Preview { url: ready.url.whole.to_string(), headers, body: content.body.clone() })
+    // Copied, since a part of the bytes would keep all of them.
+    let body = Bytes::copy_from_slice(&content.body[..content.body.len().min(shown_bytes_max)]);
+    Ok(Preview { url: ready.url.whole.to_string(), headers, body, body_bytes: content.body.len() })
 }

@@ -41,7 +41,7 @@ pub(crate) async fn test(
     let draft = draft(&app.engine.catalog(), caller, clock, &mut fields)?;
     fields.finish()?;
     let made = draft.is_none();
-    let judged = app.engine.dry_run(&content, draft);
+    let judged = app.engine.dry_run(&content, draft).await;
     let routes = judged.into_iter().map(|judged| {
         let id = made.then_some(judged.route.id);
         view::RouteJudgement::of(judged, id)

@@ -2,7 +2,9 @@
 
 use super::super::tests::{BODY, with_body};
 use super::{Message, NewBody, Transform};
-use crate::expression::{Expression, WORK_BYTES_MAX, Wants};
+use crate::body_measure::BodyMeasure;
+use crate::expression::cost::Bound;
+use crate::expression::{Expression, WORK_MAX, Wants};
 use proptest::prelude::*;
 
 fn compile(text: &str) -> Transform {
@@ -64,28 +66,29 @@ fn what_is_wrong_is_told_with_its_place() {
     }
 }
 
-/// The weight of a text as a condition, or as a transform.
-fn operations(text: &str, wants: Wants) -> usize {
-    Expression::compile(text, wants).unwrap_or_else(|bad| panic!("{text}: {bad}")).outline.operations
+/// What a text costs as a condition, or as a transform.
+fn work(text: &str, wants: Wants) -> Bound {
+    Expression::compile(text, wants).unwrap_or_else(|bad| panic!("{text}: {bad}")).outline.work
 }
 
 #[test]
 fn nothing_that_copies_is_free() {
     // A list of copies of the body, however it is built, weighs at least as much as its copies.
     let copies = |count: usize| vec!["payload"; count].join(",");
-    assert!(operations(&format!("size([{}]) > 1", copies(400)), Wants::Bool) >= 400);
-    assert!(operations(&format!("[[{}]][0]", copies(400)), Wants::Message) >= 400);
-    assert!(operations(&format!("{{'a': {{'b': 1, 'c': [{}][0]}}}}", copies(9)), Wants::Message) >= 9);
+    assert!(work(&format!("size([{}]) > 1", copies(400)), Wants::Bool).values >= 400);
+    assert!(work(&format!("[[{}]][0]", copies(400)), Wants::Message).values >= 400);
+    assert!(work(&format!("{{'a': {{'b': 1, 'c': [{}][0]}}}}", copies(9)), Wants::Message).values >= 9);
     // What a transform spells out is written, not copied.
-    assert!(operations(&format!("[{}]", copies(400)), Wants::Message) < 4);
+    assert_eq!(work(&format!("[{}]", copies(400)), Wants::Message).values, 0);
 }
 
 #[test]
 fn what_a_loop_builds_is_bounded_by_its_weight() {
-    // A body has at most one element for two of its bytes, so that what is built is at most this many bytes.
-    let built_max = |text: &str, bytes_an_element: usize| {
-        let body_bytes = WORK_BYTES_MAX / operations(text, Wants::Message);
-        body_bytes / 2 * bytes_an_element
+    let built_max = |text: &str, bytes_an_element: u64| {
+        let work = work(text, Wants::Message);
+        let at = |longest| work.at(BodyMeasure { bytes: 0, values: longest, longest });
+        let elements = (0..1_000_000).take_while(|count| at(*count) <= WORK_MAX).last();
+        elements.expect("none are within the limit") * bytes_an_element
     };
     let long = "x".repeat(1500);
     for (text, bytes_an_element) in [
@@ -96,7 +99,7 @@ fn what_a_loop_builds_is_bounded_by_its_weight() {
         (format!("payload.map(x, [{}])", vec!["1"; 1000].join(",")), 32 * 1000),
     ] {
         let built = built_max(&text, bytes_an_element);
-        assert!(built <= 4 * WORK_BYTES_MAX, "{}…: {built}", &text[..30]);
+        assert!(built <= 32 * WORK_MAX, "{}…: {built}", &text[..30]);
     }
 }
 
@@ -104,11 +107,11 @@ fn what_a_loop_builds_is_bounded_by_its_weight() {
 fn all_expressions_of_an_event_share_a_budget() {
     let body = format!("[{}1]", "1,".repeat(50_000));
     let heavy =
-        Expression::compile(&format!("true || ({}true)", "payload == payload && ".repeat(150)), Wants::Bool)
+        Expression::compile(&format!("true || ({}true)", "payload == payload && ".repeat(9)), Wants::Bool)
             .unwrap();
     with_body(body.as_bytes(), |facts| {
         let afforded = (0..1000).take_while(|_| heavy.truth(facts) == Ok(true)).count();
-        assert!((16..200).contains(&afforded), "{afforded}");
+        assert!((4..20).contains(&afforded), "{afforded}");
         let refused = heavy.truth(facts).unwrap_err().to_string();
         assert!(refused.starts_with("it is too much work for a body of 100"), "{refused}");
     });

@@ -3,7 +3,6 @@
 use super::content::{header_map, text_or_base64};
 use super::word::{BodyEncoding, RouteRefusal};
 use postrider_core::id::RouteId;
-use postrider_core::limits::RESPONSE_BYTES_MAX;
 use postrider_engine::send::Preview;
 use postrider_engine::{Judged, Mismatch, Taking, Verdict};
 use serde::Serialize;
@@ -73,7 +72,7 @@ struct SampleRequest {
     /// Secrets and signatures are redacted.
     #[schema(value_type = HashMap<String, String>)]
     headers: Map<String, Value>,
-    /// At most 64 KiB of it.
+    /// At most 64 KiB of it, and 8 MiB over all routes.
     body: String,
     #[schema(value_type = BodyEncoding)]
     body_encoding: &'static str,
@@ -137,14 +136,13 @@ impl RouteJudgement {
 
 impl SampleRequest {
     fn of(preview: &Preview) -> Self {
-        let shown = &preview.body[..preview.body.len().min(RESPONSE_BYTES_MAX)];
-        let (body, body_encoding) = text_or_base64(shown);
+        let (body, body_encoding) = text_or_base64(&preview.body);
         SampleRequest {
             url: preview.url.clone(),
             headers: header_map(&preview.headers),
             body,
             body_encoding,
-            body_bytes: preview.body.len(),
+            body_bytes: preview.body_bytes,
         }
     }
 }
