@@ -129,6 +129,51 @@ fn depth_and_patterns_are_bounded_with_references_followed() {
 }
 
 #[test]
+fn what_looks_at_a_value_again_is_used_once_and_so_ends() {
+    let again = json!({ "type": "integer" });
+    let nested = (0..40).fold(
+        json!({ "type": "object" }),
+        |inner, _| json!({ "unevaluatedProperties": again, "anyOf": [inner] }),
+    );
+    let sentence = refused(&nested);
+    assert!(
+        sentence.starts_with("must use unevaluatedProperties or unevaluatedItems once at most"),
+        "{sentence}"
+    );
+    let by_name = (0..40).fold(
+        json!({}),
+        |inner, _| json!({ "unevaluatedItems": false, "allOf": [{ "properties": { "a": inner } }] }),
+    );
+    refused(&by_name);
+    let deep = (0..60).fold(json!({ "properties": { "a": {} } }), |inner, _| json!({ "anyOf": [inner] }));
+    let once = compile(&json!({ "unevaluatedProperties": false, "allOf": [deep] }));
+    assert!(once.check(br#"{"a": 1}"#).is_ok());
+    assert!(once.check(br#"{"b": 1}"#).is_err());
+}
+
+#[test]
+fn a_large_body_that_is_wrong_everywhere_is_refused_without_a_note_of_each() {
+    let branches = vec![json!({ "items": { "type": "string" } }); 200];
+    let schema = compile(&json!({ "anyOf": branches }));
+    let large = format!("[{}1]", "1,".repeat(50_000));
+    let found = schema.check(large.as_bytes()).unwrap_err();
+    assert_eq!(found.reason, "it is not what the schema asks for, and too large to say where");
+    let found = schema.check(b"[1]").unwrap_err();
+    assert!(found.reason.contains("anyOf"), "{}", found.reason);
+}
+
+#[test]
+fn a_body_of_too_many_values_or_too_long_for_the_patterns_is_refused() {
+    let any = compile(&json!({ "type": "array" }));
+    let dense = format!("[{}0]", r#"{"":0},"#.repeat(300_000));
+    assert!(any.check(dense.as_bytes()).unwrap_err().reason.ends_with("is too large for this schema"));
+    let patterns = vec![json!({ "pattern": "^[\\w.+-]+@[\\w-]+\\.[\\w.]+$" }); 32];
+    let matched = compile(&json!({ "allOf": patterns }));
+    let text = format!("\"{}\"", "a".repeat(1_100_000));
+    assert!(matched.check(text.as_bytes()).unwrap_err().reason.ends_with("is too large for this schema"));
+}
+
+#[test]
 fn a_body_too_large_for_what_is_looked_at_for_each_element_is_refused() {
     let each: Vec<Value> = (0..500).map(|number| json!({ "const": number })).collect();
     let schema = compile(&json!({ "items": { "anyOf": each } }));

@@ -45,6 +45,10 @@ const FOR_EACH: [&str; 8] = [
     "unevaluatedProperties",
     "patternProperties",
 ];
+/// Keywords that look at a value again with each schema that stands around it, and inside each other again and again.
+const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
+/// Keywords of which, when they do not hold, everything is noted that is wrong with every branch.
+const BRANCHES: [&str; 2] = ["anyOf", "oneOf"];
 /// Keywords that would lead out of what is walked here.
 const REFUSED: [&str; 4] = ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor"];
 
@@ -53,6 +57,9 @@ pub(super) struct Weight {
     pub(super) parts: usize,
     /// Those of the parts that are looked at for each element of a list or a map.
     pub(super) for_each_element: usize,
+    /// Those of which each element may leave a note of what is wrong with it.
+    pub(super) notes_for_each_element: usize,
+    pub(super) patterns: usize,
 }
 
 impl Weight {
@@ -62,11 +69,15 @@ impl Weight {
             weight: Weight::default(),
             following: Vec::new(),
             depth: 0,
+            deepest: 0,
             loops: 0,
-            patterns: 0,
+            loops_before_branches: None,
+            again: 0,
         };
         walk.schema(schema)?;
-        Ok(walk.weight)
+        // What looks at a value again does so at each level.
+        let times = if walk.again > 0 { walk.deepest } else { 1 };
+        Ok(Weight { for_each_element: walk.weight.for_each_element * times, ..walk.weight })
     }
 }
 
@@ -75,11 +86,14 @@ struct Walk<'s> {
     weight: Weight,
     /// References that are being followed, to find those that lead back.
     following: Vec<&'s str>,
-    /// Schemas around this part.
+    /// Schemas around this part, and the most there were around any.
     depth: usize,
+    deepest: usize,
     /// Keywords around this part that look at each element.
     loops: usize,
-    patterns: usize,
+    /// How many of them stand around the outermost branches around this part.
+    loops_before_branches: Option<usize>,
+    again: usize,
 }
 
 impl<'s> Walk<'s> {
@@ -90,6 +104,7 @@ impl<'s> Walk<'s> {
             )));
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         let walked = self.parts_of(schema);
         self.depth -= 1;
         walked
@@ -107,6 +122,8 @@ impl<'s> Walk<'s> {
     fn count(&mut self, parts: usize) -> Result<(), BadSchema> {
         self.weight.parts += parts;
         self.weight.for_each_element += if self.loops > 0 { parts } else { 0 };
+        let notes = self.loops_before_branches.is_some_and(|before| self.loops > before);
+        self.weight.notes_for_each_element += if notes { parts } else { 0 };
         if self.weight.parts <= PARTS_MAX {
             return Ok(());
         }
@@ -127,8 +144,13 @@ impl<'s> Walk<'s> {
 
     fn keyword(&mut self, keyword: &'s str, value: &'s Value) -> Result<(), BadSchema> {
         let for_each = FOR_EACH.contains(&keyword);
+        let around = self.loops_before_branches;
+        if BRANCHES.contains(&keyword) {
+            self.loops_before_branches = around.or(Some(self.loops));
+        }
         self.loops += usize::from(for_each);
         self.count_patterns(keyword, value)?;
+        self.count_again(keyword)?;
         match value {
             Value::String(reference) if keyword == "$ref" => self.follow(reference)?,
             Value::Array(schemas) if LISTS.contains(&keyword) => {
@@ -141,16 +163,29 @@ impl<'s> Walk<'s> {
             _ => {}
         }
         self.loops -= usize::from(for_each);
+        self.loops_before_branches = around;
         Ok(())
     }
 
+    /// Two of them, one in a branch of the other, make a schema take exponential time.
+    fn count_again(&mut self, keyword: &str) -> Result<(), BadSchema> {
+        self.again += usize::from(AGAIN.contains(&keyword));
+        if self.again <= 1 {
+            return Ok(());
+        }
+        Err(BadSchema(
+            "must use unevaluatedProperties or unevaluatedItems once at most, with every $ref followed"
+                .into(),
+        ))
+    }
+
     fn count_patterns(&mut self, keyword: &str, value: &Value) -> Result<(), BadSchema> {
-        self.patterns += match (keyword, value) {
+        self.weight.patterns += match (keyword, value) {
             ("pattern", Value::String(_)) => 1,
             ("patternProperties", Value::Object(schemas)) => schemas.len(),
             _ => 0,
         };
-        if self.patterns <= PATTERNS_MAX {
+        if self.weight.patterns <= PATTERNS_MAX {
             return Ok(());
         }
         Err(BadSchema(format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed")))
