@@ -63,6 +63,7 @@ pub(crate) use error::ApiError;
 pub(crate) use events::newest_cursor;
 pub(crate) use ingest::{Admitted, Offer, entrance_by_token};
 pub(crate) use logo::Logo;
+pub(crate) use verification::SECRET_FIELDS;
 
 use crate::config::Config;
 use crate::serve::admin_key::hash;

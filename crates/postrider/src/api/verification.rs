@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// What stands for a secret in answers. Given back to us it is no secret.
 const REDACTED: &str = "[redacted]";
-const SECRET_FIELDS: [&str; 3] = ["secret", "secrets", "public_key"];
+pub(crate) const SECRET_FIELDS: [&str; 3] = ["secret", "secrets", "public_key"];
 
 /// A source with what the request says of its senders, and the rest as it was.
 pub(super) fn changed(mut source: Source, fields: &mut Fields) -> Result<Source, ApiError> {

@@ -90,9 +90,9 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, Refused> {
-    let found: Account = api.get(session, &at(id)).await?;
-    let brand: Brand = api.get(&acting(session, id), "/v1/brand-settings").await?;
-    let (filled, brand) = (filled(&found), brand.filled());
+    let (found, tag): (Account, _) = api.get_tagged(session, &at(id)).await?;
+    let (brand, brand_tag): (Brand, _) = api.get_tagged(&acting(session, id), "/v1/brand-settings").await?;
+    let (filled, brand) = (filled(&found).seeing(tag), brand.filled().seeing(brand_tag));
     let frame = Frame::of(Some(session), "accounts");
     Ok(AccountPage { frame, found, filled, brand, portal: Filled::default(), link: None })
 }
@@ -143,7 +143,7 @@ pub(super) async fn change(
     Change(session, form): Change,
 ) -> Response {
     let wanted = form.wanted(&TEXTS, &NUMBERS);
-    match desk.api.change(&session, Method::PATCH, &at(&id), &wanted).await {
+    match desk.api.save(&session, &at(&id), &form, &wanted).await {
         Ok(_) => see_other(&here(&id)),
         Err(refused) => {
             let fields = [&TEXTS[..], &NUMBERS[..]].concat();
@@ -159,7 +159,7 @@ pub(super) async fn change_brand(
     Change(session, form): Change,
 ) -> Response {
     let wanted = form.wanted(&BRAND, &[]);
-    match desk.api.post(&acting(&session, &id), "/v1/brand-settings", &wanted).await {
+    match desk.api.save(&acting(&session, &id), "/v1/brand-settings", &form, &wanted).await {
         Ok(_) => see_other(&here(&id)),
         Err(refused) => {
             again(&desk, &session, &id, refusal(form, &BRAND, refused, |page, filled| page.brand = filled))

@@ -3,6 +3,9 @@
 use super::answer::Refused;
 use super::guard::Form;
 
+/// The hidden field with the tag of what the form has shown.
+pub(super) const SEEN: &str = "seen";
+
 #[derive(Default)]
 pub(super) struct Filled {
     values: Vec<(String, String)>,
@@ -14,6 +17,12 @@ impl Filled {
     pub(super) fn with<const N: usize>(values: [(&str, String); N]) -> Self {
         let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Filled { values, problem: None }
+    }
+
+    /// As a form that changes what has this tag.
+    pub(super) fn seeing(mut self, tag: String) -> Self {
+        self.values.push((SEEN.to_owned(), tag));
+        self
     }
 
     /// As it was filled in.

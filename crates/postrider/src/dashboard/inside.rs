@@ -1,17 +1,23 @@
 //! Asks the API without leaving the process, as the key that signed in.
 
 use super::answer::Refused;
+use super::filled::SEEN;
+use super::guard::Form;
 use super::session::Session;
 use crate::api::{ACCOUNT_HEADER, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
+use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower::ServiceExt;
+
+/// What the API says of it is for programs.
+const CHANGED_SINCE: &str = "Somebody has changed this since the page was opened, so nothing was saved. Open the page again to see how it is now.";
 
 pub(super) struct Inside(Router);
 
@@ -53,6 +59,17 @@ impl Inside {
     pub(super) async fn get<T: DeserializeOwned>(&self, session: &Session, path: &str) -> Result<T, Refused> {
         let bytes = self.bytes(session, Method::GET, path, None).await?;
         read::<Data<T>>(&bytes).map(|answer| answer.data)
+    }
+
+    /// An object that a form changes, and the tag of what the form shows.
+    pub(super) async fn get_tagged<T: DeserializeOwned>(
+        &self,
+        session: &Session,
+        path: &str,
+    ) -> Result<(T, String), Refused> {
+        let answer = self.taken(request(session, Method::GET, path, None)?).await?;
+        let tag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+        read::<Data<T>>(&whole(answer).await?).map(|answer| (answer.data, tag))
     }
 
     /// What a form asks for, or nothing and why: a filter that is refused leaves the form as it was filled in.
@@ -99,6 +116,28 @@ impl Inside {
         if bytes.is_empty() { Ok(Value::Null) } else { read::<Data<Value>>(&bytes).map(|answer| answer.data) }
     }
 
+    /// Changes an object that a form has shown, unless somebody else has changed it since: a form sends all of its fields,
+    /// so one that was left open would take the others' changes back.
+    pub(super) async fn save(
+        &self,
+        session: &Session,
+        path: &str,
+        form: &Form,
+        body: &Value,
+    ) -> Result<Value, Refused> {
+        let mut request = request(session, Method::PATCH, path, Some(body))?;
+        if let Some(seen) = form.text(SEEN) {
+            // What fits no header is no tag of ours, and is refused as an old one.
+            let seen = HeaderValue::from_str(seen).unwrap_or(HeaderValue::from_static("\"\""));
+            request.headers_mut().insert(IF_MATCH, seen);
+        }
+        let answer = self.taken(request).await.map_err(|refused| match refused.status {
+            StatusCode::PRECONDITION_FAILED => Refused { sentence: CHANGED_SINCE.to_owned(), ..refused },
+            _ => refused,
+        })?;
+        read::<Data<Value>>(&whole(answer).await?).map(|answer| answer.data)
+    }
+
     /// An answer that goes on, as it comes. A reader that was cut off says where it has left off.
     pub(super) async fn stream(
         &self,
@@ -110,8 +149,7 @@ impl Inside {
         if let Some(last) = headers.get("last-event-id") {
             request.headers_mut().insert("last-event-id", last.clone());
         }
-        let answer = self.answer(request).await;
-        if answer.status().is_success() { Ok(answer) } else { Err(refusal(answer).await) }
+        self.taken(request).await
     }
 
     async fn bytes(
@@ -121,21 +159,23 @@ impl Inside {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Vec<u8>, Refused> {
-        let answer = self.answer(request(session, method, path, body)?).await;
-        if !answer.status().is_success() {
-            return Err(refusal(answer).await);
-        }
-        let body = answer.into_body().collect().await;
-        let broken = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off.");
-        Ok(body.map_err(broken)?.to_bytes().into())
+        whole(self.taken(request(session, method, path, body)?).await?).await
     }
 
-    async fn answer(&self, request: Request<Body>) -> Response {
-        match self.0.clone().oneshot(request).await {
+    /// The answer, if it is no refusal.
+    async fn taken(&self, request: Request<Body>) -> Result<Response, Refused> {
+        let answer = match self.0.clone().oneshot(request).await {
             Ok(answer) => answer,
             Err(never) => match never {},
-        }
+        };
+        if answer.status().is_success() { Ok(answer) } else { Err(refusal(answer).await) }
     }
+}
+
+async fn whole(answer: Response) -> Result<Vec<u8>, Refused> {
+    let body = answer.into_body().collect().await;
+    let broken = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off.");
+    Ok(body.map_err(broken)?.to_bytes().into())
 }
 
 /// As the key that signed in. The path may hold what came from outside.

@@ -85,9 +85,9 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<KeyPage, Refused> {
-    let found: ApiKey = api.get(session, &at(id)).await?;
+    let (found, tag): (ApiKey, _) = api.get_tagged(session, &at(id)).await?;
     let expires_at = found.expires_at.clone().unwrap_or_default();
-    let filled = Filled::with([("name", found.name.clone()), ("expires_at", expires_at)]);
+    let filled = Filled::with([("name", found.name.clone()), ("expires_at", expires_at)]).seeing(tag);
     Ok(KeyPage { frame: Frame::of(Some(session), "keys"), found, filled })
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn change(
     Change(session, form): Change,
 ) -> Response {
     let wanted = form.wanted(&["name", "expires_at"], &[]);
-    match desk.api.change(&session, Method::PATCH, &at(&id), &wanted).await {
+    match desk.api.save(&session, &at(&id), &form, &wanted).await {
         Ok(_) => see_other("/keys"),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);

@@ -93,7 +93,7 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<RoutePage, Refused> {
-    let found: Route = api.get(session, &format!("/v1/routes/{}", segment(id))).await?;
+    let (found, tag): (Route, _) = api.get_tagged(session, &format!("/v1/routes/{}", segment(id))).await?;
     let ends = Ends::look_with(api, session, &found).await?;
     let filled = Filled::with([
         ("source_id", found.source_id.clone().unwrap_or_default()),
@@ -103,7 +103,8 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<RoutePage, Re
         ("transform", found.transform.clone().unwrap_or_default()),
         ("priority", found.priority.to_string()),
         ("active", if found.active { "yes" } else { "no" }.to_owned()),
-    ]);
+    ])
+    .seeing(tag);
     Ok(RoutePage { frame: Frame::of(Some(session), "routes"), found, ends, filled })
 }
 
@@ -113,7 +114,7 @@ pub(super) async fn change(
     Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/routes/{}", segment(&id));
-    match desk.api.change(&session, Method::PATCH, &at, &changed(&form)).await {
+    match desk.api.save(&session, &at, &form, &changed(&form)).await {
         Ok(_) => see_other("/routes"),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);

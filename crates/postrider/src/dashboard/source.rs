@@ -3,18 +3,19 @@
 use super::answer::{Frame, Refused, done, see_other, shown};
 use super::ask::{self, AskPage, Question};
 use super::filled::Filled;
-use super::guard::{Change, Visitor};
+use super::guard::{Change, Form, Visitor};
 use super::inside::{Inside, Listed, segment};
 use super::provider_hint::{self, Hint};
 use super::session::Session;
 use super::sources::{FIELDS, Provider, Source, providers, wanted};
 use super::{Shared, show};
+use crate::api::SECRET_FIELDS;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Method;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 #[derive(Deserialize)]
 struct Reject {
@@ -42,7 +43,7 @@ pub(super) async fn page(State(desk): Shared, Visitor(session): Visitor, Path(id
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<SourcePage, Refused> {
     let at = format!("/v1/sources/{}", segment(id));
-    let found: Source = api.get(session, &at).await?;
+    let (found, tag): (Source, _) = api.get_tagged(session, &at).await?;
     let rejects: Listed<Reject> = api.list(session, &format!("{at}/rejects")).await?;
     let values = [
         ("name", found.name.clone()),
@@ -51,7 +52,7 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<SourcePage, R
     ];
     Ok(SourcePage {
         frame: Frame::of(Some(session), "sources"),
-        filled: Filled::with(values),
+        filled: Filled::with(values).seeing(tag),
         providers: providers(api, session).await?,
         rejects: rejects.items,
         found,
@@ -63,12 +64,7 @@ pub(super) async fn change(
     Path(id): Path<String>,
     Change(session, form): Change,
 ) -> Response {
-    let mut wanted = wanted(&form);
-    if let Some(status) = form.text("status") {
-        wanted.insert("status".to_owned(), json!(status));
-    }
-    let at = format!("/v1/sources/{}", segment(&id));
-    match desk.api.change(&session, Method::PATCH, &at, &Value::Object(wanted)).await {
+    match save(&desk.api, &session, &id, &form).await {
         Ok(_) => see_other(&format!("/sources/{}", segment(&id))),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);
@@ -80,6 +76,30 @@ pub(super) async fn change(
             )
         }
     }
+}
+
+async fn save(api: &Inside, session: &Session, id: &str, form: &Form) -> Result<Value, Refused> {
+    let at = format!("/v1/sources/{}", segment(id));
+    let mut wanted = wanted(form);
+    if let Some(status) = form.text("status") {
+        wanted.insert("status".to_owned(), json!(status));
+    }
+    if let Some(Value::Object(given)) = wanted.remove("verification_config") {
+        let found: Source = api.get(session, &at).await?;
+        let is_same_sender = form.text("provider").is_none_or(|name| found.provider.as_deref() == Some(name));
+        let known = found.verification_config.filter(|_| is_same_sender);
+        wanted.insert("verification_config".to_owned(), signing(known, given).into());
+    }
+    api.save(session, &at, form, &Value::Object(wanted)).await
+}
+
+/// How senders sign: what is given, and the rest as it was, which the form does not show and the API replaces as a whole.
+/// Of another sender nothing of it holds. Secrets are not shown to us; the API keeps them when none is given.
+fn signing(known: Option<Map<String, Value>>, given: Map<String, Value>) -> Map<String, Value> {
+    let mut config = known.unwrap_or_default();
+    config.retain(|field, _| !SECRET_FIELDS.contains(&field.as_str()));
+    config.extend(given);
+    config
 }
 
 pub(super) async fn delete(
@@ -141,7 +161,47 @@ impl SourcePage {
         self.providers.iter().find(|known| known.name == name)
     }
 
+    /// What the field of the secret says while it is empty.
+    fn secrets_in_words(&self) -> String {
+        match self.found.secrets() {
+            0 => "signatures are not checked".to_owned(),
+            1 => "the one that is there stays".to_owned(),
+            more => format!("the {more} that are there stay"),
+        }
+    }
+
     fn hint(&self) -> Option<&'static Hint> {
         provider_hint::of(self.found.provider.as_deref()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_secret_leaves_the_rest_of_how_senders_sign() {
+        let check = |known: Value, given: Value, expected: Value| {
+            let object = |value: Value| value.as_object().cloned();
+            let config = signing(object(known), object(given).unwrap());
+            assert_eq!(Value::Object(config), expected);
+        };
+        let known = json!({ "header": "X-Sig", "scheme": "hmac_sha256", "prefix": "sha256=", "secret": "[redacted]" });
+        check(
+            known.clone(),
+            json!({ "secret": "new" }),
+            json!({ "header": "X-Sig", "scheme": "hmac_sha256", "prefix": "sha256=", "secret": "new" }),
+        );
+        check(
+            known,
+            json!({ "header": "X-Other" }),
+            json!({ "header": "X-Other", "scheme": "hmac_sha256", "prefix": "sha256=" }),
+        );
+        check(
+            json!({ "tolerance_seconds": 30, "secrets": ["[redacted]", "[redacted]"] }),
+            json!({ "secret": "new" }),
+            json!({ "tolerance_seconds": 30, "secret": "new" }),
+        );
+        check(Value::Null, json!({ "secret": "new" }), json!({ "secret": "new" }));
     }
 }

@@ -23,6 +23,15 @@ pub(super) struct Source {
     pub(super) status: String,
     pub(super) provider: Option<String>,
     pub(super) created_at: String,
+    pub(super) verification_config: Option<Map<String, Value>>,
+}
+
+impl Source {
+    /// How many secrets its senders may sign with.
+    pub(super) fn secrets(&self) -> usize {
+        let listed = self.verification_config.as_ref().map(|config| config.get("secrets"));
+        listed.map_or(0, |listed| listed.and_then(Value::as_array).map_or(1, Vec::len))
+    }
 }
 
 /// How a provider signs, and how it is set up.
@@ -77,17 +86,16 @@ pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -
     }
 }
 
-/// What making and changing a source share. Without a secret nothing is said of how senders sign.
+/// What making and changing a source share. Without a secret and a header nothing is said of how senders sign.
 pub(super) fn wanted(form: &Form) -> Map<String, Value> {
     let mut wanted = Map::from_iter([("name".to_owned(), json!(form.text("name").unwrap_or_default()))]);
     if let Some(provider) = form.text("provider") {
         wanted.insert("provider".to_owned(), json!(provider));
     }
-    if let Some(secret) = form.text("secret") {
-        let mut config = Map::from_iter([("secret".to_owned(), json!(secret))]);
-        if let Some(header) = form.text("header") {
-            config.insert("header".to_owned(), json!(header));
-        }
+    let given =
+        ["secret", "header"].into_iter().filter_map(|name| Some((name.to_owned(), form.text(name)?.into())));
+    let config: Map<String, Value> = given.collect();
+    if !config.is_empty() {
         wanted.insert("verification_config".to_owned(), Value::Object(config));
     }
     wanted

@@ -131,12 +131,13 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
-    let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
+    let (found, tag): (Destination, _) =
+        api.get_tagged(session, &format!("/v1/destinations/{}", segment(id))).await?;
     let recent = recent::deliveries(api, session, &found.id).await?;
     let health = health::ask(api, session, std::iter::once(&found.id)).await.remove(&found.id);
     let frame = Frame::of(Some(session), "destinations");
     let health = health.unwrap_or_default();
-    let filled = settings_form::filled(&found);
+    let filled = settings_form::filled(&found).seeing(tag);
     Ok(DestinationPage { frame, found, filled, health, recent, once: ShownOnce::default() })
 }
 
@@ -146,7 +147,7 @@ pub(super) async fn change(
     Change(session, form): Change,
 ) -> Response {
     let at = format!("/v1/destinations/{}", segment(&id));
-    match desk.api.change(&session, Method::PATCH, &at, &settings_form::wanted(&form)).await {
+    match desk.api.save(&session, &at, &form, &settings_form::wanted(&form)).await {
         Ok(_) => see_other(&format!("/destinations/{}", segment(&id))),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &settings_form::FIELDS, refused);

@@ -61,11 +61,12 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<DestinationPage, Refused> {
-    let found: Destination = api.get(session, &format!("/v1/destinations/{}", segment(id))).await?;
+    let (found, tag): (Destination, _) =
+        api.get_tagged(session, &format!("/v1/destinations/{}", segment(id))).await?;
     let routes = path("/v1/routes", &[("destination_id", Some(&found.id)), ("limit", Some(ROUTES_MAX))]);
     Ok(DestinationPage {
         frame: Frame::of(api, session, "destinations").await?,
-        filled: Filled::with([("name", found.name.clone()), ("url", found.url.clone())]),
+        filled: Filled::with([("name", found.name.clone()), ("url", found.url.clone())]).seeing(tag),
         routes: api.list(session, &routes).await?,
         recent: recent::deliveries(api, session, &found.id).await?,
         event_types: event_types(api, session).await?,
@@ -82,7 +83,7 @@ pub(super) async fn change(
     let wanted =
         json!({ "name": form.text("name").unwrap_or_default(), "url": form.text("url").unwrap_or_default() });
     let at = format!("/v1/destinations/{}", segment(&id));
-    match desk.api.change(&session, Method::PATCH, &at, &wanted).await {
+    match desk.api.save(&session, &at, &form, &wanted).await {
         Ok(_) => see_other(&format!("/portal/destinations/{}", segment(&id))),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);

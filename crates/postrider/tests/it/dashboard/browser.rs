@@ -85,6 +85,15 @@ impl Browser {
         self.submit(path, &all, &[])
     }
 
+    /// Sends the form of a page that was opened a while ago: with what stood hidden in it then.
+    pub(crate) fn save(&self, opened: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let (_, form) = opened.split_once(&format!("action=\"{path}\">")).expect("the page has this form");
+        let (_, rest) = form.split_once("name=\"seen\" value=\"").expect("the form knows what it shows");
+        let seen = rest.split('"').next().unwrap().replace("&#34;", "\"");
+        assert!(!seen.is_empty(), "{path} shows something without a tag");
+        self.change(path, &[fields, &[("seen", &seen)]].concat())
+    }
+
     pub(crate) fn token(&self) -> String {
         let page = self.page("/keys");
         let (_, rest) = page.split_once("name=\"form_token\" value=\"").expect("every page has a form");

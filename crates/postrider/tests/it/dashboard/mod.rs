@@ -10,6 +10,7 @@ mod guard;
 pub(crate) mod in_chromium;
 mod live;
 mod looks;
+mod open_forms;
 mod operator;
 mod overview;
 mod pages;

@@ -3,6 +3,7 @@
 use super::browser::{Browser, next};
 use crate::rig::api::text;
 use crate::rig::{Answer, Site};
+use ring::hmac;
 use serde_json::json;
 
 /// Would run if it were not shown as text.
@@ -61,6 +62,43 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
     browser.page(&place);
     assert_eq!(next(&browser.change(&format!("{place}/delete"), &[("confirmed", "yes")])), "/sources");
     assert_eq!(browser.send("GET", &place, &[], "").status, 404);
+}
+
+#[test]
+fn a_new_secret_leaves_how_senders_sign() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let config = json!({ "header": "X-Sig", "scheme": "hmac_sha256", "prefix": "v1=", "secret": "old" });
+    let source = api.make("/v1/sources", &json!({ "name": "shop", "verification_config": config }));
+    let place = format!("/sources/{source}");
+    let shown = || api.get(&format!("/v1{place}")).data(200)["verification_config"].clone();
+    let kept = json!({ "header": "X-Sig", "scheme": "hmac_sha256", "prefix": "v1=", "secret": "[redacted]" });
+    let save = |fields: &[(&str, &str)]| next(&browser.save(&browser.page(&place), &place, fields));
+    save(&[("name", "shop"), ("secret", "new")]);
+    assert_eq!(shown(), kept);
+    let (key, ingest) =
+        (hmac::Key::new(hmac::HMAC_SHA256, b"new"), &api.get(&format!("/v1{place}")).data(200));
+    let signature: String =
+        hmac::sign(&key, b"{}").as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let ingest = format!("/ingest/{}", text(&ingest["path_token"]));
+    api.call("POST", &ingest, &[("X-Sig", &format!("v1={signature}"))], b"{}").data(202);
+
+    save(&[("name", "shop"), ("header", "X-Other")]);
+    let mut moved = kept;
+    moved["header"] = json!("X-Other");
+    assert_eq!(shown(), moved, "the secret stays");
+
+    let rotated = json!({ "tolerance_seconds": 30, "secrets": ["old", "new"] });
+    let change = json!({ "provider": "stripe", "verification_config": rotated });
+    api.patch(&format!("/v1{place}"), &change).data(200);
+    assert!(browser.page(&place).contains("the 2 that are there stay"));
+    save(&[("name", "shop"), ("provider", "stripe"), ("secret", "newer")]);
+    assert_eq!(shown(), json!({ "tolerance_seconds": 30, "secret": "[redacted]" }));
+    // Of another sender nothing of this holds.
+    save(&[("name", "shop"), ("provider", "github"), ("secret", "hush")]);
+    assert_eq!(shown(), json!({ "secret": "[redacted]" }));
 }
 
 #[test]
