@@ -25,7 +25,10 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     };
     // Only an operator may see how a gateway is set up.
     if let Ok(settings) = client.get("/v1/settings")?.data() {
-        seen.see_disk(&settings);
+        seen.see_settings(&settings);
+    }
+    if seen.slots.is_some() && seen.not_ready.is_none() {
+        see_all_nodes(&client, &mut seen, now)?;
     }
     let past = see_accounts(access, &client, &mut seen, now);
     match past.and_then(|()| see_last_attempts(access, &client, &mut seen)) {
@@ -36,6 +39,20 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
         }
         looked => looked.map(|()| seen),
     }
+}
+
+/// What an operator sees of the gateway as a whole, from a store that answers.
+fn see_all_nodes(client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow::Result<()> {
+    if let Ok(series) = client.get("/v1/stats/series?resolution=1m")?.data() {
+        seen.see_shed(&series, now);
+    }
+    // On an embedded store one node owns everything.
+    if !seen.is_embedded
+        && let Ok(cluster) = client.get("/v1/cluster")?.data()
+    {
+        seen.see_cluster(&cluster);
+    }
+    Ok(())
 }
 
 /// Keys and dead letters: of all accounts for an operator who chose none, else of the one account.

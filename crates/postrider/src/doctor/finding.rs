@@ -45,6 +45,11 @@ impl Finding {
         self
     }
 
+    pub(crate) fn nexts(mut self, commands: &[&str]) -> Self {
+        self.next.extend(commands.iter().map(|command| (*command).to_owned()));
+        self
+    }
+
     pub(crate) fn json(&self) -> Value {
         json!({
             "severity": self.severity.as_str(),

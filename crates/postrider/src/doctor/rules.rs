@@ -4,6 +4,7 @@ mod accounts;
 mod capacity;
 mod causes;
 mod certificates;
+mod depth;
 mod destinations;
 mod gateway;
 mod store;
@@ -15,8 +16,10 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 16] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 23] = [
         gateway::not_ready,
+        gateway::shedding,
+        gateway::unowned,
         gateway::clock,
         store::disk,
         store::slow,
@@ -27,6 +30,11 @@ pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
         destinations::circuits,
         destinations::stopped,
         destinations::blocked,
+        depth::destinations,
+        depth::queue,
+        depth::critical,
+        depth::bulk,
+        depth::late,
         capacity::saturated,
         capacity::starved,
         capacity::retries,

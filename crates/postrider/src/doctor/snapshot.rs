@@ -3,11 +3,20 @@
 use postrider_core::time::Timestamp;
 use serde_json::Value;
 
+/// As of the alert rules.
+pub(crate) const SHED_MINUTES: u64 = 5;
+
 /// A gateway at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Snapshot {
     /// Why it takes no events, when it takes none: the code and the sentence of its refusal.
     pub(crate) not_ready: Option<(String, String)>,
+    /// Events that were refused for want of room in the last `SHED_MINUTES`.
+    pub(crate) shed: u64,
+    /// Shards that nobody owns, and the deliveries that are owed in them.
+    pub(crate) unowned: (u64, u64),
+    /// Whether its store is its own directory and no database.
+    pub(crate) is_embedded: bool,
     /// How far its clock is ahead of ours, in seconds.
     pub(crate) clock_ahead_seconds: i64,
     /// Deliveries that are owed.
@@ -57,6 +66,8 @@ pub(crate) struct AccountSeen {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Waiting {
     pub(crate) pending: u64,
+    /// How long ago the oldest came in.
+    pub(crate) oldest_seconds: f64,
     /// How long the first of what is due has waited to be sent.
     pub(crate) overdue_seconds: f64,
 }
@@ -119,8 +130,25 @@ impl Snapshot {
         }
     }
 
-    /// With the disk, as `/v1/settings` shows it.
-    pub(crate) fn see_disk(&mut self, settings: &Value) {
+    /// With the refusals of the last minutes, as `/v1/stats/series` has them by the minute.
+    pub(crate) fn see_shed(&mut self, series: &Value, now: Timestamp) {
+        let since = now.unix_ms().saturating_sub(SHED_MINUTES * 60_000);
+        let is_recent = |point: &&Value| {
+            let at = point["at"].as_str().and_then(Timestamp::parse_rfc3339);
+            at.is_some_and(|at| at.unix_ms() >= since)
+        };
+        self.shed =
+            list(&series["points"]).iter().filter(is_recent).map(|point| number(&point["shed"])).sum();
+    }
+
+    /// With what nobody owns, as `/v1/cluster` shows it.
+    pub(crate) fn see_cluster(&mut self, cluster: &Value) {
+        self.unowned = (list(&cluster["unowned_shards"]).len() as u64, number(&cluster["unowned_pending"]));
+    }
+
+    /// With the store and its disk, as `/v1/settings` shows them.
+    pub(crate) fn see_settings(&mut self, settings: &Value) {
+        self.is_embedded = settings["store"] == "sqlite";
         let (free, reserve) = (&settings["disk_free_bytes"], &settings["disk_reserve_bytes"]);
         self.disk = free.as_u64().zip(reserve.as_u64());
     }
@@ -171,8 +199,12 @@ impl AccountSeen {
 
 impl Waiting {
     fn of(value: &Value) -> Self {
-        let overdue_seconds = value["overdue_seconds"].as_f64().unwrap_or_default();
-        Waiting { pending: number(&value["pending"]), overdue_seconds }
+        let seconds = |field: &str| value[field].as_f64().unwrap_or_default();
+        Waiting {
+            pending: number(&value["pending"]),
+            oldest_seconds: seconds("oldest_seconds"),
+            overdue_seconds: seconds("overdue_seconds"),
+        }
     }
 }
 

@@ -10,9 +10,15 @@ use std::time::Instant;
 /// Destinations that are looked at one by one. Fewer than the command looks at, since a page asks again and again.
 const LOOKED_AT: usize = 3;
 
-/// What is wrong, the worst first. What this key may not see has nothing wrong.
-pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Timestamp) -> Vec<Finding> {
-    let mut seen = Snapshot::of_queue(queue);
+/// What is wrong, the worst first; so many events were refused lately. What this key may not see has nothing wrong.
+pub(super) async fn ask(
+    api: &Inside,
+    session: &Session,
+    queue: &Value,
+    shed: u64,
+    now: Timestamp,
+) -> Vec<Finding> {
+    let mut seen = Snapshot { shed, ..Snapshot::of_queue(queue) };
     let refused = api.refusal(session, "/readyz").await;
     seen.not_ready = refused.map(|refused| (refused.code, format!("{}.", refused.sentence)));
     let mut account = AccountSeen::default();
@@ -21,7 +27,15 @@ pub(super) async fn ask(api: &Inside, session: &Session, queue: &Value, now: Tim
     }
     // Only an operator may see how a gateway is set up.
     if let Ok(settings) = api.get::<Value>(session, "/v1/settings").await {
-        seen.see_disk(&settings);
+        seen.see_settings(&settings);
+    }
+    // On an embedded store one node owns everything; one that does not answer is not waited for.
+    if session.account.is_none()
+        && seen.not_ready.is_none()
+        && !seen.is_embedded
+        && let Ok(cluster) = api.get::<Value>(session, "/v1/cluster").await
+    {
+        seen.see_cluster(&cluster);
     }
     let deaths = [("since", Some(an_hour_before(now))), ("limit", Some("200".to_owned()))];
     let deaths: Vec<_> = deaths.iter().map(|(name, value)| (*name, value.as_deref())).collect();

@@ -142,7 +142,8 @@ async fn look(api: &Inside, session: &Session) -> Result<Overview, Refused> {
     let stats: Stats = api.get(session, "/v1/stats").await?;
     let traffic = traffic(api, session, now).await;
     let health = if traffic.is_none() { Some(health::of_account(api, session).await) } else { None };
-    let mut findings = diagnosis::ask(api, session, &seen, now).await;
+    let mut findings =
+        diagnosis::ask(api, session, &seen, traffic.as_ref().map_or(0, Traffic::shed_lately), now).await;
     let findings_left_out = findings.len().saturating_sub(FINDINGS_MAX) as u64;
     findings.truncate(FINDINGS_MAX);
     Ok(Overview {

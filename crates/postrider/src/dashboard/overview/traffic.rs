@@ -2,6 +2,7 @@
 
 use crate::dashboard::chart::{Chart, Value};
 use crate::dashboard::show;
+use crate::doctor::SHED_MINUTES;
 use postrider_core::time::Timestamp;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -22,6 +23,7 @@ pub(super) struct Series {
 pub(super) struct Point {
     at: String,
     pub(super) accepted: u64,
+    shed: u64,
     pub(super) attempts: u64,
     pub(super) delivered: u64,
     pub(super) dead_letters: u64,
@@ -70,6 +72,12 @@ impl Traffic {
             now_out: rate(|point| point.delivered),
             minutes,
         }
+    }
+
+    /// Events refused in the last minutes.
+    pub(super) fn shed_lately(&self) -> u64 {
+        let minutes = usize::try_from(SHED_MINUTES).unwrap_or(usize::MAX);
+        self.minutes.iter().rev().take(minutes).map(|point| point.shed).sum()
     }
 
     /// Of a hundred attempts of the hour, how many delivered.

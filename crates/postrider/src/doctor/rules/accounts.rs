@@ -2,10 +2,13 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{AccountSeen, Snapshot};
+use crate::terminal::counted;
 
 const DAY_SECONDS: i64 = 24 * 3600;
 /// Deliveries given up on in an hour that are more than bad luck.
 const DEATHS_MAX: u64 = 10;
+/// As many are listed; there may be more.
+const DEATHS_LISTED: u64 = 200;
 
 pub(in crate::doctor) fn keys(seen: &Snapshot) -> Vec<Finding> {
     seen.accounts.iter().flat_map(keys_of).collect()
@@ -25,13 +28,21 @@ fn keys_of(account: &AccountSeen) -> Vec<Finding> {
 pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
     let finding = |account: &AccountSeen| {
         let (count, flag) = (account.deaths_last_hour, &account.as_account);
-        let sentence =
-            format!("{count} or more deliveries{} were given up on in the last hour.", of(account));
-        Finding::new(Severity::Warning, "dead_letters", sentence)
+        let (were, more) = match count {
+            1 => ("was", ""),
+            DEATHS_LISTED.. => ("were", " or more"),
+            _ => ("were", ""),
+        };
+        let (counted, of) = (counted(count, "delivery"), of(account));
+        let sentence = format!("{counted}{more}{of} {were} given up on in the last hour.");
+        let severity = if count >= DEATHS_MAX { Severity::Warning } else { Severity::Note };
+        Finding::new(severity, "dead_letters", sentence)
             .next(format!("postrider dlq list --since 1h{flag}   # which, and why"))
-            .next(format!("postrider dlq replay --all{flag}      # send them again, once the cause is gone"))
+            .next(format!(
+                "postrider dlq replay --since 1h{flag}   # send them again, once the cause is gone"
+            ))
     };
-    seen.accounts.iter().filter(|account| account.deaths_last_hour >= DEATHS_MAX).map(finding).collect()
+    seen.accounts.iter().filter(|account| account.deaths_last_hour > 0).map(finding).collect()
 }
 
 /// What was not looked at may not be well.

@@ -19,8 +19,14 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
     let Some(slots) = seen.slots else { return Vec::new() };
     let waiting: Vec<&DestinationSeen> =
         seen.destinations.iter().filter(|found| found.waiting_for == "slots").collect();
-    if !slots.are_saturated(SATURATED_PERCENT) || waiting.len() < WAITING_MIN {
+    if !slots.are_saturated(SATURATED_PERCENT) || seen.pending <= slots.used {
         return Vec::new();
+    }
+    if waiting.len() < WAITING_MIN {
+        let sentence = format!("Nearly all slots are taken: {}.", in_use(&slots));
+        return vec![
+            Finding::new(Severity::Note, "slots", sentence).next("postrider queue   # who has them"),
+        ];
     }
     let arithmetic = latency_seconds(seen).map(|latency| arithmetic(seen.pending, &slots, latency));
     let sentence = format!(

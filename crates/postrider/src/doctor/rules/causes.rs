@@ -16,6 +16,7 @@ enum Cause {
     Credentials,
     Timeout,
     Connect,
+    Overwhelmed,
 }
 
 fn cause(last: &LastAttempt) -> Option<Cause> {
@@ -26,6 +27,7 @@ fn cause(last: &LastAttempt) -> Option<Cause> {
         ("timeout", _) => Some(Cause::Timeout),
         ("connect" | "disconnected", _) => Some(Cause::Connect),
         (_, Some(401 | 403)) => Some(Cause::Credentials),
+        (_, Some(429 | 502 | 503 | 504)) => Some(Cause::Overwhelmed),
         _ => None,
     }
 }
@@ -37,6 +39,8 @@ pub(in crate::doctor) fn common(seen: &Snapshot) -> Vec<Finding> {
             by_cause.entry(cause).or_default().push(found);
         }
     }
+    // One that is overwhelmed is its owner's matter; several may share what is.
+    by_cause.retain(|cause, of| *cause != Cause::Overwhelmed || of.len() > 1);
     by_cause.into_iter().map(|(cause, of)| finding(cause, &of)).collect()
 }
 
@@ -51,6 +55,9 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
         Cause::Credentials => ("credentials", "they do not take our credentials (401, 403)"),
         Cause::Timeout => ("timeout", "they do not answer in time"),
         Cause::Connect => ("connect", "they take no connection, or break it off"),
+        Cause::Overwhelmed => {
+            ("overwhelmed", "they, or a proxy that they share, have no room (429, 502, 503, 504)")
+        }
     };
     let sentence = format!(
         "{} fail by one cause, {what}: {}. {}",
@@ -71,6 +78,9 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
             .next(command(first, "circuit", " open", "free its slots now"))
             .next(command(first, "edit", " timeout_seconds:=5", "wait less for it")),
         Cause::Connect => finding.next(command(first, "test", "", "is it up again?")),
+        Cause::Overwhelmed => finding
+            .next(command(first, "test", "", "does it answer again?"))
+            .next(command(first, "circuit", " closed", "send again, slowly at first, once it does")),
     }
 }
 

@@ -5,19 +5,16 @@ use crate::doctor::snapshot::{DestinationSeen, Snapshot};
 use crate::terminal::counted;
 
 /// A destination with more than this waiting is too deep, as of the alert rules.
-const DEPTH_WARNING: u64 = 200;
+pub(super) const DEPTH_WARNING: u64 = 200;
 /// The same in all, past which it is nobody's bad minute.
-const DEPTH_CRITICAL: u64 = 1000;
+pub(super) const DEPTH_CRITICAL: u64 = 1000;
 /// A share of all that waits, in percent, that makes one destination responsible.
 const SHARE_PERCENT: u64 = 60;
 
 /// One destination holds most of what waits.
 pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
-    let Some(worst) = seen.destinations.iter().max_by_key(|found| found.pending) else { return Vec::new() };
-    let share = worst.pending * 100 / seen.pending.max(1);
-    if worst.pending <= DEPTH_WARNING || share < SHARE_PERCENT || !is_meant_to_run(worst) {
-        return Vec::new();
-    }
+    let Some(worst) = the_one(seen) else { return Vec::new() };
+    let share = share(worst, seen);
     let severity = if worst.pending > DEPTH_CRITICAL { Severity::Critical } else { Severity::Warning };
     let sentence = format!(
         "One destination is responsible: {} has {} of the {} deliveries that wait ({share} %), the oldest for {:.0} s; it waits for {}, with {} of {} attempts under way{}.",
@@ -35,6 +32,18 @@ pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
         finding = if_closed(worst, finding);
     }
     vec![finding.next(command(worst, "pause", "", "keep what it is owed, and send nothing"))]
+}
+
+pub(super) fn the_one(seen: &Snapshot) -> Option<&DestinationSeen> {
+    let worst = seen.destinations.iter().max_by_key(|found| found.pending)?;
+    let is_it =
+        worst.pending > DEPTH_WARNING && share(worst, seen) >= SHARE_PERCENT && is_meant_to_run(worst);
+    is_it.then_some(worst)
+}
+
+/// Of a hundred that wait.
+fn share(found: &DestinationSeen, seen: &Snapshot) -> u64 {
+    found.pending * 100 / seen.pending.max(1)
 }
 
 /// One that fails is to be left alone sooner, and one that is only slow to be given more at once. Of one whose oldest
@@ -119,7 +128,7 @@ pub(in crate::doctor) fn blocked(seen: &Snapshot) -> Vec<Finding> {
     blocked.map(finding).collect()
 }
 
-fn is_meant_to_run(found: &DestinationSeen) -> bool {
+pub(super) fn is_meant_to_run(found: &DestinationSeen) -> bool {
     found.waiting_for != "paused" && found.waiting_for != "dead_letter"
 }
 

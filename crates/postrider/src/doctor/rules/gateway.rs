@@ -1,13 +1,17 @@
 //! The gateway itself: whether it takes events, and its clock.
 
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::snapshot::Snapshot;
+use crate::doctor::snapshot::{SHED_MINUTES, Snapshot};
+use crate::terminal::counted;
 
 /// Further apart than this, signed timestamps are refused by receivers with the usual tolerance of five minutes soon.
 const CLOCK_SECONDS_MAX: u64 = 60;
 
+const DISK: &str = "df -h   # whether the disk is there and has room";
 const LOG: &str = "journalctl -u postrider -n 50   # what the log says of it";
-pub(super) const BUSY: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c \"SELECT pid, now() - query_start AS runs_for, wait_event, left(query, 60) FROM pg_stat_activity WHERE state <> 'idle' ORDER BY 2 DESC LIMIT 10\"   # what the database is busy with";
+const BUSY: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c \"SELECT pid, now() - query_start AS runs_for, wait_event, left(query, 60) FROM pg_stat_activity WHERE state <> 'idle' ORDER BY 2 DESC LIMIT 10\"   # what the database is busy with";
+const IDLE: &str = "iostat -x 5 2   # on the store's machine: whether its disk is busy all the time";
+const SHED: &str = "curl -s -H \"Authorization: Bearer $POSTRIDER_KEY\" \"$POSTRIDER_URL/metrics\" | grep postrider_shed   # by which limit, and whose";
 const DATABASE: &str = "psql \"$POSTRIDER_DATABASE_URL\" -c 'SELECT 1'   # whether the database is reached";
 
 pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
@@ -21,15 +25,13 @@ pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
         }
         "store_unavailable" => {
             refused("store_unavailable", "Events are refused: the store does not answer.".to_owned())
-                .next(DATABASE)
-                .next(LOG)
+                .nexts(if seen.is_embedded { &[DISK, LOG] } else { &[DATABASE, LOG] })
         }
         "store_slow" => refused(
             "store_slow",
             "Events are refused: the store is slow, and a commit takes longer than commit_max_ms.".to_owned(),
         )
-        .next(BUSY)
-        .next("iostat -x 5 2   # on the store's machine: whether its disk is busy all the time"),
+        .nexts(busy(seen)),
         "overloaded" => refused("overloaded", format!("Events are refused: {sentence}"))
             .next("postrider queue   # what waits, and for what"),
         "no_lease" => refused("no_lease", format!("Events are refused: {sentence}"))
@@ -43,6 +45,43 @@ pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
         _ => refused("not_ready", format!("Events are refused: {sentence}"))
             .next("systemctl status postrider   # whether it is meant to stop"),
     };
+    vec![finding]
+}
+
+/// What to look at when the store is slow. An embedded one is a matter of its disk alone.
+pub(super) fn busy(seen: &Snapshot) -> &'static [&'static str] {
+    if seen.is_embedded { &[IDLE] } else { &[BUSY, IDLE] }
+}
+
+/// Events that are refused although the gateway takes others: an account at its limit, or a limit that comes and goes.
+pub(in crate::doctor) fn shedding(seen: &Snapshot) -> Vec<Finding> {
+    if seen.shed == 0 || seen.not_ready.is_some() {
+        return Vec::new();
+    }
+    let sentence = format!(
+        "{} refused for want of room in the last {SHED_MINUTES} minutes: by a limit of an account, or of all.",
+        if seen.shed == 1 { "1 event was".to_owned() } else { format!("{} events were", seen.shed) }
+    );
+    let finding = Finding::new(Severity::Critical, "shedding", sentence)
+        .next(SHED)
+        .next("postrider queue   # what waits, and for what")
+        .next("postrider accounts edit acc_… max_pending:=…   # if that account may be owed more");
+    vec![finding]
+}
+
+/// Nobody sends what is owed in a shard without an owner.
+pub(in crate::doctor) fn unowned(seen: &Snapshot) -> Vec<Finding> {
+    let (shards, pending) = seen.unowned;
+    if shards == 0 {
+        return Vec::new();
+    }
+    let severity = if pending > 0 { Severity::Critical } else { Severity::Warning };
+    let (have, owed) = (if shards == 1 { "has" } else { "have" }, counted(pending, "delivery"));
+    let sentence =
+        format!("{} {have} no owner: nobody sends the {owed} owed there.", counted(shards, "shard"));
+    let finding = Finding::new(severity, "unowned_shards", sentence)
+        .next("postrider cluster   # which nodes have a lease, and which shards")
+        .next(LOG);
     vec![finding]
 }
 

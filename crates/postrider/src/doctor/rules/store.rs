@@ -1,6 +1,6 @@
 //! The store while it still takes events: how much room it has, and how soon it answers.
 
-use super::gateway::BUSY;
+use super::gateway::busy;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::Snapshot;
 
@@ -29,8 +29,6 @@ pub(in crate::doctor) fn slow(seen: &Snapshot) -> Vec<Finding> {
     }
     let took = seen.listing_ms as f64 / 1000.0;
     let sentence = format!("The store is slow: it took {took:.1} s to list dead letters.");
-    let finding = Finding::new(Severity::Warning, "store_slow", sentence)
-        .next(BUSY)
-        .next("iostat -x 5 2   # on the store's machine: whether its disk is busy all the time");
+    let finding = Finding::new(Severity::Warning, "store_slow", sentence).nexts(busy(seen));
     vec![finding]
 }

@@ -1,5 +1,7 @@
 //! Each rule by itself: what makes it speak, and what leaves it silent.
 
+mod alerts;
+
 use super::*;
 use crate::doctor::finding::Severity;
 use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, Slots, Waiting};
@@ -109,10 +111,18 @@ fn certificates_that_end_soon_are_told_before_deliveries_fail() {
 fn many_dead_letters_are_told() {
     let seen = |deaths_last_hour| of_account(AccountSeen { deaths_last_hour, ..acme() });
     assert_eq!(codes(&seen(10)), [("dead_letters", Severity::Warning)]);
-    assert_eq!(codes(&seen(9)), []);
-    assert!(next(&seen(10), "dead_letters").contains("dlq list --since 1h --account acc_1 "));
-    let own = of_account(AccountSeen { deaths_last_hour: 12, ..AccountSeen::default() });
-    assert_eq!(all(&own)[0].sentence, "12 or more deliveries were given up on in the last hour.");
+    assert_eq!(codes(&seen(9)), [("dead_letters", Severity::Note)]);
+    assert_eq!(codes(&seen(0)), []);
+    let commands = next(&seen(10), "dead_letters");
+    for verb in ["list", "replay"] {
+        assert!(commands.contains(&format!("dlq {verb} --since 1h --account acc_1 ")), "{commands}");
+    }
+    let own = |deaths_last_hour| of_account(AccountSeen { deaths_last_hour, ..AccountSeen::default() });
+    for (deaths, says) in
+        [(1, "1 delivery was"), (12, "12 deliveries were"), (200, "200 deliveries or more were")]
+    {
+        assert_eq!(all(&own(deaths))[0].sentence, format!("{says} given up on in the last hour."));
+    }
     let many = Snapshot { accounts_unseen: 7, ..seen(0) };
     assert_eq!(codes(&many), [("accounts_unseen", Severity::Note)]);
     assert!(all(&many)[0].sentence.contains("the first 1 of 8 accounts"));
@@ -126,6 +136,14 @@ fn a_disk_that_fills_and_a_store_that_is_slow_are_told_before_events_are_refused
     let slow = |listing_ms| Snapshot { listing_ms, ..Snapshot::default() };
     assert_eq!((codes(&slow(1000)), codes(&slow(1001))), (vec![], vec![("store_slow", Severity::Warning)]));
     assert!(next(&slow(1001), "store_slow").contains("pg_stat_activity"));
+    let embedded = Snapshot { is_embedded: true, ..slow(1001) };
+    assert_eq!(codes(&embedded), [("store_slow", Severity::Warning)]);
+    for code in ["store_slow", "store_unavailable"] {
+        let not_ready = Some((code.into(), "It cannot.".into()));
+        let commands = next(&Snapshot { not_ready, is_embedded: true, ..Snapshot::default() }, code);
+        assert!(!commands.is_empty() && !commands.contains("psql"), "{commands}");
+    }
+    assert!(!next(&embedded, "store_slow").contains("psql"), "there is no database");
 }
 
 #[test]
@@ -147,7 +165,8 @@ fn one_destination_that_holds_most_is_responsible_with_the_command_to_stop_it() 
     let told = ["test dst_1", "circuit dst_1 open", "circuit.threshold:=3", "max_concurrency:=10", "pause"];
     let places: Vec<_> = told.iter().map(|command| commands.find(command)).collect();
     assert!(places.is_sorted() && places[0].is_some(), "nothing has ended yet: {commands}");
-    assert_eq!(codes(&of(vec![destination(500), destination(500)])), [], "neither is responsible");
+    let two = of(vec![destination(500), destination(500)]);
+    assert_eq!(codes(&two), [("destinations_deep", Severity::Warning)], "neither is responsible");
 }
 
 #[test]
@@ -176,7 +195,7 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
     assert!(found[0].sentence.contains(says), "{}", found[0].sentence);
     assert!(found[0].next[0].contains("--slots 200"));
     assert_eq!(codes(&seen(84, 3)), []);
-    assert_eq!(codes(&seen(85, 2)), []);
+    assert_eq!(codes(&seen(85, 2)), [("slots", Severity::Note)]);
     // Of four nodes one is full.
     let slots = Slots { used: 110, total: 400, nodes: 4, busiest: (100, 100) };
     let found = all(&Snapshot { slots: Some(slots), ..seen(0, 3) });
@@ -191,17 +210,18 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
 
 #[test]
 fn a_band_that_starves_and_retries_that_crowd_are_told() {
-    let band = |overdue_seconds| Waiting { pending: 7, overdue_seconds };
+    let band = |overdue_seconds| Waiting { pending: 7, overdue_seconds, ..Waiting::default() };
     let bands = |used, bulk| Snapshot {
         slots: one_node(used, 100),
         bands: vec![band(0.0), band(0.0), band(0.0), band(bulk)],
         ..Snapshot::default()
     };
-    assert_eq!(codes(&bands(90, 1801.0)), [("starved", Severity::Warning)]);
-    assert!(all(&bands(90, 1801.0))[0].sentence.starts_with("Priority 4 starves"));
+    let late = ("late", Severity::Note);
+    assert_eq!(codes(&bands(90, 1801.0)), [late, ("starved", Severity::Warning)]);
+    assert!(all(&bands(90, 1801.0))[1].sentence.starts_with("Priority 4 starves"));
     assert!(next(&bands(90, 1801.0), "starved").contains("--priority-floors 6,6,6,25 "));
-    assert_eq!(codes(&bands(10, 1801.0)), [], "with free slots something else holds it");
-    assert_eq!(codes(&bands(90, 1799.0)), []);
+    assert_eq!(codes(&bands(10, 1801.0)), [late], "with free slots something else holds it");
+    assert_eq!((codes(&bands(90, 1799.0)), codes(&bands(90, 30.0))), (vec![late], vec![]));
     let crowd = |retries, fresh| Snapshot {
         retries: Waiting { pending: retries, ..Waiting::default() },
         fresh: Waiting { pending: fresh, ..Waiting::default() },

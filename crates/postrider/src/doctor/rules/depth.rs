@@ -1,0 +1,119 @@
+//! How much waits and for how long, by the thresholds of the alert rules: what fires there is told here too.
+
+use super::destinations::{DEPTH_CRITICAL, DEPTH_WARNING, command, is_meant_to_run, named, the_one};
+use crate::doctor::finding::{Finding, Severity};
+use crate::doctor::snapshot::{DestinationSeen, Snapshot};
+use std::collections::BTreeMap;
+
+/// Deliveries of priority 1 that may be owed.
+const CRITICAL_MAX: u64 = 10;
+/// How long ago what is still owed of priority 4 may have come in.
+const BULK_SECONDS_MAX: f64 = 2.0 * 3600.0;
+/// How long what is due may wait.
+const WAIT_SECONDS_MAX: f64 = 30.0;
+/// Destinations that are named in a sentence.
+const NAMED: usize = 5;
+
+const QUEUE: &str = "postrider queue   # whose they are, and what each waits for";
+
+/// Destinations with much waiting that no other rule names, together by what they wait for: often it is one thing.
+pub(in crate::doctor) fn destinations(seen: &Snapshot) -> Vec<Finding> {
+    let responsible = the_one(seen).map(|found| &found.id);
+    let mut by_wait: BTreeMap<&str, Vec<&DestinationSeen>> = BTreeMap::new();
+    for found in &seen.destinations {
+        let is_told = found.circuit != "closed" || !is_meant_to_run(found) || responsible == Some(&found.id);
+        if found.pending > DEPTH_WARNING && !is_told {
+            by_wait.entry(&found.waiting_for).or_default().push(found);
+        }
+    }
+    by_wait.into_iter().map(|(waiting_for, of)| deep(waiting_for, &of)).collect()
+}
+
+fn deep(waiting_for: &str, of: &[&DestinationSeen]) -> Finding {
+    let (have, wait) =
+        if of.len() == 1 { ("destination has", "waits") } else { ("destinations have", "wait") };
+    let names = of.iter().take(NAMED).map(|found| format!("{} with {}", named(found), found.pending));
+    let mut names = names.collect::<Vec<_>>().join(", ");
+    if of.len() > NAMED {
+        names.push_str(&format!(", and {} more", of.len() - NAMED));
+    }
+    let sentence = format!(
+        "{} {have} more than {DEPTH_WARNING} deliveries waiting, and {wait} for {}: {names}.",
+        of.len(),
+        waiting_for.replace('_', " "),
+    );
+    let is_critical = of.iter().any(|found| found.pending > DEPTH_CRITICAL);
+    let severity = if is_critical { Severity::Critical } else { Severity::Warning };
+    let (finding, first) = (Finding::new(severity, "destinations_deep", sentence), of[0]);
+    match waiting_for {
+        "concurrency" => {
+            let more = format!(" max_concurrency:={}", (first.max_concurrency * 2).min(1000));
+            finding.next(command(first, "edit", &more, "if its owner bears twice as many at once"))
+        }
+        "rate_limit" => {
+            finding.next(command(first, "edit", " rate_limit.per_second:=…", "if its owner bears more"))
+        }
+        "retry_after" | "overwhelmed" => finding
+            .next(command(first, "test", "", "does it answer? a proxy that they share may not"))
+            .next(command(first, "circuit", " closed", "send again, slowly at first, once it does")),
+        _ => finding.next(QUEUE),
+    }
+}
+
+/// Very much waits, at no destination that is named by itself.
+pub(in crate::doctor) fn queue(seen: &Snapshot) -> Vec<Finding> {
+    let is_told = |found: &&DestinationSeen| {
+        found.pending > DEPTH_WARNING || found.circuit != "closed" || !is_meant_to_run(found)
+    };
+    let told: u64 = seen.destinations.iter().filter(is_told).map(|found| found.pending).sum();
+    let untold = seen.pending.saturating_sub(told);
+    if untold <= DEPTH_CRITICAL {
+        return Vec::new();
+    }
+    let sentence =
+        format!("{untold} deliveries are owed to destinations with no more than {DEPTH_WARNING} each.");
+    let finding = Finding::new(Severity::Warning, "queue_deep", sentence)
+        .next(QUEUE)
+        .next("postrider doctor --watch   # whether it becomes less");
+    vec![finding]
+}
+
+/// Priority 1 is for what must not wait.
+pub(in crate::doctor) fn critical(seen: &Snapshot) -> Vec<Finding> {
+    let Some(band) = seen.bands.first().filter(|band| band.pending > CRITICAL_MAX) else { return Vec::new() };
+    let sentence = format!(
+        "{} deliveries of priority 1 are owed, which should go at once; the first has been due for {:.0} s.",
+        band.pending, band.overdue_seconds
+    );
+    vec![Finding::new(Severity::Critical, "critical_waiting", sentence).next(QUEUE)]
+}
+
+/// The least urgent, which came in long ago.
+pub(in crate::doctor) fn bulk(seen: &Snapshot) -> Vec<Finding> {
+    let Some(band) = seen.bands.last().filter(|band| band.oldest_seconds > BULK_SECONDS_MAX) else {
+        return Vec::new();
+    };
+    let why = match band.overdue_seconds {
+        0.0 => "it waits for a later attempt, or for its time".to_owned(),
+        due => format!("the first that is due has been for {:.0} min", due / 60.0),
+    };
+    let sentence = format!(
+        "A delivery of priority {} came in {:.1} h ago and is still owed; {why}.",
+        seen.bands.len(),
+        band.oldest_seconds / 3600.0
+    );
+    vec![Finding::new(Severity::Warning, "bulk_waits", sentence).next(QUEUE)]
+}
+
+/// What is due is late, by little enough that it may pass.
+pub(in crate::doctor) fn late(seen: &Snapshot) -> Vec<Finding> {
+    let late = seen.bands.iter().zip(1..).filter(|(band, _)| band.overdue_seconds > WAIT_SECONDS_MAX);
+    let Some((band, priority)) =
+        late.max_by(|(one, _), (other, _)| one.overdue_seconds.total_cmp(&other.overdue_seconds))
+    else {
+        return Vec::new();
+    };
+    let sentence =
+        format!("A delivery of priority {priority} has been due for {:.0} s.", band.overdue_seconds);
+    vec![Finding::new(Severity::Note, "late", sentence).next(QUEUE)]
+}
