@@ -19,6 +19,9 @@ use postrider_store::{
 use routes::Routes;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Everything configured.
 #[derive(Default)]
@@ -235,6 +238,12 @@ impl Catalog {
     /// The weights of all accounts together.
     pub(crate) fn total_weight(&self) -> u64 {
         self.accounts.values().map(|account| u64::from(account.weight.get())).sum()
+    }
+
+    /// An account may have its events shown for less time than they are kept.
+    pub(crate) fn shown_since(&self, account: AccountId, now: Timestamp) -> Option<Timestamp> {
+        let days = self.account(account)?.retention_days?;
+        Some(now.before(DAY * days))
     }
 
     /// All accounts, oldest first.

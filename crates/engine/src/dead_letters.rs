@@ -10,7 +10,7 @@ use crate::dispatch::Control;
 use crate::engine::FaultSender;
 use postrider_core::delivery::OrderKey;
 use postrider_core::destination::Ordering;
-use postrider_core::id::{AccountId, DeliveryId};
+use postrider_core::id::{AccountId, DeliveryId, time_of};
 use postrider_core::limits::REPLAY_STEP_MAX;
 use postrider_core::time::Timestamp;
 use postrider_store::{
@@ -87,9 +87,16 @@ impl DeadLetters {
         })
     }
 
-    /// As many as asked for, or fewer where the store would have to look through too many.
+    /// As many as asked for, or fewer where the store would have to look through too many. One whose event its account is
+    /// not shown any more is left out: it is read nowhere, and goes with the file that it is in.
     pub async fn list(&self, query: DeadLetterQuery) -> Result<DeadLetterPage, StoreError> {
-        self.store.dead_letters(query).await
+        let account = query.account;
+        let mut page = self.store.dead_letters(query).await?;
+        let catalog = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(since) = catalog.shown_since(account, self.clock.now()) {
+            page.items.retain(|letter| time_of(letter.event.as_u64()) >= since);
+        }
+        Ok(page)
     }
 
     /// All of an account by destination and cause.
@@ -106,7 +113,7 @@ impl DeadLetters {
         let filter = DeadLetterFilter { deliveries: Some(vec![delivery]), ..DeadLetterFilter::default() };
         let query =
             DeadLetterQuery { account, filter, order: DeadLetterOrder::NewestFirst, after: None, limit: 1 };
-        Ok(self.store.dead_letters(query).await?.items.pop())
+        Ok(self.list(query).await?.items.pop())
     }
 
     /// The event of one, with its attempts; `None` when retention has dropped it.

@@ -146,7 +146,7 @@ impl Engine {
         event: EventId,
         only: Option<DestinationId>,
     ) -> Result<Replayed, ChangeError<IngestError>> {
-        let Some(found) = self.store.event(account, event).await.map_err(ChangeError::Store)? else {
+        let Some(found) = self.event(account, event).await.map_err(ChangeError::Store)? else {
             return Ok(Replayed::Unknown);
         };
         let mut content = found.content;

@@ -12,8 +12,6 @@ use postrider_store::{
 };
 use std::sync::Arc;
 
-const MS_PER_DAY: u64 = 24 * 3600 * 1000;
-
 impl Engine {
     /// What was given up on.
     pub fn dead_letters(&self) -> &Arc<DeadLetters> {
@@ -84,11 +82,8 @@ impl Engine {
         Ok(page)
     }
 
-    /// An account may have its events shown for less time than they are kept.
     pub(super) fn shown_since(&self, account: AccountId) -> Option<Timestamp> {
-        let days = self.catalog().account(account)?.retention_days?;
-        let ms = u64::from(days) * MS_PER_DAY;
-        Some(Timestamp::from_unix_ms(self.clock.now().unix_ms().saturating_sub(ms)))
+        self.catalog().shown_since(account, self.clock.now())
     }
 
     /// One event with all that became of it.
