@@ -6,7 +6,7 @@ use crate::api::view;
 use postrider_core::id::AccountId;
 use postrider_core::time::Timestamp;
 use postrider_engine::Catalog;
-use postrider_store::{Account, Change, Destination, Source};
+use postrider_store::{Account, ApiKey, Change, Destination, Scope, Source};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -36,9 +36,17 @@ pub(super) struct Facts {
     pub(super) after: Option<Map<String, Value>>,
 }
 
-/// `None` for what changes nothing for anybody.
-pub(super) fn facts(catalog: &Catalog, change: &Change, by: By, now: Timestamp) -> Option<Facts> {
+/// `None` for what changes nothing for anybody. What is the operators' own is kept with this account of theirs.
+pub(super) fn facts(
+    catalog: &Catalog,
+    change: &Change,
+    by: By,
+    operators: AccountId,
+    now: Timestamp,
+) -> Option<Facts> {
     let account = by.account;
+    // An admin's keys are no affair of the account that they are kept with.
+    let of_key = |key: &ApiKey| if key.scope == Scope::Admin { operators } else { key.account };
     Some(match change {
         Change::PutAccount(put) => {
             let before = catalog.account(put.id).map(shown_account);
@@ -47,7 +55,7 @@ pub(super) fn facts(catalog: &Catalog, change: &Change, by: By, now: Timestamp) 
         Change::PutApiKey(put) => {
             let before = catalog.api_keys(put.account).into_iter().find(|key| key.id == put.id);
             let before = before.as_ref().map(|key| fields(&view::ApiKey::of(key)));
-            told(put.account, "api_key", put.id.to_string(), before, Some(fields(&view::ApiKey::of(put))))
+            told(of_key(put), "api_key", put.id.to_string(), before, Some(fields(&view::ApiKey::of(put))))
         }
         Change::PutSource(put) => source(catalog, put),
         Change::PutDestination(put) => destination(catalog, put),
@@ -70,7 +78,8 @@ pub(super) fn facts(catalog: &Catalog, change: &Change, by: By, now: Timestamp) 
             // Sessions that are over make room; nobody took them away.
             let found = catalog.api_keys(account).into_iter().find(|key| key.id == *id);
             let found = found.filter(|key| key.counts_at(now))?;
-            told(account, "api_key", id.to_string(), Some(fields(&view::ApiKey::of(&found))), None)
+            let before = Some(fields(&view::ApiKey::of(&found)));
+            told(of_key(&found), "api_key", id.to_string(), before, None)
         }
         Change::DeleteSource(id) => {
             let before = catalog.source(account, *id).map(|found| shown_source(found));

@@ -46,7 +46,8 @@ impl App {
             let (mut changes, value) = decide(catalog)?;
             let now = self.engine.clock().now();
             let noted = changes.iter().filter(|change| is_told_of(change, &changes));
-            let noted: Vec<Facts> = noted.filter_map(|change| facts(catalog, change, by, now)).collect();
+            let noted: Vec<Facts> =
+                noted.filter_map(|change| facts(catalog, change, by, self.first.account, now)).collect();
             let records = noted.into_iter().map(|facts| self.record(catalog, by, facts));
             changes.extend(records.map(|record| Change::Record(Box::new(record))));
             Ok::<_, ApiError>((changes, value))

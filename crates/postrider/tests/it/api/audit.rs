@@ -70,6 +70,28 @@ fn a_change_is_told_with_its_author_and_what_differs() {
 }
 
 #[test]
+fn an_admins_keys_are_in_no_log_of_the_account_that_they_are_kept_with() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (api, account) = tenant(&gateway, "shop");
+    let admin = gateway.api();
+    let acting: [(&str, &str); 1] = [("postrider-account", &account)];
+    let body = json!({ "name": "night shift", "scope": "admin" }).to_string();
+    let made = admin.call("POST", "/v1/api-keys", &acting, body.as_bytes()).data(201);
+    let path = format!("/v1/api-keys/{}", text(&made["id"]));
+    admin.call("PATCH", &path, &acting, br#"{"name": "day shift"}"#).data(200);
+    admin.call("DELETE", &path, &acting, b"").nothing();
+    let about = format!("?object_id={}", text(&made["id"]));
+    assert_eq!(records(&api, &about), Vec::<Value>::new());
+    let all = records(&admin, &about);
+    assert_eq!(all.len(), 3, "the operator sees them: {all:?}");
+    let first = &admin.get("/v1/accounts").data(200)[0]["id"];
+    assert!(all.iter().all(|record| record["account_id"] == *first), "{all:?}");
+    let own = api.make("/v1/api-keys", &json!({ "name": "ci" }));
+    assert_eq!(records(&api, &format!("?object_id={own}")).len(), 1, "its own keys it sees");
+}
+
+#[test]
 fn every_noun_and_every_way_is_told() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
