@@ -9,7 +9,7 @@ use super::{Desk, Shared, ask, looking, show};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -75,6 +75,8 @@ const NUMBERS: [&str; 6] = [
     "max_pending_age_seconds",
 ];
 const BRAND: [&str; 5] = ["company_name", "docs_title", "logo_url", "primary_color", "support_email"];
+/// Of a `return_url` as it stands in a link; as much stays for the rest of it, and a third is added by sealing.
+const RETURN_BYTES_MAX: usize = 1500;
 const PORTAL: [&str; 2] = ["return_url", "expires_in_seconds"];
 
 pub(super) async fn page(
@@ -176,13 +178,32 @@ pub(super) async fn make_link(
 ) -> Response {
     let mut wanted = form.wanted(&["return_url"], &["expires_in_seconds"]);
     wanted.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
-    match desk.api.post(&acting(&session, &id), "/v1/portal-sessions", &wanted).await {
+    let made = match form.text("return_url").and_then(too_long) {
+        Some(refused) => Err(refused),
+        None => desk.api.post(&acting(&session, &id), "/v1/portal-sessions", &wanted).await,
+    };
+    match made {
         Ok(made) => desk.once.leave(&session, &here(&id), &Link::deserialize(made).ok()),
         Err(refused) => {
             again(&desk, &session, &id, refusal(form, &PORTAL, refused, |page, filled| page.portal = filled))
                 .await
         }
     }
+}
+
+/// A link goes to its page in a cookie, which browsers keep up to 4,096 bytes of: one that is longer would be made and
+/// never shown.
+fn too_long(return_url: &str) -> Option<Refused> {
+    // As it stands in the link: written as a URL, and that as a part of another.
+    let written = url::Url::parse(return_url).ok()?.to_string();
+    let bytes = segment(&written).len();
+    (bytes > RETURN_BYTES_MAX).then(|| {
+        let sentence = "return_url is too long for this form; the API makes links with longer ones.";
+        Refused {
+            field: Some("return_url".to_owned()),
+            ..Refused::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)
+        }
+    })
 }
 
 /// Puts a refusal beside the field that it names, in the form that it is of.

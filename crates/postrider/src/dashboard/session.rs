@@ -106,6 +106,11 @@ impl Session {
         !self.has_begun.swap(true, Ordering::Relaxed)
     }
 
+    /// For how long it lasts from now on.
+    pub(super) fn left(&self, now: SystemTime) -> Duration {
+        Duration::from_secs(self.until.saturating_sub(unix_seconds(now)))
+    }
+
     /// Whether its key may look and change nothing.
     pub(super) fn is_reader(&self) -> bool {
         self.note == READER
@@ -140,8 +145,7 @@ impl Sessions {
 
     /// The cookie of a session that goes on with another note, and ends when it would have ended.
     pub(super) fn noting(&self, session: &Session, note: &str, now: SystemTime) -> String {
-        let left = session.until.saturating_sub(unix_seconds(now));
-        self.sealed(&session.key_hash, note, session.until, left)
+        self.sealed(&session.key_hash, note, session.until, session.left(now).as_secs())
     }
 
     fn sealed(&self, key_hash: &[u8; HASH_BYTES], note: &str, until: u64, left_seconds: u64) -> String {

@@ -9,9 +9,13 @@ use super::inside::{Inside, Listed};
 use super::session::Session;
 use super::show;
 use askama::Template;
+use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use futures_util::StreamExt;
 use http::HeaderMap;
+use std::time::{Duration, SystemTime};
+use tokio::time::sleep;
 
 const FILTERS: &[&str] = &["kind", "event_type", "source_id", "destination_id"];
 
@@ -54,5 +58,33 @@ pub(super) async fn stream(
     headers: HeaderMap,
 ) -> Response {
     let begun = desk.api.stream(&session, &asked.path("/v1/stream", FILTERS), &headers).await;
-    begun.unwrap_or_else(|refused| refused.page(Some(&session)))
+    match begun {
+        Ok(answer) => ending(answer, session.left(SystemTime::now())),
+        Err(refused) => refused.page(Some(&session)),
+    }
+}
+
+/// The stream for as long as the session lasts: the API looks at its key alone, which lasts longer.
+fn ending(answer: Response, left: Duration) -> Response {
+    answer.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(sleep(left)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use futures_util::stream;
+    use http_body_util::BodyExt;
+    use std::convert::Infallible;
+    use tokio::time::{Instant, timeout};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tail_ends_with_its_session() {
+        let told = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"data: 1\n\n")) });
+        let endless = Body::from_stream(told.chain(stream::pending()));
+        let (hour, began) = (Duration::from_secs(3600), Instant::now());
+        let all = ending(Response::new(endless), hour).into_body().collect();
+        let all = timeout(2 * hour, all).await.expect("it ends").unwrap().to_bytes();
+        assert_eq!((all.as_ref(), began.elapsed()), (&b"data: 1\n\n"[..], hour));
+    }
 }

@@ -201,3 +201,20 @@ fn the_operator_sees_the_node_and_how_it_is_set_up() {
     );
     assert!(!told.to_string().contains(&gateway.api().key), "no secret is a setting to look at");
 }
+
+#[test]
+fn a_link_that_no_page_could_show_is_not_made() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    let page = format!("/accounts/{}", text(&api.get("/v1/accounts").data(200)[0]["id"]));
+    let long = |length: usize| format!("https://app.example.com/{}", "é".repeat(length));
+    let link = |length| browser.change(&format!("{page}/portal"), &[("return_url", &long(length))]);
+    let keys = || api.get("/v1/api-keys").data(200).as_array().unwrap().len();
+    browser.shown_once(&link(140));
+    let before = keys();
+    let bad = body(&link(160));
+    assert!(bad.contains("id=\"return_url-problem\"") && bad.contains("too long"), "{bad}");
+    assert_eq!(keys(), before, "nobody would have seen it");
+}
