@@ -125,13 +125,16 @@ impl SendArgs {
         let (began, total) = (Instant::now(), lines_in(&self.file)?);
         let progress = Progress::new("lines sent");
         loop {
-            let batch = lines.batch(self.batch_lines())?;
-            if batch.is_empty() {
+            let batch = lines.batch(self.batch_lines()).with_context(|| sent.go_on())?;
+            if batch.last.is_none() {
                 break;
             }
             self.pace(began, sent.taken + sent.refused, &interruption);
             ensure!(!interruption.is_set(), sent.go_on());
-            let answers = post(client, &batch, &interruption).with_context(|| sent.go_on())?;
+            let answers = match batch.lines.is_empty() {
+                true => Value::Null,
+                false => post(client, &batch.lines, &interruption).with_context(|| sent.go_on())?,
+            };
             progress.above(|| sent.note(&batch, &answers));
             progress.at(sent.done, total);
         }
@@ -199,27 +202,49 @@ struct Line {
     bytes: Vec<u8>,
 }
 
+/// Lines that were read together.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<Line>,
+    /// Lines that no gateway would take, by their numbers: they are passed over.
+    too_long: Vec<u64>,
+    /// The last that was read, whatever it was; `None` at the end.
+    last: Option<u64>,
+}
+
+enum Read {
+    Line(Line),
+    TooLong(u64),
+}
+
 impl Lines {
     /// `None` at the end.
-    fn next(&mut self) -> anyhow::Result<Option<Line>> {
+    fn next(&mut self) -> anyhow::Result<Option<Read>> {
         let mut bytes = Vec::new();
         let read = (&mut self.from).take(self.bytes_max).read_until(b'\n', &mut bytes);
         if read.context("cannot read the file")? == 0 {
             return Ok(None);
         }
         self.number += 1;
-        let is_whole = bytes.ends_with(b"\n") || (bytes.len() as u64) < self.bytes_max;
-        ensure!(is_whole, "line {} is longer than {} bytes", self.number, self.bytes_max);
-        Ok(Some(Line { number: self.number, bytes }))
+        if bytes.ends_with(b"\n") || (bytes.len() as u64) < self.bytes_max {
+            return Ok(Some(Read::Line(Line { number: self.number, bytes })));
+        }
+        self.from.skip_until(b'\n').context("cannot read the file")?;
+        Ok(Some(Read::TooLong(self.number)))
     }
 
-    fn batch(&mut self, lines_max: usize) -> anyhow::Result<Vec<Line>> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < lines_max.max(1) && bytes < BATCH_BYTES {
-            let Some(line) = self.next()? else { break };
-            if !line.bytes.trim_ascii().is_empty() {
-                bytes += line.bytes.len();
-                batch.push(line);
+    fn batch(&mut self, lines_max: usize) -> anyhow::Result<Batch> {
+        let (mut batch, mut bytes) = (Batch::default(), 0);
+        while batch.lines.len() + batch.too_long.len() < lines_max.max(1) && bytes < BATCH_BYTES {
+            let Some(read) = self.next()? else { break };
+            batch.last = Some(self.number);
+            match read {
+                Read::TooLong(number) => batch.too_long.push(number),
+                Read::Line(line) if line.bytes.trim_ascii().is_empty() => {}
+                Read::Line(line) => {
+                    bytes += line.bytes.len();
+                    batch.lines.push(line);
+                }
             }
         }
         Ok(batch)
@@ -236,19 +261,26 @@ struct Sent {
 }
 
 impl Sent {
-    fn note(&mut self, batch: &[Line], answers: &Value) {
-        for (line, answer) in batch.iter().zip(super::items(answers)) {
+    fn note(&mut self, batch: &Batch, answers: &Value) {
+        for (line, answer) in batch.lines.iter().zip(super::items(answers)) {
             if answer["id"].is_string() {
                 self.taken += 1;
                 self.duplicates += u64::from(answer["note"] == "duplicate");
             } else {
-                self.refused += 1;
-                if self.refused <= REFUSALS_SHOWN {
-                    eprintln!("line {}: {}", line.number, clean(text(&answer["error"])));
-                }
+                self.refuse(line.number, &clean(text(&answer["error"])));
             }
         }
-        self.done = batch.last().map_or(self.done, |line| line.number);
+        for number in &batch.too_long {
+            self.refuse(*number, &format!("it is longer than {EVENT_BYTES_MAX} bytes."));
+        }
+        self.done = batch.last.unwrap_or(self.done);
+    }
+
+    fn refuse(&mut self, line: u64, why: &str) {
+        self.refused += 1;
+        if self.refused <= REFUSALS_SHOWN {
+            eprintln!("line {line}: {why}");
+        }
     }
 
     fn go_on(&self) -> String {
@@ -276,5 +308,23 @@ fn post(client: &Client, batch: &[Line], interruption: &Interruption) -> anyhow:
             bail!("{}", answer.refusal());
         }
         interruption.sleep(wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_and_named() {
+        let text = "one\nfar too long for this\n\ntwo\nas long at the end";
+        let mut lines = Lines { from: Box::new(text.as_bytes()), number: 0, bytes_max: 8 };
+        let mut batch = || {
+            let Batch { lines, too_long, last } = lines.batch(3).unwrap();
+            (lines.iter().map(|line| line.number).collect::<Vec<_>>(), too_long, last)
+        };
+        assert_eq!(batch(), (vec![1, 4], vec![2], Some(4)));
+        assert_eq!(batch(), (vec![], vec![5], Some(5)));
+        assert_eq!(batch(), (vec![], vec![], None));
     }
 }
