@@ -19,7 +19,6 @@ mod terminal;
 use clap::Parser;
 use cli::{Cli, Command};
 use command::Run as _;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// The gateway makes and drops many small strings on several threads.
@@ -40,11 +39,10 @@ fn main() -> ExitCode {
     };
     match run(cli) {
         Ok(code) => code,
-        // Whoever read our output has seen enough, as `head` does.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<terminal::ReaderGone>() => ExitCode::SUCCESS,
         Err(error) => {
-            // One sentence for a person, never a stack trace.
-            eprintln!("postrider: {error:#}");
+            // One sentence for a person, never a stack trace. It may tell what others have said.
+            eprintln!("postrider: {}", terminal::clean_lines(&format!("{error:#}")));
             if error.downcast_ref::<client::Unreachable>().is_some() {
                 ExitCode::from(UNREACHABLE)
             } else {
@@ -63,7 +61,7 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Chaos(args) => chaos::run(&args).map(success),
         Command::MigrateStore(args) => migrate_store::run(&args),
         Command::Cluster(args) => args.run().map(success),
-        Command::Openapi => Ok(std::io::stdout().write_all(&api::document::text()).map(success)?),
+        Command::Openapi => terminal::say(&String::from_utf8_lossy(&api::document::text())).map(success),
         Command::Plan(args) => configuration::run_plan(&args),
         Command::Apply(args) => configuration::run_apply(&args),
         Command::Export(args) => configuration::run_export(&args),
@@ -88,13 +86,6 @@ fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Backup(args) => args.run().map(success),
         Command::Restore(args) => args.run().map(success),
     }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let is_it = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
-    // A connection to a gateway breaks in the same words.
-    error.downcast_ref::<client::Unreachable>().is_none()
-        && error.chain().filter_map(|cause| cause.downcast_ref()).any(is_it)
 }
 
 fn success((): ()) -> ExitCode {

@@ -30,7 +30,7 @@ use self::file::Format;
 use self::node::Mistake;
 use self::object::{Declared, Existing};
 use self::plan::{Plan, Wishes, plan};
-use crate::terminal::{Interruption, confirm, counted, say, say_json};
+use crate::terminal::{Interruption, clean, confirm, counted, say, say_json};
 use anyhow::{Context as _, anyhow, bail};
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -121,8 +121,9 @@ fn planned(
 
 /// All mistakes at once, a line each, in the form that editors lead to.
 fn refused(path: &str, mistakes: &[Mistake]) -> anyhow::Error {
-    let path = shown(path);
-    let lines = mistakes.iter().map(|mistake| format!("\n{path}:{}: {}", mistake.place, mistake.sentence));
+    let path = clean(shown(path));
+    let line = |mistake: &Mistake| format!("\n{path}:{}: {}", mistake.place, clean(&mistake.sentence));
+    let lines = mistakes.iter().map(line);
     anyhow!("{} in {path}{}", counted(mistakes.len() as u64, "mistake"), lines.collect::<String>())
 }
 

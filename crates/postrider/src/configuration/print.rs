@@ -1,10 +1,12 @@
-//! Plans for people and for programs. Neither holds a secret.
+//! Plans for people and for programs. Neither holds a secret, nor anything that steers a terminal: names and values are
+//! those of a file or of a gateway.
 
 use super::apply::{Applied, Made};
 use super::difference::Difference;
 use super::kind::Kind;
 use super::object::Existing;
 use super::plan::{Plan, Step};
+use crate::terminal::clean;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -14,7 +16,7 @@ pub(super) fn text(plan: &Plan) -> String {
     for step in &plan.steps {
         let _ = writeln!(out, "{} {}", sign(step), label(step));
         for difference in step.differences() {
-            let _ = writeln!(out, "    {}", line(step, difference));
+            let _ = writeln!(out, "    {}", clean(&line(step, difference)));
         }
         if let Step::Delete { existing: Existing { kind: Kind::Destination, .. } } = step {
             let _ = writeln!(out, "    what it is owed becomes dead letters");
@@ -28,7 +30,7 @@ pub(super) fn text(plan: &Plan) -> String {
     if !plan.unmanaged.is_empty() {
         out.push_str("Not in the file, and left alone:\n");
         for object in &plan.unmanaged {
-            let _ = writeln!(out, "  {} {}", object.kind.noun(), object.name);
+            let _ = writeln!(out, "  {} {}", object.kind.noun(), clean(&object.name));
         }
     }
     out
@@ -47,6 +49,7 @@ pub(super) fn json(plan: &Plan) -> Value {
 
 /// What is shown this once.
 pub(super) fn made_text(Made { kind, name, what, text }: &Made) -> String {
+    let (name, text) = (clean(name), clean(text));
     format!("The {} of the {} {name}, shown this once: {text}\n", what.replace('_', " "), kind.noun())
 }
 
@@ -82,7 +85,7 @@ pub(super) fn applied_json(plan: &Plan, applied: &Applied) -> Value {
 }
 
 pub(super) fn label(step: &Step) -> String {
-    format!("{} {}", step.kind().noun(), step.name())
+    format!("{} {}", step.kind().noun(), clean(step.name()))
 }
 
 fn line(step: &Step, difference: &Difference) -> String {

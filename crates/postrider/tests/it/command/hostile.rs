@@ -49,4 +49,21 @@ fn no_captured_byte_reaches_the_terminal_raw() {
         check(&format!("{args:?}"), &ran.err);
         assert!(!ran.out.is_empty(), "{args:?}");
     }
+
+    // As YAML has it, and as a gateway takes it for a name.
+    let (escaped, file) = (json!(HOSTILE).to_string(), |rest: &str| format!("sources:\n  - {rest}\n"));
+    let good = file("name: \"caf\\u202e shop\"");
+    for (args, text, code) in [
+        (vec!["plan", "-f", "-"], &good, 2),
+        (vec!["apply", "-f", "-", "--yes"], &good, 0),
+        (vec!["plan", "-f", "-", "--prune"], &"sources: []\n".to_owned(), 2),
+        (vec!["plan", "-f", "-"], &file(&format!("{{name: a, {escaped}: 1}}")), 1),
+        (vec!["apply", "-f", "-", "--yes"], &file(&format!("{{name: a, {escaped}: 1}}")), 1),
+    ] {
+        let ran = desk.run(&args, text);
+        assert_eq!(ran.code, code, "{args:?} {text:?}: {ran:?}");
+        check(&format!("{args:?} {text:?}"), &ran.out);
+        check(&format!("{args:?} {text:?}"), &ran.err);
+        assert!((ran.out + &ran.err).contains("\\u{202e}"), "{args:?} {text:?}");
+    }
 }
