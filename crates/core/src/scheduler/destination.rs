@@ -1,5 +1,6 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
+use super::bands::BandTurns;
 use super::breakdown::Breakdown;
 use super::departed::Departed;
 use super::lanes::{LaneTurns, Rank};
@@ -46,6 +47,7 @@ pub(super) struct Destination {
     pub(super) departed: Departed,
     /// By band: turns shared over bands could always fall to the same one.
     turns: [LaneTurns; Priority::COUNT],
+    pub(super) bands: BandTurns,
     breaker: Breaker,
     pub(super) limiter: Limiter,
     rate: RateGate,
@@ -104,6 +106,7 @@ impl Destination {
             ordered: None,
             departed: Departed::default(),
             turns: Default::default(),
+            bands: BandTurns::default(),
             breaker: Breaker::default(),
             limiter: Limiter::new(settings.max_concurrency.get(), settings.adaptive),
             rate: RateGate::default(),

@@ -216,6 +216,11 @@ impl FairQueue {
         if self.is_under_floor(band) { open.max(1) } else { open }
     }
 
+    /// Whether a slot of a band may go to a less urgent one: another is left for whoever else of the band waits.
+    pub(super) fn may_give(&self, band: Priority, less: Priority) -> bool {
+        self.open_slots(band) > 1 && self.open_slots(less) > 0
+    }
+
     /// What [`FairQueue::pop`] gave was sent.
     pub(super) fn sent(&mut self, band: Priority, account: AccountId) {
         self.bands[band.index()].in_flight += 1;
@@ -223,7 +228,9 @@ impl FairQueue {
         let Some(found) = self.accounts.get_mut(&account) else { return };
         let weight = found.share.weight.get();
         let turn = &mut found.turns[band.index()];
-        if turn.in_ring {
+        // If not, it was sent in the turn of a more urgent band.
+        let has_turn = self.bands[band.index()].ring.front() == Some(&account);
+        if turn.in_ring && has_turn {
             let credit = if turn.credit == 0 { weight } else { turn.credit };
             turn.credit = credit - 1;
             if turn.credit == 0 {

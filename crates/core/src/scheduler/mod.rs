@@ -7,6 +7,7 @@
 //! [`Action::Load`] when the window runs low.
 
 mod backlog;
+mod bands;
 mod breakdown;
 mod departed;
 mod destination;

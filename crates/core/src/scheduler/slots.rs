@@ -79,8 +79,12 @@ impl Scheduler {
 
     fn send(&mut self, band: Priority, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
+        let due = destination.due_bands(now, self.promotion_age);
+        let may_go = |less: Priority| due[less.index()] && self.queue.may_give(band, less);
+        let band = destination.bands.choose(band, may_go);
         // What stood in this band was raised or taken meanwhile: others of it have the turn.
         let Some((ticket, raised)) = destination.take(band, now, self.promotion_age) else { return };
+        destination.bands.sent(band, due);
         destination.begin(&ticket, now);
         let account = destination.settings.account;
         self.waiting -= 1;

@@ -221,6 +221,14 @@ const fn noun(limit: Limit) -> &'static str {
     }
 }
 
+/// What an account has too much of.
+fn too_much(limit: Limit) -> String {
+    match limit {
+        Limit::Age | Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),
+        other => format!("its share of {} waiting", noun(other)),
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, retry_after_seconds) = (self.status, self.retry_after_seconds);
@@ -282,13 +290,7 @@ impl From<IngestError> for ApiError {
                 ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
             }
             IngestError::OverShare(limit) => {
-                let what = match limit {
-                    Limit::Age | Limit::AccountAge => {
-                        "deliveries that have waited too long for a slot".to_owned()
-                    }
-                    other => format!("its share of {} waiting", noun(other)),
-                };
-                let sentence = format!("This account has {what}; send it again later.");
+                let sentence = format!("This account has {}; send it again later.", too_much(limit));
                 ApiError::new(StatusCode::TOO_MANY_REQUESTS, "account_over_limit", sentence)
                     .limit(limit.setting())
                     .retry_after(RETRY_LATER_SECONDS)

@@ -72,6 +72,24 @@ fn what_is_kept_for_the_urgent_is_free_when_they_come() {
     assert_eq!(critical, 8, "all that is left");
 }
 
+/// Of so many sends to one destination that always has high ones waiting, how many were bulk.
+fn bulk_among_urgent(slots: u32, max_concurrency: u64, sends: usize) -> usize {
+    let floors = Floors::new([0; 4], slots).unwrap();
+    let mut bench = Bench::with(SchedulerOptions { slots, floors, promotion_age: None });
+    bench.step(Input::Configure(destination(0), settings(max_concurrency)));
+    (0..100).for_each(|_| drop(bench.owe_at(0, Priority::High)));
+    (0..100).for_each(|_| drop(bench.owe_at(0, Priority::Bulk)));
+    let order = priorities(&run(&mut bench, sends));
+    order.into_iter().filter(|number| *number == 4).count()
+}
+
+#[test]
+fn a_destination_that_is_full_of_urgent_ones_gets_the_others_too() {
+    assert_eq!(bulk_among_urgent(64, 5, 80), 4);
+    assert_eq!(bulk_among_urgent(64, 1, 80), 4);
+    assert_eq!(bulk_among_urgent(1, 5, 80), 0, "a slot that all wait for goes to the urgent");
+}
+
 #[test]
 fn floors_that_do_not_fit_into_the_slots_do_not_exist() {
     assert_eq!(Floors::new([3, 3, 3, 2], 10), None);
