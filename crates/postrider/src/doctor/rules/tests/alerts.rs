@@ -4,8 +4,12 @@ use super::*;
 
 /// What the doctor says of it, or why it cannot.
 enum Told {
-    By(&'static str, Severity, Snapshot),
+    By(&'static str, Severity, Box<Snapshot>),
     Not(&'static str),
+}
+
+fn by(code: &'static str, severity: Severity, seen: Snapshot) -> Told {
+    Told::By(code, severity, Box::new(seen))
 }
 
 fn of_bands(bands: [Waiting; 4]) -> Snapshot {
@@ -35,28 +39,28 @@ fn table() -> Vec<(&'static str, Told)> {
     let disk = |free| Snapshot { disk: Some((free, 100)), ..Snapshot::default() };
     let (note, warning) = (Severity::Note, Severity::Warning);
     vec![
-        ("PostriderQueueDeep", Told::By("queue_deep", warning, spread(1001))),
+        ("PostriderQueueDeep", by("queue_deep", warning, spread(1001))),
         (
             "PostriderDestinationQueueDeep",
-            Told::By("destinations_deep", warning, of(vec![destination(201), destination(201)])),
+            by("destinations_deep", warning, of(vec![destination(201), destination(201)])),
         ),
-        ("PostriderSlotsSaturated", Told::By("slots", note, slots)),
-        ("PostriderQueueWaitLong", Told::By("late", note, late)),
-        ("PostriderCriticalWaiting", Told::By("critical_waiting", Severity::Critical, critical)),
-        ("PostriderNormalQueueDeep", Told::By("queue_deep", warning, spread(5001))),
-        ("PostriderBulkStarving", Told::By("bulk_waits", warning, bulk)),
-        ("PostriderDiskLow", Told::By("disk_low", warning, disk(199))),
-        ("PostriderDiskFull", Told::By("disk_full", Severity::Critical, refused("disk_full"))),
-        ("PostriderCircuitOpen", Told::By("circuit_open", warning, of(vec![open]))),
+        ("PostriderSlotsSaturated", by("slots", note, slots)),
+        ("PostriderQueueWaitLong", by("late", note, late)),
+        ("PostriderCriticalWaiting", by("critical_waiting", Severity::Critical, critical)),
+        ("PostriderNormalQueueDeep", by("queue_deep", warning, spread(5001))),
+        ("PostriderBulkStarving", by("bulk_waits", warning, bulk)),
+        ("PostriderDiskLow", by("disk_low", warning, disk(199))),
+        ("PostriderDiskFull", by("disk_full", Severity::Critical, refused("disk_full"))),
+        ("PostriderCircuitOpen", by("circuit_open", warning, of(vec![open]))),
         (
             "PostriderDeadLettersRising",
-            Told::By("dead_letters", note, of_account(AccountSeen { deaths_last_hour: 1, ..acme() })),
+            by("dead_letters", note, of_account(AccountSeen { deaths_last_hour: 1, ..acme() })),
         ),
         (
             "PostriderShedding",
-            Told::By("shedding", Severity::Critical, Snapshot { shed: 1, ..Snapshot::default() }),
+            by("shedding", Severity::Critical, Snapshot { shed: 1, ..Snapshot::default() }),
         ),
-        ("PostriderNotReady", Told::By("overloaded", Severity::Critical, refused("overloaded"))),
+        ("PostriderNotReady", by("overloaded", Severity::Critical, refused("overloaded"))),
         (
             "PostriderFenced",
             Told::Not("nodes count it in their metrics alone, and it is over when it is seen"),
