@@ -109,6 +109,13 @@ impl RateLimit {
         self.burst
     }
 
+    /// The lower of two in each respect.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let per_second = self.per_second.min(other.per_second);
+        RateLimit { per_second, burst: self.burst.min(other.burst) }
+    }
+
     /// One node's part of it, when so many count by themselves. Each lets one pass after a rest, however many there are.
     #[must_use]
     pub fn among(self, nodes: u32) -> Self {

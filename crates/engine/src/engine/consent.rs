@@ -1,6 +1,6 @@
 //! Asks a receiver whether it wants to be sent events (CloudEvents HTTP web hooks 1.0.2, abuse protection).
 
-use super::{ChangeError, Engine};
+use super::{ChangeError, Engine, TrialError};
 use crate::catalog::Catalog;
 use crate::send::{Made, ask_consent};
 use http::HeaderValue;
@@ -19,7 +19,13 @@ pub enum ConsentError {
     NotWanted,
     /// Its URL was changed meanwhile: the answer is about another.
     Moved,
+    /// It is being asked or tested already, or too many are.
+    Busy(TrialError),
 }
+
+/// Of a destination whose receiver could not be asked when it was saved.
+const NOT_ASKED: &str = "Its receiver was not asked for its consent, since too many were being asked at that moment; \
+                         POST …/handshake asks it.";
 
 impl Engine {
     /// Asks, and takes over the answer: with consent the destination is sent to, at the rate that was allowed;
@@ -38,11 +44,29 @@ impl Engine {
         if asked.handshake == Handshake::Off {
             return Err(ChangeError::Refused(ConsentError::NotWanted));
         }
+        // A receiver may take two minutes to answer, and whoever asks goes on without waiting.
+        let begun = self.trials.begin(account, id);
+        let _under_way = begun.map_err(|busy| ChangeError::Refused(ConsentError::Busy(busy)))?;
         let ask = |ready: &_, (): &()| ask_consent(ready, origin.to_str().unwrap_or_default());
         let made = self.sender().make(&target, || Ok(()), ask).await;
-        let answer = answer(&made, origin);
+        self.take_answer(&asked, answer(&made, origin)).await
+    }
+
+    /// Has a destination say that its receiver is still to be asked.
+    pub async fn leave_unasked(
+        self: &Arc<Self>,
+        saved: &Destination,
+    ) -> Result<Destination, ChangeError<ConsentError>> {
+        self.take_answer(saved, Err(NOT_ASKED.into())).await
+    }
+
+    async fn take_answer(
+        self: &Arc<Self>,
+        asked: &Destination,
+        answer: Consent,
+    ) -> Result<Destination, ChangeError<ConsentError>> {
         self.change(|catalog: &Catalog| {
-            let known = catalog.destination(account, id).ok_or(ConsentError::Unknown)?;
+            let known = catalog.destination(asked.account, asked.id).ok_or(ConsentError::Unknown)?;
             if known.url != asked.url || known.handshake == Handshake::Off {
                 return Err(ConsentError::Moved);
             }
@@ -58,9 +82,13 @@ type Consent = Result<Option<RateLimit>, String>;
 
 fn answered(destination: Destination, consent: Consent) -> Destination {
     match consent {
-        Ok(rate) => Destination {
+        Ok(allowed) => Destination {
             handshake: Handshake::Granted,
-            rate_limit: rate.or(destination.rate_limit),
+            // Whoever runs the receiver must not raise what the operator has set.
+            rate_limit: match (allowed, destination.rate_limit) {
+                (Some(allowed), Some(known)) => Some(known.and(allowed)),
+                (allowed, known) => allowed.or(known),
+            },
             disabled_reason: None,
             ..destination
         },
@@ -103,6 +131,7 @@ fn consent(headers: &Headers, origin: &str) -> Consent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postrider_core::time::Timestamp;
 
     fn check(headers: &[(&str, &str)]) -> Result<Option<f64>, String> {
         let headers: Headers = headers.iter().copied().collect();
@@ -118,6 +147,25 @@ mod tests {
         assert_eq!(check(&[ours, ("WebHook-Allowed-Rate", "120")]), Ok(Some(2.0)));
         assert_eq!(check(&[ours, ("WebHook-Allowed-Rate", "1")]).map(|rate| rate.is_some()), Ok(true));
         assert_eq!(check(&[ours, ("WebHook-Allowed-Rate", "4294967295")]), Ok(Some(RATE_PER_SECOND_MAX)));
+    }
+
+    #[test]
+    fn a_receiver_lowers_the_rate_and_never_raises_it() {
+        let rate = |per_second, burst| RateLimit::new(per_second, Some(burst)).ok();
+        for (known, allowed, expected) in [
+            (None, None, None),
+            (None, rate(2.0, 1), rate(2.0, 1)),
+            (rate(5.0, 3), None, rate(5.0, 3)),
+            (rate(5.0, 3), rate(2.0, 1), rate(2.0, 1)),
+            (rate(1.0, 1), rate(2.0, 1), rate(1.0, 1)),
+            (rate(5.0, 1), rate(2.0, 4), rate(2.0, 1)),
+        ] {
+            let (id, account) = (DestinationId::from_u64(1), AccountId::from_u64(1));
+            let [name, url, secret] = [(); 3].map(|()| String::new());
+            let plain = Destination::new(id, account, name, url, secret, Timestamp::ZERO);
+            let found = answered(Destination { rate_limit: known, ..plain }, Ok(allowed));
+            assert_eq!(found.rate_limit, expected, "{known:?} {allowed:?}");
+        }
     }
 
     #[test]

@@ -52,8 +52,13 @@ pub(super) async fn ask(
 pub(super) async fn ask_first(app: &Arc<App>, saved: Destination) -> Result<Destination, ApiError> {
     let (account, id) = (saved.account, saved.id);
     let asking = Arc::clone(app);
-    let asked =
-        tokio::spawn(async move { asking.engine.shake_hands(account, id, &asking.handshake_origin).await });
+    let new = saved.clone();
+    let asked = tokio::spawn(async move {
+        match asking.engine.shake_hands(account, id, &asking.handshake_origin).await {
+            Err(ChangeError::Refused(ConsentError::Busy(_))) => asking.engine.leave_unasked(&new).await,
+            asked => asked,
+        }
+    });
     match asked.await {
         Ok(Ok(answered)) => Ok(answered),
         Ok(Err(ChangeError::Refused(_))) | Err(_) => Ok(saved),
@@ -73,6 +78,7 @@ impl From<ConsentError> for ApiError {
                 "destination_changed",
                 "The destination was changed while its receiver was asked; ask again.",
             ),
+            ConsentError::Busy(busy) => busy.into(),
         }
     }
 }
