@@ -41,9 +41,11 @@ impl Engine {
                 return Err(ChangeError::Refused(refused));
             }
         };
+        // Compiled here: on the thread on which changes are made everything else is decided.
+        let prepared = changes.iter().cloned().map(Prepared::from).collect();
         let engine = Arc::clone(self);
         let made = self.runtime.spawn(async move {
-            let made = engine.make(changes).await;
+            let made = engine.make(changes, prepared).await;
             drop(turn);
             made
         });
@@ -62,16 +64,15 @@ impl Engine {
         in_time.map(drop).map_err(|_| late())
     }
 
-    async fn make(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn make(&self, changes: Vec<Change>, prepared: Vec<Prepared>) -> Result<(), StoreError> {
         let configured = self.store.configure(changes.clone()).await;
         configured.inspect_err(|error| self.fault.note(error))?;
-        for change in changes {
+        for (change, prepared) in changes.into_iter().zip(prepared) {
             let told = told(&change);
             let (deleted, released) = (deleted(&change), released(&change));
             let disabled =
                 self.tell_watchers(&change).filter(|change| change.status == DestinationStatus::Disabled);
-            let change = Prepared::from(change);
-            self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
+            self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(prepared);
             if let Some(told) = told {
                 self.tell(Control::Input(told)).await;
             }

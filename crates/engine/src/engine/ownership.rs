@@ -83,7 +83,12 @@ impl Engine {
         let (deleted, released) = (deleted(&change).filter(own), released(&change).filter(own));
         // Who has made the change has told the account and the operator.
         let _ = self.tell_watchers(&change);
-        let change = Prepared::from(change);
+        // Compiled elsewhere: on this thread everything else is decided.
+        let change = match tokio::task::spawn_blocking(move || Prepared::from(change)).await {
+            Ok(change) => change,
+            Err(failed) if failed.is_panic() => std::panic::resume_unwind(failed.into_panic()),
+            Err(_stopping) => return,
+        };
         self.catalog.write().unwrap_or_else(PoisonError::into_inner).apply(change);
         if let Some(told) = told {
             self.tell(Control::Input(told)).await;
