@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use ring::{hmac, signature};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use subtle::ConstantTimeEq;
 
 /// What signatures are checked with. Not printable: it may be a secret.
@@ -14,6 +15,25 @@ pub(super) enum Key {
     Token([u8; 32]),
     Hmac(hmac::Key),
     Public(signature::UnparsedPublicKey<Vec<u8>>),
+}
+
+/// What was signed, in pieces, and put together once for all keys that want it so.
+pub(super) struct Signed<'a> {
+    pieces: Vec<Cow<'a, [u8]>>,
+    whole: OnceCell<Vec<u8>>,
+}
+
+impl<'a> Signed<'a> {
+    pub(super) fn new(pieces: Vec<Cow<'a, [u8]>>) -> Self {
+        Signed { pieces, whole: OnceCell::new() }
+    }
+
+    fn whole(&self) -> &[u8] {
+        match &self.pieces[..] {
+            [only] => only,
+            pieces => self.whole.get_or_init(|| pieces.concat()),
+        }
+    }
 }
 
 /// The header of a P-256 public key in DER, before its 65 bytes (RFC 5480).
@@ -56,27 +76,32 @@ impl Key {
     /// The signature of these pieces put together; `None` by a key that only checks.
     pub(super) fn sign(&self, signed: &[Cow<'_, [u8]>]) -> Option<Vec<u8>> {
         let Key::Hmac(key) = self else { return None };
-        let mut context = hmac::Context::with_key(key);
-        signed.iter().for_each(|piece| context.update(piece));
-        Some(context.sign().as_ref().to_vec())
+        Some(tag(key, signed).as_ref().to_vec())
     }
 
     fn public(algorithm: &'static dyn signature::VerificationAlgorithm, bytes: Vec<u8>) -> Self {
         Key::Public(signature::UnparsedPublicKey::new(algorithm, bytes))
     }
 
-    /// Whether this signature, decoded, is of these pieces put together.
-    pub(super) fn holds(&self, signature: &[u8], signed: &[Cow<'_, [u8]>]) -> bool {
+    /// Whether one of these signatures, decoded, is of what was signed. Whoever sends them may be anybody, and what was
+    /// signed be large: it is gone over once for them all where that can be.
+    pub(super) fn holds(&self, signatures: &[Vec<u8>], signed: &Signed<'_>) -> bool {
+        let mut signatures = signatures.iter();
         match self {
-            Key::Token(hash) => Sha256::digest(signature).ct_eq(hash).into(),
+            Key::Token(hash) => signatures.any(|token| Sha256::digest(token).ct_eq(hash).into()),
             Key::Hmac(key) => {
-                let mut context = hmac::Context::with_key(key);
-                signed.iter().for_each(|piece| context.update(piece));
-                context.sign().as_ref().ct_eq(signature).into()
+                let right = tag(key, &signed.pieces);
+                signatures.any(|signature| right.as_ref().ct_eq(signature).into())
             }
-            Key::Public(key) => key.verify(&signed.concat(), signature).is_ok(),
+            Key::Public(key) => signatures.any(|signature| key.verify(signed.whole(), signature).is_ok()),
         }
     }
+}
+
+fn tag(key: &hmac::Key, pieces: &[Cow<'_, [u8]>]) -> hmac::Tag {
+    let mut context = hmac::Context::with_key(key);
+    pieces.iter().for_each(|piece| context.update(piece));
+    context.sign()
 }
 
 fn p256_point(text: &str) -> Option<Vec<u8>> {

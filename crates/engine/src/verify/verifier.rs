@@ -2,7 +2,7 @@
 
 use super::challenge::Challenge;
 use super::config::{self, BadVerification};
-use super::key::Key;
+use super::key::{Key, Signed};
 use super::pointer::{Found, find};
 use super::preset::Preset;
 use super::scheme::{Algorithm, Scheme};
@@ -11,7 +11,6 @@ use super::timestamp::TimestampPlace;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use postrider_core::time::Timestamp;
 use serde_json::{Map, Value};
-use std::borrow::Cow;
 use std::fmt;
 
 /// A request as far as a signature can cover it.
@@ -63,6 +62,8 @@ pub(super) struct Door {
 
 /// Signatures that are looked at in one header. On rotation there are two.
 const SIGNATURES_MAX: usize = 16;
+/// The same by public keys: the whole body is gone over for each of them with each key.
+const PUBLIC_SIGNATURES_MAX: usize = 4;
 
 impl Verifier {
     /// From the configuration of a source, `config` being its `verification_config` without the secrets.
@@ -136,7 +137,7 @@ impl Door {
         let entries = self.entries(request.headers);
         let signatures: Vec<&str> =
             entries.iter().filter_map(|entry| entry.strip_prefix(scheme.prefix.as_str())).collect();
-        if signatures.is_empty() || signatures.len() > SIGNATURES_MAX {
+        if signatures.is_empty() || signatures.len() > self.signatures_max() {
             return Err(Refusal::NoSignature);
         }
         let id = scheme.id_header.as_ref().and_then(|name| request.headers.get(name)?.to_str().ok());
@@ -146,8 +147,8 @@ impl Door {
         {
             return Err(Refusal::Untimely);
         }
-        let signed = scheme.signed.fill(request, &Told { timestamp, id }).ok_or(Refusal::Incomplete)?;
-        if !self.holds(&signatures, &signed) {
+        let pieces = scheme.signed.fill(request, &Told { timestamp, id }).ok_or(Refusal::Incomplete)?;
+        if !self.holds(&signatures, &Signed::new(pieces)) {
             return Err(Refusal::Mismatch);
         }
         self.check_body_timestamp(request.body, now)?;
@@ -182,13 +183,18 @@ impl Door {
         text.map(Some).ok_or(Refusal::Incomplete)
     }
 
-    fn holds(&self, signatures: &[&str], signed: &[Cow<'_, [u8]>]) -> bool {
+    fn signatures_max(&self) -> usize {
+        let public = self.keys.iter().any(|key| matches!(key, Key::Public(_)));
+        if public { PUBLIC_SIGNATURES_MAX } else { SIGNATURES_MAX }
+    }
+
+    fn holds(&self, signatures: &[&str], signed: &Signed<'_>) -> bool {
         let decoded = |text: &&str| match self.scheme.algorithm {
             Algorithm::Token => Some(text.as_bytes().to_vec()),
             _ => self.scheme.encoding.decode(text),
         };
         let decoded: Vec<Vec<u8>> = signatures.iter().filter_map(decoded).collect();
-        decoded.iter().any(|signature| self.keys.iter().any(|key| key.holds(signature, signed)))
+        !decoded.is_empty() && self.keys.iter().any(|key| key.holds(&decoded, signed))
     }
 
     /// A body is read only now that its signature holds.

@@ -73,6 +73,43 @@ fn on_rotation_any_of_the_signatures_and_any_of_the_secrets_will_do() {
 }
 
 #[test]
+fn a_body_is_gone_over_once_for_each_secret_however_many_signatures_come_with_it() {
+    let took = |signatures: usize| {
+        let header = format!("t=1700000000{}", format!(",v1={}", "ab".repeat(32)).repeat(signatures));
+        let mut case = Case::new("stripe", "", &[("stripe-signature", &header)], &"x".repeat(1_000_000));
+        case.secrets = (0..8).map(|number| format!("whsec_{number}")).collect();
+        let once = || {
+            let start = std::time::Instant::now();
+            assert_eq!(case.verify(), Err(Refusal::Mismatch));
+            start.elapsed()
+        };
+        (0..5).map(|_| once()).min().unwrap()
+    };
+    let (one, sixteen) = (took(1), took(16));
+    assert!(sixteen < one * 5, "{one:?} {sixteen:?}");
+}
+
+#[test]
+fn of_signatures_by_public_keys_few_are_looked_at() {
+    let is_discord = |case: &&Case| case.provider == "discord";
+    let right = cases().iter().find(is_discord).cloned().unwrap();
+    let name = "x-signature-ed25519";
+    let signature = right.headers[name].clone();
+    for (wrong, passes) in [(0, true), (3, true), (4, false)] {
+        let mut case = right.clone();
+        case.headers.insert(name, HeaderValue::from_str(&"00".repeat(64)).unwrap());
+        for _ in 1..wrong {
+            case.headers.append(name, case.headers[name].clone());
+        }
+        if wrong == 0 {
+            case.headers.remove(name);
+        }
+        case.headers.append(name, signature.clone());
+        assert_eq!(case.verify().is_ok(), passes, "{wrong} wrong ones");
+    }
+}
+
+#[test]
 fn an_id_that_was_added_to_a_signed_request_is_not_its_id() {
     let is_svix = |case: &&Case| case.headers.contains_key("svix-id");
     let mut case = cases().iter().find(is_svix).cloned().unwrap();
