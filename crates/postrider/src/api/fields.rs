@@ -1,11 +1,13 @@
 //! Reads a JSON object field by field. What is unknown, missing or of the wrong type is named.
 
 use super::error::ApiError;
+use super::outer_object::{OuterObject, Sound};
 use super::{App, body};
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::request::Parts;
 use postrider_core::limits::{CONFIG_BODY_BYTES_MAX, NAME_CHARS_MAX};
 use postrider_engine::{Expression, Wants};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -48,6 +50,36 @@ impl Fields {
             Value::Object(object) => Ok(Fields::of(object)),
             _ => Err(ApiError::malformed("The body must be a JSON object.")),
         }
+    }
+
+    /// All fields but one, which may be megabytes and is given as it came. `null` counts as absent.
+    pub(crate) fn parse_beside<'t>(
+        text: &'t [u8],
+        apart: &'static str,
+    ) -> Result<(Self, Option<&'t RawValue>), ApiError> {
+        let not_json = |error| ApiError::malformed(format!("The body is not JSON: {error}."));
+        if text.trim_ascii().is_empty() {
+            return Ok((Fields { object: Map::new(), known: vec![apart] }, None));
+        }
+        if text.trim_ascii().first().is_none_or(|first| *first != b'{') {
+            serde_json::from_slice::<Sound>(text).map_err(not_json)?;
+            return Err(ApiError::malformed("The body must be a JSON object."));
+        }
+        let OuterObject(all) = serde_json::from_slice(text).map_err(not_json)?;
+        let (mut object, mut found, mut bytes) = (Map::new(), None, 0);
+        for (name, value) in all {
+            if name == apart {
+                serde_json::from_str::<Sound>(value.get()).map_err(not_json)?;
+                found = Some(value);
+                continue;
+            }
+            bytes += name.len() + value.get().len();
+            if bytes > CONFIG_BODY_BYTES_MAX {
+                return Err(ApiError::too_large(CONFIG_BODY_BYTES_MAX));
+            }
+            object.insert(name, serde_json::from_str(value.get()).map_err(not_json)?);
+        }
+        Ok((Fields { object, known: vec![apart] }, found.filter(|value| value.get() != "null")))
     }
 
     /// An object that is there already.

@@ -35,6 +35,7 @@ mod ingest;
 mod logo;
 mod metrics;
 mod outbound;
+mod outer_object;
 mod paging;
 mod portal_sessions;
 mod provider_presets;

@@ -2,6 +2,7 @@
 
 use super::body::{self, Whole};
 use super::error::ApiError;
+use super::outer_object::OuterObject;
 use super::refusal::Ingest;
 use super::{App, Shared, hops, ingest, view};
 use axum::extract::{Request, State};
@@ -17,7 +18,7 @@ use postrider_engine::verify::{Incoming, Verifier};
 use postrider_engine::{Accepted, Arrival, Catalog};
 use postrider_store::{Change, Destination, Route, Source};
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The door, when it is open.
@@ -97,13 +98,17 @@ struct Order {
 
 impl Order {
     fn read(app: &App, body: &[u8]) -> Result<Self, ApiError> {
-        let mut object: Map<String, Value> = serde_json::from_slice(body).map_err(|_| {
+        let OuterObject(fields) = serde_json::from_slice(body).map_err(|_| {
             ApiError::malformed("The body must be a JSON object with payload and client_url.")
         })?;
-        let Some(Value::String(payload)) = object.remove("payload").filter(|payload| payload != "") else {
+        let text = |field: &str| {
+            let (_, value) = fields.iter().rfind(|(name, _)| name == field)?;
+            serde_json::from_str::<String>(value.get()).ok()
+        };
+        let Some(payload) = text("payload").filter(|payload| !payload.is_empty()) else {
             return Err(ApiError::bad_request("payload", "must be a text that is not empty"));
         };
-        let Some(Value::String(client_url)) = object.remove("client_url") else {
+        let Some(client_url) = text("client_url") else {
             return Err(ApiError::bad_request(
                 "client_url",
                 "must be a URL such as https://example.com/hook",

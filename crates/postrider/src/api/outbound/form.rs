@@ -12,7 +12,6 @@ use postrider_core::limits::{BODY_BYTES_MAX, EVENT_HEADER_BYTES_MAX, IDEMPOTENCY
 use postrider_core::time::Timestamp;
 use postrider_engine::{Arrival, storable_headers};
 use postrider_store::Headers;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -39,7 +38,7 @@ pub(super) fn of_request(head: &HeaderMap, body: Bytes, now: Timestamp) -> Resul
 
 /// An event from an object in JSON. The key that came beside it counts when it names none itself.
 pub(super) fn of_json(text: &[u8], beside: Option<String>, now: Timestamp) -> Result<Arrival, ApiError> {
-    let mut fields = Fields::parse(text)?;
+    let (mut fields, payload) = Fields::parse_beside(text, "payload")?;
     let event_type = required("event_type", fields.text("event_type")?)?;
     let event_type =
         EventType::parse(&event_type).map_err(|allowed| ApiError::field("event_type", allowed))?;
@@ -50,9 +49,9 @@ pub(super) fn of_json(text: &[u8], beside: Option<String>, now: Timestamp) -> Re
     let priority = fields.number("priority", |number| {
         Priority::from_number(number).ok_or("must be 1, 2, 3 or 4: critical, high, normal or bulk")
     })?;
-    let payload = required("payload", fields.take("payload"))?;
+    let payload = required("payload", payload)?;
     fields.finish()?;
-    let body = body_of(payload, text)?;
+    let body = body_of(payload)?;
     check_size(&body)?;
     let headers = headers_of(given, &body)?;
     let event_type = Some(event_type);
@@ -71,18 +70,12 @@ fn check_size(body: &[u8]) -> Result<(), ApiError> {
 }
 
 /// A text is sent as it is; any other value as compact JSON, with its numbers and its order as they came.
-fn body_of(payload: Value, whole: &[u8]) -> Result<Bytes, ApiError> {
-    #[derive(Deserialize)]
-    struct Payload<'a> {
-        #[serde(borrow)]
-        payload: &'a RawValue,
+fn body_of(payload: &RawValue) -> Result<Bytes, ApiError> {
+    if !payload.get().starts_with('"') {
+        return Ok(compact(payload.get()).into());
     }
-    if let Value::String(text) = payload {
-        return Ok(text.into());
-    }
-    let raw: Payload<'_> = serde_json::from_slice(whole)
-        .map_err(|error| ApiError::malformed(format!("The body is not JSON: {error}.")))?;
-    Ok(compact(raw.payload.get()).into())
+    let text: Result<String, _> = serde_json::from_str(payload.get());
+    text.map(Bytes::from).map_err(|error| ApiError::malformed(format!("The body is not JSON: {error}.")))
 }
 
 /// The headers to send it with. Of its own accord it says what it is.
@@ -190,6 +183,22 @@ mod tests {
         ] {
             let refused = with(field, value.clone());
             assert!(refused.contains(&format!("field: Some(\"{named}\")")), "{field} {value}: {refused}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_built_however_large_the_rest_is() {
+        let dense = format!("[{}0]", r#"{"":0},"#.repeat(100_000));
+        let arrival = read(&format!(r#"{{"payload":{dense},"event_type":"a.b"}}"#)).unwrap();
+        assert_eq!(arrival.body, dense);
+        for field in ["headers", "colour"] {
+            let refused = read(&format!(r#"{{"event_type":"a.b","payload":1,"{field}":{dense}}}"#));
+            assert!(format!("{:?}", refused.unwrap_err()).contains("413"), "{field}");
+        }
+        let many: String = (0..2000).map(|name| format!(r#""f{name}":1,"#)).collect();
+        assert!(read(&format!(r#"{{{many}"event_type":"a.b","payload":1}}"#)).is_err());
+        for text in ["[]", "{", r#"{"event_type":"a","payload":[1e999]}"#, r#"{"payload":"\ud800"}"#, "5 6"] {
+            assert!(format!("{:?}", read(text).unwrap_err()).contains("400"), "{text}");
         }
     }
 
