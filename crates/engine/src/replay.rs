@@ -96,8 +96,7 @@ impl Replays {
         filter: DeadLetterFilter,
         rate_per_second: Option<f64>,
     ) -> Result<Replay, ReplayError> {
-        let of_account = self.list(account).await?;
-        if of_account.iter().filter(|replay| !replay.state.is_final()).count() >= REPLAYS_OPEN_MAX {
+        if self.has_too_many(account).await? {
             return Err(ReplayError::TooMany);
         }
         let now = self.letters.clock.now();
@@ -117,14 +116,24 @@ impl Replays {
         };
         let (replays, made) = (Arc::clone(self), replay.clone());
         let begun = self.letters.on_dispatcher(async move {
+            let _turn = replays.letters.changing.lock().await;
+            // Others may have been made while this one was counted.
+            if replays.has_too_many(account).await? {
+                return Ok(Err(ReplayError::TooMany));
+            }
             replays.put(made.clone()).await?;
             if !replays.letters.store.is_shared() {
                 replays.start_new(made.id);
             }
-            Ok(())
+            Ok(Ok(()))
         });
-        begun.await?;
+        begun.await??;
         Ok(replay)
+    }
+
+    async fn has_too_many(&self, account: AccountId) -> Result<bool, StoreError> {
+        let of_account = self.list(account).await?;
+        Ok(of_account.iter().filter(|replay| !replay.state.is_final()).count() >= REPLAYS_OPEN_MAX)
     }
 
     /// Those of an account, newest first.
@@ -163,7 +172,13 @@ impl Replays {
             replay.ended_at = replay.state.is_final().then_some(replay.updated_at);
             replays.put(replay.clone()).await?;
             replays.changed.send_replace(());
-            Ok(Ok(replay))
+            // Another node may have ended it meanwhile, and then it stays so.
+            match replays.find(account, id).await? {
+                Some(now) if now.state.is_final() && now.state != replay.state => {
+                    Ok(Err(ReplayError::Ended(now.state)))
+                }
+                _ => Ok(Ok(replay)),
+            }
         });
         changed.await?
     }

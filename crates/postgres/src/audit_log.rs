@@ -73,8 +73,8 @@ pub(crate) async fn list(client: &impl GenericClient, query: &AuditQuery) -> Res
     let account = query.account.map(|account| int(account.as_u64()));
     let (key, after) = (query.key.map(|key| int(key.as_u64())), query.after.map(|id| int(id.as_u64())));
     let (since, until, limit) = (query.since.map(time), query.until.map(time), int(query.limit as u64 + 1));
-    let asked: [&(dyn ToSql + Sync); 8] =
-        [&account, &query.noun, &query.object, &key, &since, &until, &after, &limit];
+    let (noun, object) = (query.noun.as_deref().map(text), query.object.as_deref().map(text));
+    let asked: [&(dyn ToSql + Sync); 8] = [&account, &noun, &object, &key, &since, &until, &after, &limit];
     let rows = client.query(&select, &asked).await?;
     let items = rows.iter().map(read).collect::<Result<_, _>>()?;
     Ok(AuditPage::cut(items, query.limit))

@@ -10,10 +10,12 @@ use postrider_core::limits::REPLAYS_ENDED_MAX;
 use postrider_store::{DeadLetterFilter, Mail, Replay, ReplayState};
 use tokio_postgres::Row;
 
+/// One that has ended meanwhile, by whichever node, stays so.
 const PUT: &str = "INSERT INTO replays VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      ON CONFLICT (id) DO UPDATE SET rate_per_second = excluded.rate_per_second, state = excluded.state,
      total = greatest(replays.total, excluded.total), done = greatest(replays.done, excluded.done),
-     skipped = greatest(replays.skipped, excluded.skipped), updated_at = excluded.updated_at, ended_at = excluded.ended_at";
+     skipped = greatest(replays.skipped, excluded.skipped), updated_at = excluded.updated_at, ended_at = excluded.ended_at
+     WHERE replays.state NOT IN ('done', 'cancelled')";
 
 /// Counts only grow, and a job that was paused or cancelled meanwhile stays so.
 const NOTE: &str = "UPDATE replays SET total = greatest(total, $2), done = greatest(done, $3), skipped = $4,

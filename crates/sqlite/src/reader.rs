@@ -267,7 +267,11 @@ mod tests {
         let (end, until) = std::sync::mpsc::channel::<()>();
         let ask = |query: Job| {
             let readers = Arc::clone(&readers);
-            tokio::spawn(async move { readers.run_for_people(None, |reader| Ok(query(reader))).await })
+            let query = |reader: &mut Reader| {
+                query(reader);
+                Ok(())
+            };
+            tokio::spawn(async move { readers.run_for_people(None, query).await })
         };
         let long = ask(Box::new(move |_| assert!(until.recv().is_err(), "it is let go")));
         let served = Arc::new(AtomicBool::new(false));

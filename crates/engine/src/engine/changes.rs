@@ -12,7 +12,7 @@ use postrider_core::time::Timestamp;
 use postrider_store::{Change, Destination, DestinationStatus, Mail, StoreError};
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedMutexGuard, mpsc, oneshot};
 
 /// What other nodes have changed is known within milliseconds.
 const CATCH_UP_MAX: Duration = Duration::from_secs(5);
@@ -20,6 +20,47 @@ const CATCH_UP_MAX: Duration = Duration::from_secs(5);
 const ORDER_MAX: Duration = Duration::from_secs(2);
 /// Each look is a few queries.
 const ORDER_LOOK: Duration = Duration::from_millis(50);
+
+/// A change that was begun. Other nodes wait for their turn until this one has made it, be it none: one that is refused,
+/// or whose caller goes away before it is decided, is ended.
+struct Begun {
+    engine: Arc<Engine>,
+    /// Until the change is being made.
+    turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Begun {
+    /// Waits until what other nodes have changed is known here, and keeps them from changing more.
+    async fn catch_up(mut self) -> Result<Self, StoreError> {
+        let version = match self.engine.store.begin_change().await {
+            Ok(version) => version,
+            // There is nothing to end.
+            Err(error) => {
+                self.turn = None;
+                return Err(error);
+            }
+        };
+        let mut heard = self.engine.heard_version.subscribe();
+        let in_time = tokio::time::timeout(CATCH_UP_MAX, heard.wait_for(|heard| *heard >= version)).await;
+        let late =
+            || StoreError::Unavailable("what other nodes have configured is not known here yet".into());
+        in_time.map(drop).map_err(|_| late())?;
+        Ok(self)
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let engine = Arc::clone(&self.engine);
+        drop(self.engine.runtime.spawn(async move {
+            if let Err(error) = engine.store.configure(Vec::new()).await {
+                tracing::warn!(%error, "a change that is not made could not be ended");
+            }
+            drop(turn);
+        }));
+    }
+}
 
 impl Engine {
     /// Changes the configuration: `decide` looks at it as it is and says what changes. Made whole or not at all,
@@ -29,39 +70,21 @@ impl Engine {
         decide: impl FnOnce(&Catalog) -> Result<(Vec<Change>, T), E>,
     ) -> Result<T, ChangeError<E>> {
         let turn = Arc::clone(&self.changing).lock_owned().await;
-        self.catch_up().await.map_err(ChangeError::Store)?;
-        let decided = decide(&self.catalog());
-        let (changes, value) = match decided {
-            Ok(decided) => decided,
-            Err(refused) => {
-                // Other nodes wait for their turn until this one has made its change, be it none.
-                if let Err(error) = self.store.configure(Vec::new()).await {
-                    tracing::warn!(%error, "a change that is not made could not be ended");
-                }
-                return Err(ChangeError::Refused(refused));
-            }
-        };
+        let begun = Begun { engine: Arc::clone(self), turn: Some(turn) };
+        let lost = |_| StoreError::Unavailable("the engine has stopped".into());
+        let begun = self.runtime.spawn(begun.catch_up()).await;
+        let mut begun = begun.map_err(lost).and_then(|begun| begun).map_err(ChangeError::Store)?;
+        let (changes, value) = decide(&self.catalog()).map_err(ChangeError::Refused)?;
         // Compiled here: on the thread on which changes are made everything else is decided.
         let prepared = changes.iter().cloned().map(Prepared::from).collect();
-        let engine = Arc::clone(self);
+        let (engine, turn) = (Arc::clone(self), begun.turn.take());
         let made = self.runtime.spawn(async move {
             let made = engine.make(changes, prepared).await;
             drop(turn);
             made
         });
-        let lost = |_| StoreError::Unavailable("the engine has stopped".into());
         made.await.map_err(lost).and_then(|made| made).map_err(ChangeError::Store)?;
         Ok(value)
-    }
-
-    /// Waits until what other nodes have changed is known here, and keeps them from changing more.
-    async fn catch_up(&self) -> Result<(), StoreError> {
-        let version = self.store.begin_change().await?;
-        let mut heard = self.heard_version.subscribe();
-        let in_time = tokio::time::timeout(CATCH_UP_MAX, heard.wait_for(|heard| *heard >= version)).await;
-        let late =
-            || StoreError::Unavailable("what other nodes have configured is not known here yet".into());
-        in_time.map(drop).map_err(|_| late())
     }
 
     async fn make(&self, changes: Vec<Change>, prepared: Vec<Prepared>) -> Result<(), StoreError> {

@@ -24,8 +24,8 @@ fn accepted(id: u64, account: AccountId) -> Happening {
         replay_of: None,
         received_at: Timestamp::ZERO,
         body_bytes: 0,
-        deliveries_count: 1,
         deliveries: vec![(DeliveryId::from_u64(id), DestinationId::from_u64(9), Priority::Normal)],
+        deliveries_count: 1,
     })
 }
 

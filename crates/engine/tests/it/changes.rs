@@ -2,9 +2,12 @@
 
 use crate::gateway::{Gateway, Setup};
 use crate::receiver::{OK, Receiver};
+use crate::switched_store::{Switch, SwitchedStore};
 use crate::wait::wait_until;
 use postrider_store::{MemoryStore, Store};
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What goes wrong here goes wrong once in a while.
 const ROUNDS: usize = 50;
@@ -89,4 +92,21 @@ async fn a_look_tells_of_the_destinations_that_are_asked_for_however_many() {
         let activity = gateway.engine.activity_of(paused[..asked].to_vec()).await.unwrap();
         assert_eq!(activity.destinations.len(), asked);
     }
+}
+
+#[tokio::test]
+async fn a_change_whose_caller_hangs_up_while_it_begins_is_ended() {
+    let store = SwitchedStore::new();
+    let setup = Setup { store: Arc::clone(&store) as Arc<dyn Store>, ..Setup::default() };
+    let gateway = setup.start().await;
+    store.begins.send_replace(Switch::Hangs);
+    let engine = Arc::clone(&gateway.engine);
+    let caller = tokio::spawn(async move { engine.change(|_| Ok::<_, Infallible>((Vec::new(), ()))).await });
+    let changing = || store.changing.load(Ordering::SeqCst);
+    wait_until("it begins", async || (changing() == 1).then_some(())).await;
+    caller.abort();
+    assert!(caller.await.is_err_and(|gone| gone.is_cancelled()));
+    store.begins.send_replace(Switch::Works);
+    wait_until("other nodes may change something", async || (changing() == 0).then_some(())).await;
+    gateway.put(&gateway.destination("http://192.0.2.1/")).await;
 }

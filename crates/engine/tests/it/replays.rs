@@ -263,3 +263,21 @@ async fn an_account_has_only_so_many_replays_at_once() {
     let one_more = gateway.engine.replays().create(gateway.source.account, DeadLetterFilter::default(), None);
     assert!(matches!(one_more.await, Err(ReplayError::TooMany)));
 }
+
+#[tokio::test]
+async fn however_many_replays_are_asked_for_at_once_there_are_only_so_many() {
+    // Each takes one of them and has more to do.
+    let (gateway, _receiver, _) = with_dead_letters(&SwitchedStore::new(), 8 * REPLAYS_OPEN_MAX).await;
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..4 * REPLAYS_OPEN_MAX {
+        let (replays, account) = (Arc::clone(gateway.engine.replays()), gateway.source.account);
+        // So slow that none ends meanwhile.
+        let create =
+            async move { replays.create(account, DeadLetterFilter::default(), Some(0.001)).await.is_ok() };
+        asked.spawn(create);
+    }
+    let made = asked.join_all().await.into_iter().filter(|made| *made).count();
+    let of_account = gateway.engine.replays().list(gateway.source.account).await.unwrap();
+    let open = of_account.iter().filter(|replay| !replay.state.is_final()).count();
+    assert!(open <= REPLAYS_OPEN_MAX, "{open} of {made} are open");
+}

@@ -64,8 +64,13 @@ pub(crate) struct SwitchedStore {
     unreleased: AtomicUsize,
     begun: AtomicUsize,
     /// Not 0: lists look through so many events, find nothing, and have more to look through.
-    endless: AtomicU64,
-    looks: AtomicUsize,
+    pub(crate) endless: AtomicU64,
+    /// How often a list was asked for.
+    pub(crate) looks: AtomicUsize,
+    /// Of changes that begin.
+    pub(crate) begins: watch::Sender<Switch>,
+    /// Changes that were begun and are not ended.
+    pub(crate) changing: AtomicUsize,
     paged: AtomicUsize,
     /// What other nodes do, on a store of several.
     news: Option<tokio::sync::Mutex<mpsc::UnboundedReceiver<News>>>,
@@ -73,16 +78,6 @@ pub(crate) struct SwitchedStore {
 }
 
 impl SwitchedStore {
-    /// From now on lists find nothing in so many events, and have more to look through.
-    pub(crate) fn find_nothing_in(&self, scanned: u64) {
-        self.endless.store(scanned, Ordering::Relaxed);
-    }
-
-    /// How often a list was asked for.
-    pub(crate) fn looks(&self) -> usize {
-        self.looks.load(Ordering::Relaxed)
-    }
-
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self::hearing(None))
     }
@@ -116,6 +111,8 @@ impl SwitchedStore {
             begun: AtomicUsize::new(0),
             endless: AtomicU64::new(0),
             looks: AtomicUsize::new(0),
+            begins: watch::Sender::new(Switch::Works),
+            changing: AtomicUsize::new(0),
             paged: AtomicUsize::new(0),
             news,
             handed_over: Mutex::default(),
@@ -241,7 +238,13 @@ impl Store for SwitchedStore {
 
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         Switch::pass(&self.changes).await?;
+        self.changing.store(0, Ordering::SeqCst);
         self.inner.configure(changes).await
+    }
+
+    async fn begin_change(&self) -> Result<u64, StoreError> {
+        self.changing.fetch_add(1, Ordering::SeqCst);
+        Switch::pass(&self.begins).await.map(|()| 0)
     }
 
     async fn configuration(&self) -> Result<Configuration, StoreError> {

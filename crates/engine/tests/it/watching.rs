@@ -7,6 +7,7 @@ use postrider_core::limits::SCAN_EVENTS_MAX;
 use postrider_engine::LiveFilter;
 use postrider_store::Store;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 #[tokio::test]
 async fn what_was_missed_is_told_from_its_oldest_a_stretch_at_a_time() {
@@ -36,9 +37,9 @@ async fn the_past_is_looked_through_only_so_far() {
     let setup = Setup { store: Arc::clone(&store) as Arc<dyn Store>, ..Setup::default() };
     let gateway = setup.start().await;
     let account = gateway.source.account;
-    store.find_nothing_in(SCAN_EVENTS_MAX as u64 / 2);
+    store.endless.store(SCAN_EVENTS_MAX as u64 / 2, Ordering::SeqCst);
     let filter = LiveFilter::all_of(Some(account));
     let missed = gateway.engine.missed_since(account, &filter, EventId::from_u64(1)).await.unwrap();
     assert_eq!((missed.stretches.len(), missed.cut), (0, true));
-    assert_eq!(store.looks(), 2);
+    assert_eq!(store.looks.load(Ordering::SeqCst), 2);
 }

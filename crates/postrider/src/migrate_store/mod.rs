@@ -45,6 +45,8 @@ async fn migrate(from: &Place, to: &Place, config: &Config) -> anyhow::Result<()
     let mut head = source.head().await?;
     head.admin_key_hash = head.admin_key_hash.or(from.admin_key_hash(config));
     target.put_head(&head).await?;
+    // Both sides are read anew, and it may be large.
+    drop(head);
     verify(&mut *source, &mut *target).await?;
     target.finish().await?;
     println!("moved {here} to {there}");

@@ -84,6 +84,7 @@ pub async fn records_are_found_by_what_they_tell(harness: &dyn Harness) {
     expect(AuditQuery { noun: Some("route".into()), ..all() }, &[2]).await;
     expect(AuditQuery { object: Some("rte_1".into()), ..all() }, &[2]).await;
     expect(AuditQuery { object: Some("rte_2".into()), ..all() }, &[]).await;
+    expect(AuditQuery { object: Some("\0".into()), ..all() }, &[]).await;
     expect(AuditQuery { key: Some(ApiKeyId::from_u64(7)), account: None, ..all() }, &[5, 2]).await;
     expect(AuditQuery { key: Some(ApiKeyId::from_u64(8)), ..all() }, &[]).await;
     expect(AuditQuery { since: Some(START.after(seconds(3))), ..all() }, &[4, 3]).await;
