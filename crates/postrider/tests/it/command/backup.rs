@@ -160,7 +160,7 @@ fn what_a_killed_backup_leaves_is_taken_away_by_the_next() {
         .args(args)
         .spawn()
         .unwrap();
-    wait_until("it is half way", || unfinished.join("data/live.db").exists().then_some(()));
+    wait_until("it is half way", || unfinished.join("data/segments/00000001.db").exists().then_some(()));
     let meanwhile = run(site, &args);
     assert!(meanwhile.err().contains("copy.unfinished is being made by another run"), "{meanwhile:?}");
     backup.kill().unwrap();
