@@ -94,6 +94,16 @@ pub const PRIORITY_RULES_MAX: usize = 32;
 pub const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// Most event types that an account may describe.
 pub const EVENT_TYPES_MAX: usize = 1000;
+/// Most destinations of an account: an event may be owed to all of them.
+pub const DESTINATIONS_MAX: usize = 100_000;
+/// Most routes of an account, of which an event is held against those of its source.
+pub const ROUTES_MAX: usize = 100_000;
+/// Most sources of an account, which may have one for each of its customers.
+pub const SOURCES_MAX: usize = 100_000;
+/// Most keys of an account.
+pub const API_KEYS_MAX: usize = 10_000;
+/// Most destinations, and most routes, up to which users of the portal add to them.
+pub const PORTAL_OBJECTS_MAX: usize = 1000;
 
 /// Most attempts a retry policy may ask for.
 pub const ATTEMPTS_MAX: u32 = 100;

@@ -279,6 +279,29 @@ impl Catalog {
         found
     }
 
+    /// Whether an account has so many destinations. While there are fewer in all, none is looked at.
+    pub fn has_destinations(&self, account: AccountId, count: usize) -> bool {
+        let mut own = self.all_destinations().filter(|found| found.account == account);
+        self.destinations.len() >= count && own.nth(count.saturating_sub(1)).is_some()
+    }
+
+    /// Whether an account has so many routes.
+    pub fn has_routes(&self, account: AccountId, count: usize) -> bool {
+        self.plans(account).nth(count.saturating_sub(1)).is_some()
+    }
+
+    /// Whether an account has so many sources.
+    pub fn has_sources(&self, account: AccountId, count: usize) -> bool {
+        let mut own = self.sources.values().filter(|found| found.account == account);
+        self.sources.len() >= count && own.nth(count.saturating_sub(1)).is_some()
+    }
+
+    /// Whether an account has so many keys, those that no longer count included.
+    pub fn has_api_keys(&self, account: AccountId, count: usize) -> bool {
+        let mut own = self.keys_by_hash.values().filter(|known| known.key.account == account);
+        self.keys_by_hash.len() >= count && own.nth(count.saturating_sub(1)).is_some()
+    }
+
     /// A destination of any account.
     pub(crate) fn any_destination(&self, id: DestinationId) -> Option<&Arc<Destination>> {
         self.destinations.get(&id).map(|known| &known.destination)

@@ -1,5 +1,6 @@
 //! `/v1/api-keys`: keys of the caller's account. A key is shown whole once, when it is made.
 
+use super::account_room;
 use super::auth::Caller;
 use super::cursor::List as Listed;
 use super::destinations::rate_limit;
@@ -8,7 +9,7 @@ use super::error::ApiError;
 use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
 use super::paging::PageParameters;
-use super::refusal::{Body, Keyed, Queried, Stale, Stored};
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{ApiKeyChange, NewApiKey};
 use super::view::{Data, List};
 use super::{App, Shared, change, paging, view};
@@ -70,7 +71,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     post, path = "/v1/api-keys", operation_id = "create_api_key", tag = "api keys",
     request_body = NewApiKey,
-    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Body, Stored)
+    responses((status = 201, description = "The key, in full this once.", body = Data<view::ApiKey>, headers(("ETag"))), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -90,7 +91,11 @@ pub(crate) async fn create(
     let mut shown = view::ApiKey::of(&key);
     let tag = tag(&key);
     shown.key = Some(text);
-    app.change(caller, |_| Ok((vec![Change::PutApiKey(key)], ()))).await?;
+    let decide = |catalog: &Catalog| {
+        account_room::for_api_key(catalog, caller)?;
+        Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))
+    };
+    app.change(caller, decide).await?;
     Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
 }
 

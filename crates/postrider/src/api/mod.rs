@@ -1,6 +1,7 @@
 //! The HTTP API: GetHook's wire under `/v1`, ingest, the doors of waford and DispatchGo, health.
 
 mod access;
+mod account_room;
 mod accounts;
 mod answer_room;
 mod api_keys;

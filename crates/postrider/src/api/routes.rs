@@ -1,5 +1,6 @@
 //! `/v1/routes`: which events of which source go to which destination.
 
+use super::account_room;
 use super::auth::Caller;
 use super::cursor::List as Listed;
 use super::destinations::policy;
@@ -8,7 +9,7 @@ use super::error::ApiError;
 use super::events::{Parameters, only_parameters};
 use super::fields::{Fields, Segment, legal_expression, required};
 use super::paging::PageParameters;
-use super::refusal::{Body, Keyed, Queried, Stale, Stored};
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{NewRoute, RouteChange};
 use super::view::{Data, List};
 use super::{Shared, change, paging, view};
@@ -69,7 +70,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     post, path = "/v1/routes", operation_id = "create_route", tag = "routes",
     request_body = NewRoute,
-    responses((status = 201, description = "The route.", body = Data<view::Route>, headers(("ETag"))), Keyed, Body, Stored)
+    responses((status = 201, description = "The route.", body = Data<view::Route>, headers(("ETag"))), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -83,6 +84,7 @@ pub(crate) async fn create(
         let to = known_destination(catalog, caller, &to)?;
         let made = apply(Route::new(id, caller.account, to, created_at), catalog, caller, &mut fields)?;
         fields.finish()?;
+        account_room::for_route(catalog, caller)?;
         Ok::<_, ApiError>((vec![Change::PutRoute(made.clone())], made))
     };
     let made = app.change(caller, decide).await?;

@@ -1,6 +1,7 @@
 //! `/v1/sources`: where events come in.
 
 use super::access::Power;
+use super::account_room;
 use super::auth::Caller;
 use super::cursor::List as Listed;
 use super::destinations::rate_limit;
@@ -9,7 +10,7 @@ use super::error::ApiError;
 use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
 use super::paging::PageParameters;
-use super::refusal::{Body, Keyed, Queried, Stale, Stored};
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{NewSource, SourceChange};
 use super::view::{Data, List};
 use super::{App, Shared, change, paging, verification, view};
@@ -59,7 +60,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     post, path = "/v1/sources", operation_id = "create_source", tag = "sources",
     request_body = NewSource,
-    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>, headers(("ETag"))), Keyed, Body, Stored)
+    responses((status = 201, description = "The source, with the URL to post events to.", body = Data<view::Source>, headers(("ETag"))), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -72,7 +73,11 @@ pub(crate) async fn create(
     fields.finish()?;
     let source = Source { rate_limit, ..source };
     let (shown, tag) = (view::Source::of(&source, &app.public_url), tag(&app, &source));
-    app.change(caller, |_| Ok((vec![Change::PutSource(source)], ()))).await?;
+    let decide = |catalog: &Catalog| {
+        account_room::for_source(catalog, caller)?;
+        Ok::<_, ApiError>((vec![Change::PutSource(source)], ()))
+    };
+    app.change(caller, decide).await?;
     Ok(tag.on(view::data(StatusCode::CREATED, &shown)))
 }
 

@@ -16,6 +16,7 @@ use self::presets::take_preset;
 use self::security::security;
 pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
+use super::account_room;
 use super::auth::Caller;
 use super::cursor::List as Listed;
 use super::entity_tag::{EntityTag, IfMatch, IfNoneMatch};
@@ -23,7 +24,7 @@ use super::error::ApiError;
 use super::events::Parameters;
 use super::fields::{Fields, Segment, required};
 use super::paging::PageParameters;
-use super::refusal::{Body, Keyed, Queried, Stale, Stored};
+use super::refusal::{Body, Conflict, Keyed, Queried, Stale, Stored};
 use super::request::{self, DestinationChange, NewDestination};
 use super::view::{Data, List};
 use super::{App, Shared, change, paging, view};
@@ -81,7 +82,7 @@ pub(crate) async fn get(
 #[utoipa::path(
     post, path = "/v1/destinations", operation_id = "create_destination", tag = "destinations",
     request_body = NewDestination,
-    responses((status = 201, description = "The destination, with its signing secret this once.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Body, Stored)
+    responses((status = 201, description = "The destination, with its signing secret this once.", body = Data<view::Destination>, headers(("ETag"))), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -97,7 +98,11 @@ pub(crate) async fn create(
     check_reach(caller, &usual, &made)?;
     fields.finish()?;
     let put = Change::PutDestination(Box::new(made.clone()));
-    app.change(caller, |_| Ok((vec![put], ()))).await?;
+    let decide = |catalog: &Catalog| {
+        account_room::for_destination(catalog, caller)?;
+        Ok::<_, ApiError>((vec![put], ()))
+    };
+    app.change(caller, decide).await?;
     if made.handshake.is_missing() {
         made = consent::ask_first(&app, made).await?;
     }

@@ -56,6 +56,26 @@ fn a_session_does_not_choose_how_hard_the_gateway_works() {
 }
 
 #[test]
+fn sessions_make_so_many_destinations_and_routes_and_the_account_more() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (_, portal) = session(&gateway, &json!({}));
+    let destination = json!({ "name": "a", "url": "https://example.com" });
+    let first = portal.make("/v1/destinations", &destination);
+    let route = json!({ "destination_id": first, "event_type_pattern": "a" });
+    for (path, body, made) in [("/v1/destinations", &destination, 1), ("/v1/routes", &route, 0)] {
+        for _ in made..1000 {
+            portal.make(path, body);
+        }
+        let sentence = portal.post(path, body).refusal(409);
+        assert!(sentence.contains("1000"), "{sentence}");
+        gateway.api().make(path, body);
+    }
+    portal.delete(&format!("/v1/destinations/{first}")).nothing();
+    portal.post("/v1/destinations", &destination).refusal(409);
+}
+
+#[test]
 fn a_session_lowers_a_deadline_and_a_rate_and_raises_neither() {
     let site = Site::new();
     let gateway = site.start();
