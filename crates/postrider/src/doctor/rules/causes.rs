@@ -49,19 +49,19 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let said =
         of.iter().filter_map(|found| found.last.as_ref()).map(|last| last.error_message.as_str()).next();
     let (code, what) = match cause {
-        Cause::Dns => ("dns", "their names have no address"),
-        Cause::Tls => ("tls", "their TLS certificates are not good"),
-        Cause::Refused => ("address_refused", "the operator has not opened their addresses"),
-        Cause::Credentials => ("credentials", "they do not take our credentials (401, 403)"),
-        Cause::Timeout => ("timeout", "they do not answer in time"),
-        Cause::Connect => ("connect", "they take no connection, or break it off"),
+        Cause::Dns => ("dns", "names without an address"),
+        Cause::Tls => ("tls", "TLS certificates that are not good"),
+        Cause::Refused => ("address_refused", "addresses that the operator has not opened"),
+        Cause::Credentials => ("credentials", "credentials that are not taken (401, 403)"),
+        Cause::Timeout => ("timeout", "no answer in time"),
+        Cause::Connect => ("connect", "no connection, or one that is broken off"),
         Cause::Overwhelmed => {
-            ("overwhelmed", "they, or a proxy that they share, have no room (429, 502, 503, 504)")
+            ("overwhelmed", "no room there, or at a proxy that they share (429, 502, 503, 504)")
         }
     };
     let sentence = format!(
-        "{} fail by one cause, {what}: {}. {}",
-        count(of.len()),
+        "{} by one cause, {what}: {}. {}",
+        failing(of.len()),
         names.join(", "),
         said.unwrap_or_default()
     );
@@ -84,6 +84,10 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     }
 }
 
-fn count(destinations: usize) -> String {
-    if destinations == 1 { "One destination".to_owned() } else { format!("{destinations} destinations") }
+fn failing(destinations: usize) -> String {
+    if destinations == 1 {
+        "One destination fails".to_owned()
+    } else {
+        format!("{destinations} destinations fail")
+    }
 }
