@@ -21,7 +21,6 @@ mod scheduling;
 mod secrets;
 mod start;
 mod storage;
-mod tidy;
 mod time;
 mod traces;
 mod watching;

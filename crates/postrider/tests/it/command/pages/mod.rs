@@ -1,14 +1,13 @@
 //! Every shell block of the README and of `docs/` is run against a live gateway, as whoever reads the page runs it:
 //! commands on a page cannot rot.
 
-pub(crate) mod block;
 mod inline;
 mod script;
 
-use self::block::{Block, Kind, blocks};
 use self::script::{Names, script, starts_its_own};
 use crate::rig::api::text;
 use crate::rig::{Api, Gateway, Reply, Sink, Site, loopback};
+use postrider_tidy::shell_block::{Block, Kind, blocks};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;

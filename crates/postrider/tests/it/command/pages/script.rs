@@ -1,8 +1,8 @@
 //! The shell blocks of a page as one script, so that what one sets the next can use, with the addresses of the pages
 //! replaced by those of the test.
 
-use super::block::{Block, Kind};
 use postrider_postgres::testing::Server;
+use postrider_tidy::shell_block::{Block, Kind};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 

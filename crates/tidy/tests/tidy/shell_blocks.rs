@@ -2,7 +2,7 @@
 
 use super::tree::Source;
 use super::{Finding, check_planted, check_repository, finding};
-use crate::command::pages::block::{Block, Kind, blocks};
+use postrider_tidy::shell_block::{Block, Kind, blocks};
 
 /// Blocks of all pages that are not run. May shrink and not grow.
 const NOT_RUN_MAX: usize = 4;

@@ -9,27 +9,39 @@
 
 /// A block between fences.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    /// Of its first line of code, counted from 1.
-    pub(crate) line: usize,
-    pub(crate) kind: Kind,
-    pub(crate) text: String,
+pub struct Block {
+    /// The line of its first line of code, counted from 1.
+    pub line: usize,
+    /// What a test does with it.
+    pub kind: Kind,
+    /// The code between the fences.
+    pub text: String,
 }
 
+/// What a test does with a block.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Run in the order of the page.
     Run,
+    /// Left running until the end of the page.
     RunsOn,
+    /// Run once the gateway of the page has stopped.
     Stopped,
+    /// Commands for contributors, which no page test runs.
     OfRepository,
+    /// Left out.
     NotRun {
+        /// The reason that the page gives.
         why: String,
     },
+    /// A file that the commands of the page use.
     File {
+        /// The name that the commands use.
         name: String,
     },
-    /// An example, output, or a shell block with a mark that nobody knows.
+    /// An example, output, or a shell block with an unknown mark.
     Other {
+        /// The text after the opening fence.
         info: String,
     },
 }
@@ -64,7 +76,8 @@ impl Kind {
     }
 }
 
-pub(crate) fn blocks(page: &str) -> Vec<Block> {
+/// The fenced blocks of a page, in order.
+pub fn blocks(page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<Block> = None;
     for (line, text) in (1..).zip(page.lines()) {

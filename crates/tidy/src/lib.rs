@@ -1,0 +1,3 @@
+//! The checks of this repository's style are in `tests/tidy`; this is what other tests share with them.
+
+pub mod shell_block;
