@@ -10,6 +10,7 @@ mod door;
 mod framing;
 mod front;
 mod guarded_stream;
+mod guide;
 mod key_file;
 mod last_use;
 mod log;
@@ -175,11 +176,11 @@ async fn give_back_room() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(8 << 20)));
 }
 
-/// The API, and the dashboard that asks it.
+/// The API, the dashboard that asks it, and the documentation.
 fn site(app: Arc<api::App>, admin_hash: &[u8; 32]) -> axum::Router {
     let public_url = app.public_url().to_owned();
     let api = api::router(app);
-    api.clone().merge(dashboard::router(api, &public_url, admin_hash))
+    api.clone().merge(dashboard::router(api, &public_url, admin_hash)).merge(guide::router())
 }
 
 async fn stop_in_order(

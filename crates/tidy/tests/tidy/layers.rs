@@ -37,6 +37,7 @@ const LAYERS: &[Layer] = &[
     Layer { crate_name: "postrider-bench", may_name: &[], others: Others::Any },
     // It starts the binary and looks at it from outside; the throw-away server is the store's.
     Layer { crate_name: "postrider-torture", may_name: &[POSTGRES], others: Others::Any },
+    Layer { crate_name: "postrider-docs", may_name: &[], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-tidy", may_name: &[], others: Others::NoDatabaseNoServer },
     Layer { crate_name: "postrider-fuzz", may_name: &[CORE, STORE, "postrider-engine"], others: Others::Any },
 ];
