@@ -16,14 +16,13 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
 ///
-/// Without a command it serves on 127.0.0.1:8080 with its data in ./postrider-data.
+/// `postrider serve` runs it on 127.0.0.1:8080 with its data in ./postrider-data.
 #[derive(Parser)]
-#[command(version, args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
+#[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
+    /// Without one, the help is printed: nothing starts in whatever directory one stands in.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    #[command(flatten)]
-    pub(crate) serve: ServeArgs,
 }
 
 #[derive(Subcommand)]

@@ -16,7 +16,7 @@ mod migrate_store;
 mod serve;
 mod terminal;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use cli::{Cli, Command};
 use command::Run as _;
 use std::process::ExitCode;
@@ -53,7 +53,9 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> anyhow::Result<ExitCode> {
-    let Some(command) = cli.command else { return serve::run(&cli.serve).map(success) };
+    let Some(command) = cli.command else {
+        return terminal::say(&Cli::command().render_help().to_string()).map(success);
+    };
     match command {
         Command::Serve(args) => serve::run(&args).map(success),
         Command::Demo(args) => demo::run(&args).map(success),

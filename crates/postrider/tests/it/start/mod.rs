@@ -1,6 +1,7 @@
 //! Starting: what a person is told and can do at once, how settings are found, and when it refuses.
 
 mod banner;
+mod bare;
 mod guide;
 mod refusals;
 mod secret_key;
