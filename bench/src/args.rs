@@ -17,7 +17,7 @@ const RATE_PER_S_DEFAULT: u32 = 500;
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
     /// What is measured; may be repeated [default: throughput by --rounds, and backlog by --pending]
-    #[arg(long = "scenario", value_name = "NAME")]
+    #[arg(long = "scenario", value_name = "NAME", value_delimiter = ',')]
     pub(crate) scenarios: Vec<ScenarioName>,
     /// Rounds of the throughput scenario, forwarder and gateway in turn, and of each other that compares; 0 skips the throughput
     #[arg(long, default_value_t = 3, value_parser = value_parser!(u32).range(0..=100))]

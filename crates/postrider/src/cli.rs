@@ -180,7 +180,7 @@ pub(crate) struct ServeArgs {
     /// Settings in TOML
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<String>,
-    /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable)
+    /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable, or several with commas)
     #[arg(long, value_name = "CIDR")]
     pub(crate) egress_allow: Vec<String>,
     /// Send to https URLs alone [default: false]

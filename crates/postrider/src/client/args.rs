@@ -5,6 +5,7 @@ use super::profile::Profile;
 use anyhow::bail;
 use clap::Args;
 use std::path::Path;
+use url::{Host, Url};
 
 const URL_DEFAULT: &str = "http://127.0.0.1:8080";
 /// Where `postrider serve` leaves the key unless it is told another directory.
@@ -63,16 +64,15 @@ impl GatewayArgs {
             Some(url) if profile.url.as_ref() != Some(url) => (None, None),
             _ => (profile.url, profile.key),
         };
-        let is_local = url.is_none() && profile_url.is_none();
+        let url = url.or(profile_url).unwrap_or_else(|| URL_DEFAULT.to_owned());
         let known = self.key.clone().or_else(|| variable("POSTRIDER_KEY"));
         let known = known.or_else(|| variable("POSTRIDER_ADMIN_KEY")).or(profile_key);
-        let Some(key) = known.or_else(|| local_key().filter(|_| is_local)) else {
+        let Some(key) = known.or_else(|| local_key().filter(|_| is_on_this_machine(&url))) else {
             bail!(
-                "there is no key: give one with --key, POSTRIDER_KEY or a profile, \
-                 or run this where {KEY_FILE} is"
+                "there is no key for {url}: give one with --key, POSTRIDER_KEY or a profile, \
+                 or, for a gateway on this machine, run this where {KEY_FILE} is"
             )
         };
-        let url = url.or(profile_url).unwrap_or_else(|| URL_DEFAULT.to_owned());
         Ok(Access { url, key, account: self.account.clone().or(profile.account) })
     }
 }
@@ -81,8 +81,44 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The key file is only for a gateway on this machine: no other host is ever sent its key.
+fn is_on_this_machine(url: &str) -> bool {
+    let parsed = Url::parse(url).ok();
+    parsed.is_some_and(|url| match url.host() {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    })
+}
+
 /// Of the gateway that was started in this directory.
 fn local_key() -> Option<String> {
     let key = std::fs::read_to_string(Path::new(KEY_FILE)).ok()?;
     Some(key.trim().to_owned()).filter(|key| !key.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_file_is_for_loopback_addresses_alone() {
+        for (url, expected) in [
+            (URL_DEFAULT, true),
+            ("http://localhost", true),
+            ("http://LOCALHOST:9000/base", true),
+            ("https://localhost", true),
+            ("http://127.9.9.9:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost.example.com", false),
+            ("http://127.0.0.1.example.com", false),
+            ("http://localhost@example.com", false),
+            ("http://10.0.0.1", false),
+            ("http://[fe80::1]", false),
+            ("no url", false),
+        ] {
+            assert_eq!(is_on_this_machine(url), expected, "{url}");
+        }
+    }
 }

@@ -114,10 +114,6 @@ impl Layers {
         for (name, value) in ours {
             let key = name.trim_start_matches("POSTRIDER_").to_ascii_lowercase();
             match KEYS.iter().find(|known| **known == key && **known != "destinations") {
-                Some(&"egress_allow") => {
-                    let values = value.split(',').map(|part| part.trim().to_owned()).collect();
-                    self.found.insert("egress_allow", Found { origin: name.clone(), values });
-                }
                 Some(known) => drop(self.found.insert(known, single(name, value))),
                 None if OTHER_VARIABLES.contains(&name.as_str()) => {}
                 None => self
@@ -193,12 +189,12 @@ impl Layers {
         }
     }
 
-    /// All values of a setting, checked.
+    /// All values of a setting, checked. Wherever they come from, one text may hold several with commas between them.
     pub(super) fn many<T>(&mut self, key: &str, check: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
         let Some(found) = self.found.get(key) else { return Vec::new() };
         let mut checked = Vec::new();
-        for value in &found.values {
-            match check(value) {
+        for value in found.values.iter().flat_map(|text| text.split(',')) {
+            match check(value.trim()) {
                 Ok(value) => checked.push(value),
                 Err(allowed) => self.mistakes.push(format!("{}: {allowed}", found.origin)),
             }

@@ -37,6 +37,28 @@ fn without_anything_the_defaults_stand() {
 }
 
 #[test]
+fn ranges_may_stand_in_one_text_with_commas_wherever_they_come_from() {
+    let allowed = |args: &ServeArgs, variables: &[(&str, &str)]| {
+        let config = Config::read(args, &environment(variables)).unwrap();
+        config.egress_allow.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let both = ["10.0.0.0/8", "fd00::/8"];
+    let flag = |values: &[&str]| ServeArgs {
+        egress_allow: values.iter().map(|value| (*value).to_owned()).collect(),
+        ..ServeArgs::default()
+    };
+    assert_eq!(allowed(&flag(&["10.0.0.0/8, fd00::/8"]), &[]), both);
+    assert_eq!(allowed(&flag(&["10.0.0.0/8", "fd00::/8"]), &[]), both);
+    assert_eq!(allowed(&flag(&[]), &[("POSTRIDER_EGRESS_ALLOW", "10.0.0.0/8,fd00::/8")]), both);
+    for (name, text) in [("text", "'10.0.0.0/8,fd00::/8'"), ("array", "['10.0.0.0/8', 'fd00::/8']")] {
+        let file = TempFile::new(name, &format!("egress_allow = {text}\n"));
+        assert_eq!(allowed(&file.args(), &[]), both);
+    }
+    let mistaken = Config::read(&flag(&["10.0.0.0/8,"]), &HashMap::new()).unwrap_err().to_string();
+    assert!(mistaken.contains("--egress-allow: must be a range") && mistaken.contains("\"\""), "{mistaken}");
+}
+
+#[test]
 fn flags_stand_over_the_environment_over_the_file() {
     let file = TempFile::new("layers", "listen = '127.0.0.1:1'\nslots = 11\nworkers = 3\n");
     let env = environment(&[("POSTRIDER_LISTEN", "127.0.0.1:2"), ("POSTRIDER_SLOTS", "22")]);

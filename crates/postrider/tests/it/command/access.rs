@@ -1,6 +1,6 @@
 //! Which gateway a command speaks to and with which key: flags, variables, profiles, and the key beside the data.
 
-use crate::rig::Desk;
+use crate::rig::{Desk, Site};
 use std::os::unix::fs::PermissionsExt as _;
 
 /// A home directory with this text as the file of profiles.
@@ -37,6 +37,21 @@ fn a_profile_names_gateway_and_key() {
     home(&mut desk, &format!("[default]\nkey = \"{key}\"\nport = 1\n"), 0o600);
     let wrong = desk.said(&["sources", "list"]);
     assert!(wrong.err().contains("line 3") && !wrong.err.contains(&key), "{wrong:?}");
+}
+
+#[test]
+fn the_key_beside_the_data_is_found_when_the_url_names_this_machine() {
+    let site = Site::new();
+    let data = site.path().join("postrider-data");
+    let mut desk = Desk::at(site.data_in(data));
+    let url = desk.url.clone();
+    desk.variables = ["POSTRIDER_URL", "POSTRIDER_KEY"].map(|name| (name.to_owned(), String::new())).into();
+    desk.said(&["sources", "list", "--url", &url]).out(0);
+    desk.variables.push(("POSTRIDER_URL".into(), url));
+    desk.said(&["sources", "list"]).out(0);
+    // Nobody is there to be sent it: a documentation address.
+    let other = desk.said(&["sources", "list", "--url", "http://192.0.2.1"]);
+    assert!(other.err().contains("there is no key for http://192.0.2.1"), "{other:?}");
 }
 
 #[test]
