@@ -16,7 +16,7 @@ impl Engine {
     ) -> Result<TrialReport, TrialError> {
         // There is no such destination; the id tells its test from others.
         let id = DestinationId::from_u64(self.next_id());
-        let target = Target::elsewhere(id, url);
+        let target = Target::elsewhere(event.content.account, id, url);
         let _under_way = self.trials.begin(event.content.account, id)?;
         let request = |ready: &_, (): &()| build(ready, &event.content, event.id, 1, self.clock);
         Ok(TrialReport::of(event.id, self.sender().make(&target, || Ok(()), request).await))

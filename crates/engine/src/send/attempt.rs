@@ -274,7 +274,7 @@ mod tests {
     use super::super::request::ask_consent;
     use super::super::{AddressGuard, DestinationUrl, tls_config};
     use super::*;
-    use postrider_core::id::DestinationId;
+    use postrider_core::id::{AccountId, DestinationId};
     use std::time::Instant;
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
@@ -283,7 +283,8 @@ mod tests {
     async fn received(lease: Lease) -> (Outcome, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
-        let target = Target::elsewhere(DestinationId::from_u64(1), DestinationUrl::parse(&url).unwrap());
+        let url = DestinationUrl::parse(&url).unwrap();
+        let target = Target::elsewhere(AccountId::from_u64(1), DestinationId::from_u64(1), url);
         let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);

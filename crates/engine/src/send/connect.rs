@@ -58,7 +58,7 @@ impl Connector {
         let (url, until) = (&ready.url, tokio::time::Instant::now() + left);
         self.guard.check_scheme(url).map_err(|refusal| refused(url, refusal))?;
         let started = Instant::now();
-        let addresses = self.resolve(url).await?;
+        let addresses = self.resolve(ready).await?;
         if url.literal_address().is_none() {
             timing.dns = Some(started.elapsed());
         }
@@ -79,11 +79,11 @@ impl Connector {
         }
     }
 
-    async fn resolve(&self, url: &DestinationUrl) -> Result<Arc<[IpAddr]>, Problem> {
-        match &url.host {
+    async fn resolve(&self, ready: &Ready) -> Result<Arc<[IpAddr]>, Problem> {
+        match &ready.url.host {
             Host::Ipv4(address) => Ok([IpAddr::from(*address)].into()),
             Host::Ipv6(address) => Ok([IpAddr::from(*address)].into()),
-            Host::Domain(name) => self.names.find(name).await,
+            Host::Domain(name) => self.names.find(ready.account, name).await,
         }
     }
 

@@ -11,6 +11,7 @@ mod fixed_headers;
 mod hops;
 mod http1;
 mod http2;
+mod lookups;
 mod passed_on;
 mod pool;
 mod preview;

@@ -3,14 +3,18 @@
 //! What is remembered opens no hole: whether an address may be dialled is asked of each address at each dial.
 
 use super::connect::problem;
+use super::lookups::{LOOKUPS_MAX, Lookups, Permit, Turn};
 use async_trait::async_trait;
+use postrider_core::id::AccountId;
 use postrider_store::{ErrorKind, Problem};
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout};
 
 /// Who knows the addresses of names.
 #[async_trait]
@@ -24,9 +28,16 @@ pub struct SystemResolver;
 
 #[async_trait]
 impl Resolve for SystemResolver {
+    /// On a thread of its own: one of the runtime's would keep a stop waiting until the last name server has answered.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let found = tokio::net::lookup_host((host, 0)).await?;
-        Ok(found.map(|address| address.ip()).collect())
+        let (answer, answered) = oneshot::channel();
+        let host = host.to_owned();
+        let look_up = move || {
+            let found = (host.as_str(), 0).to_socket_addrs();
+            let _ = answer.send(found.map(|found| found.map(|address| address.ip()).collect()));
+        };
+        std::thread::Builder::new().name("name-lookup".into()).spawn(look_up)?;
+        answered.await.unwrap_or_else(|_| Err(io::Error::other("the lookup broke off")))
     }
 }
 
@@ -38,36 +49,68 @@ const DEADLINE: Duration = Duration::from_secs(6);
 const KNOWN_FOR: Duration = Duration::from_secs(30);
 /// The same for a name that was not found.
 const UNKNOWN_FOR: Duration = Duration::from_secs(2);
+/// How long a new answer is waited for where there is an older one, which is then used instead.
+const OLDER_AFTER: Duration = Duration::from_secs(1);
+/// How long an answer can be used so. Name servers that are away for some minutes are then not noticed by receivers that
+/// are well.
+const OLDER_FOR: Duration = Duration::from_secs(10 * 60);
 /// Names remembered at once.
-const NAMES_MAX: usize = 1024;
+const NAMES_MAX: usize = 4096;
 
 /// The addresses of a name, or why there are none.
 type Answer = Result<Arc<[IpAddr]>, String>;
 
+#[derive(Clone)]
 pub(crate) struct Names {
     resolver: Arc<dyn Resolve>,
+    lookups: Lookups,
     book: Arc<Mutex<Book>>,
 }
 
 #[derive(Default)]
 struct Book {
-    known: HashMap<String, (Answer, Instant)>,
-    /// Names that somebody is asking for. Nobody can call the system's resolver back: whoever gives up on an answer leaves a
-    /// thread and a socket behind until it comes. So all who want a name wait for the same one.
-    asked: HashMap<String, Asked>,
+    known: HashMap<String, Entry>,
+    /// Whoever of an account wants a name waits for the same lookup, and no second one starts before it has returned.
+    under_way: HashMap<(AccountId, String), Arc<watch::Sender<Progress>>>,
 }
 
-type Asked = watch::Receiver<Option<Answer>>;
+struct Entry {
+    answer: Answer,
+    until: Instant,
+}
+
+/// What is remembered of a name.
+enum Remembered {
+    Current(Answer),
+    Older(Arc<[IpAddr]>),
+    Nothing,
+}
+
+enum Progress {
+    Queued,
+    Running,
+    /// There is no answer in time; the lookup goes on.
+    Late,
+    Done(Answer),
+}
 
 impl Names {
     pub(crate) fn new(resolver: Arc<dyn Resolve>) -> Self {
-        Names { resolver, book: Arc::default() }
+        Names { resolver, lookups: Lookups::new(LOOKUPS_MAX), book: Arc::default() }
     }
 
-    pub(crate) async fn find(&self, host: &str) -> Result<Arc<[IpAddr]>, Problem> {
-        let answer = match self.known_or_asked(host) {
-            Ok(answer) => answer,
-            Err(mut asked) => told(&mut asked).await,
+    /// The addresses of a name that this account sends to.
+    pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Arc<[IpAddr]>, Problem> {
+        let remembered = locked(&self.book).remembered(host);
+        let answer = match remembered {
+            Remembered::Current(answer) => answer,
+            Remembered::Older(addresses) => {
+                match timeout(OLDER_AFTER, self.look_up(account, host, Turn::Known)).await {
+                    Ok(Ok(newer)) => newer,
+                    _ => Ok(addresses),
+                }
+            }
+            Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await.unwrap_or_else(Err),
         };
         answer.map_err(|why| problem(ErrorKind::Dns, format!("The host {host} was not found: {why}.")))
     }
@@ -77,73 +120,149 @@ impl Names {
         locked(&self.book).known.remove(host);
     }
 
-    /// What is remembered, or where it will be told.
-    fn known_or_asked(&self, host: &str) -> Result<Answer, Asked> {
+    /// The resolver's answer, or why there is none.
+    async fn look_up(&self, account: AccountId, host: &str, turn: Turn) -> Result<Answer, String> {
+        let mut progress = self.begin(account, host, turn);
+        let started = progress.wait_for(|progress| !matches!(progress, Progress::Queued));
+        if timeout(DEADLINE, started).await.is_err() {
+            return Err(queued_too_long());
+        }
+        let ended =
+            progress.wait_for(|progress| matches!(progress, Progress::Late | Progress::Done(_))).await;
+        match ended.as_deref() {
+            Ok(Progress::Done(answer)) => Ok(answer.clone()),
+            Ok(_) => Err(format!("no answer within {} s", DEADLINE.as_secs())),
+            Err(_) => Err("the lookup broke off".to_owned()),
+        }
+    }
+
+    /// Joins the lookup of this name that is under way for the account, or starts one.
+    fn begin(&self, account: AccountId, host: &str, turn: Turn) -> watch::Receiver<Progress> {
         let mut book = locked(&self.book);
-        if let Some(answer) = book.remembered(host) {
-            return Ok(answer);
+        let key = (account, host.to_owned());
+        if let Some(under_way) = book.under_way.get(&key) {
+            return under_way.subscribe();
         }
-        if let Some(asked) = book.asked.get(host) {
-            return Err(asked.clone());
-        }
-        let (tell, asked) = watch::channel(None);
-        book.asked.insert(host.to_owned(), asked.clone());
-        let asking = Asking { book: Arc::clone(&self.book), host: host.to_owned(), tell };
+        let (progress, watched) = watch::channel(Progress::Queued);
+        let progress = Arc::new(progress);
+        book.under_way.insert(key, Arc::clone(&progress));
+        let lookup = Lookup { names: self.clone(), account, host: host.to_owned(), progress };
         // A task of its own: it goes on when the attempt that began it is given up.
-        tokio::spawn(asking.ask(Arc::clone(&self.resolver)));
-        Err(asked)
+        tokio::spawn(lookup.run(turn));
+        watched
     }
 }
 
+fn queued_too_long() -> String {
+    let seconds = DEADLINE.as_secs();
+    format!(
+        "it could not be looked up within {seconds} s, since too many other names of the account get no answer"
+    )
+}
+
 impl Book {
-    fn remembered(&self, host: &str) -> Option<Answer> {
-        self.known.get(host).filter(|(_, until)| Instant::now() < *until).map(|(answer, _)| answer.clone())
+    fn remembered(&self, host: &str) -> Remembered {
+        let (now, found) = (Instant::now(), self.known.get(host));
+        match found.map(|entry| (&entry.answer, entry.until)) {
+            Some((answer, until)) if now < until => Remembered::Current(answer.clone()),
+            Some((Ok(addresses), until)) if now < until + OLDER_FOR => {
+                Remembered::Older(Arc::clone(addresses))
+            }
+            _ => Remembered::Nothing,
+        }
     }
 
     fn remember(&mut self, host: &str, answer: Answer) {
         let now = Instant::now();
         let until = now + if answer.is_ok() { KNOWN_FOR } else { UNKNOWN_FOR };
         if self.known.len() >= NAMES_MAX {
-            self.known.retain(|_, (_, until)| now < *until);
+            self.known.retain(|_, entry| now < entry.until);
         }
         if self.known.len() >= NAMES_MAX {
             // So many live names at once are rare, and asking again is all that it costs.
             self.known.clear();
         }
-        self.known.insert(host.to_owned(), (answer, until));
+        self.known.insert(host.to_owned(), Entry { answer, until });
+    }
+
+    fn end(&mut self, lookup: &Lookup) {
+        let key = (lookup.account, lookup.host.clone());
+        // Another may have begun since.
+        if self.under_way.get(&key).is_some_and(|found| Arc::ptr_eq(found, &lookup.progress)) {
+            self.under_way.remove(&key);
+        }
+    }
+
+    /// Of a name that got no answer in time, addresses of before can still be used.
+    fn remember_late(&mut self, host: &str, answer: Answer) {
+        if answer.is_ok() || !matches!(self.remembered(host), Remembered::Older(_)) {
+            self.remember(host, answer);
+        }
     }
 }
 
-/// One question to the resolver. However it ends, the next who wants the name may ask again.
-struct Asking {
-    book: Arc<Mutex<Book>>,
+/// One lookup of a name for an account. However it ends, the next who wants the name may ask again.
+struct Lookup {
+    names: Names,
+    account: AccountId,
     host: String,
-    tell: watch::Sender<Option<Answer>>,
+    progress: Arc<watch::Sender<Progress>>,
 }
 
-impl Asking {
-    async fn ask(self, resolver: Arc<dyn Resolve>) {
-        let found = tokio::time::timeout(DEADLINE, resolver.resolve(&self.host)).await;
-        let answer = match found {
-            Ok(Ok(found)) if found.is_empty() => Err("it has no address".to_owned()),
-            Ok(Ok(found)) => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_elapsed) => Err(format!("no answer within {} s", DEADLINE.as_secs())),
-        };
-        locked(&self.book).remember(&self.host, answer.clone());
-        self.tell.send_replace(Some(answer));
+impl Lookup {
+    async fn run(self, turn: Turn) {
+        let Some(permit) = self.permit(turn).await else { return };
+        // Another account may have had the answer meanwhile.
+        let remembered = locked(&self.names.book).remembered(&self.host);
+        if let Remembered::Current(answer) = remembered {
+            self.progress.send_replace(Progress::Done(answer));
+            return;
+        }
+        self.progress.send_replace(Progress::Running);
+        let mut found = self.names.resolver.resolve(&self.host);
+        if let Ok(found) = timeout(DEADLINE, &mut found).await {
+            let answer = answer(found);
+            locked(&self.names.book).remember(&self.host, answer.clone());
+            self.progress.send_replace(Progress::Done(answer));
+        } else {
+            self.progress.send_replace(Progress::Late);
+            // Its thread is still there. Until that has ended it counts, and nobody starts another for this name.
+            let late = answer(found.await);
+            locked(&self.names.book).remember_late(&self.host, late);
+        }
+        drop(permit);
+    }
+
+    /// None when nobody waits for the name any more.
+    async fn permit(&self, turn: Turn) -> Option<Permit> {
+        let mut permit = pin!(self.names.lookups.permit(self.account, turn));
+        loop {
+            tokio::select! {
+                permit = &mut permit => return Some(permit),
+                () = self.progress.closed() => {}
+            }
+            let mut book = locked(&self.names.book);
+            // Under the lock nobody can join.
+            if self.progress.receiver_count() == 0 {
+                book.end(self);
+                return None;
+            }
+        }
     }
 }
 
-impl Drop for Asking {
+impl Drop for Lookup {
     fn drop(&mut self) {
-        locked(&self.book).asked.remove(&self.host);
+        locked(&self.names.book).end(self);
     }
 }
 
-async fn told(asked: &mut Asked) -> Answer {
-    let told = asked.wait_for(Option::is_some).await.map(|answer| answer.clone());
-    told.ok().flatten().unwrap_or_else(|| Err("the question broke off".to_owned()))
+fn answer(found: io::Result<Vec<IpAddr>>) -> Answer {
+    match found {
+        Ok(found) if found.is_empty() => Err("it has no address".to_owned()),
+        Ok(found) => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn locked(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
@@ -151,87 +270,4 @@ fn locked(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    /// Answers by the name, and counts how often it was asked.
-    struct Scripted(Arc<AtomicUsize>);
-
-    #[async_trait]
-    impl Resolve for Scripted {
-        async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            match host {
-                "many" => Ok((0..1000).map(|n| IpAddr::from([1, 1, (n >> 8) as u8, n as u8])).collect()),
-                "none" => Ok(vec![]),
-                "never" => std::future::pending().await,
-                "broken" => Err(io::Error::other("planted")),
-                "panics" => panic!("planted by a test"),
-                _ => Ok(vec![IpAddr::from([1, 1, 1, 1])]),
-            }
-        }
-    }
-
-    fn names() -> (Names, Arc<AtomicUsize>) {
-        let asked = Arc::new(AtomicUsize::new(0));
-        (Names::new(Arc::new(Scripted(Arc::clone(&asked)))), asked)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_name_is_asked_for_once_and_used_up_to_a_bound() {
-        let (names, asked) = names();
-        for _ in 0..10 {
-            assert_eq!(names.find("many").await.unwrap().len(), ADDRESSES_MAX);
-        }
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
-        names.forget("many");
-        names.find("many").await.unwrap();
-        assert_eq!(asked.load(Ordering::SeqCst), 2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_is_not_found_in_time_is_told_as_a_problem_of_the_name() {
-        let (names, _) = names();
-        for (host, why) in
-            [("none", "it has no address"), ("never", "no answer within 6 s"), ("broken", "planted")]
-        {
-            let problem = names.find(host).await.unwrap_err();
-            assert_eq!(problem.kind, ErrorKind::Dns);
-            assert_eq!(problem.sentence, format!("The host {host} was not found: {why}."));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_name_is_asked_for_once_however_many_want_it_and_give_up() {
-        let (names, asked) = names();
-        let impatient = || tokio::time::timeout(Duration::from_secs(1), names.find("never"));
-        for _ in 0..3 {
-            let (one, other) = tokio::join!(impatient(), impatient());
-            assert!(one.is_err() && other.is_err(), "they gave up before it did");
-        }
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
-        let problem = names.find("never").await.unwrap_err();
-        assert_eq!(problem.sentence, "The host never was not found: no answer within 6 s.");
-        assert!(locked(&names.book).asked.is_empty(), "the next may ask again");
-    }
-
-    #[tokio::test]
-    async fn a_question_that_breaks_off_is_told_and_asked_again() {
-        let (names, asked) = names();
-        for times in 1..=2 {
-            let problem = names.find("panics").await.unwrap_err();
-            assert_eq!(problem.sentence, "The host panics was not found: the question broke off.");
-            assert_eq!(asked.load(Ordering::SeqCst), times);
-        }
-    }
-
-    #[tokio::test]
-    async fn no_more_names_are_remembered_than_there_is_room_for() {
-        let (names, _) = names();
-        for n in 0..3 * NAMES_MAX {
-            names.find(&format!("host-{n}")).await.unwrap();
-            assert!(locked(&names.book).known.len() <= NAMES_MAX);
-        }
-    }
-}
+mod tests;

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use postrider_core::destination::TimeoutSeconds;
-use postrider_core::id::DestinationId;
+use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::limits::URL_BYTES_MAX;
 use postrider_store::{Destination, DestinationAuth, DestinationTls};
 use std::fmt;
@@ -120,6 +120,7 @@ pub struct Target {
 }
 
 pub(crate) struct Ready {
+    pub(crate) account: AccountId,
     pub(crate) url: DestinationUrl,
     pub(crate) pool_key: PoolKey,
     pub(crate) headers: FixedHeaders,
@@ -141,10 +142,10 @@ impl Target {
 
 impl Target {
     /// A URL that is no destination: no credentials, no key that signs, and the deadline of a destination by default.
-    pub(crate) fn elsewhere(id: DestinationId, url: DestinationUrl) -> Self {
+    pub(crate) fn elsewhere(account: AccountId, id: DestinationId, url: DestinationUrl) -> Self {
         let pool_key = PoolKey::new(id, &url, &DestinationTls::default());
         let headers = FixedHeaders::new(&url, HeaderMap::new());
-        let ready = Ready { pool_key, url, headers, signer: Signer::nobody(), tls: None };
+        let ready = Ready { account, pool_key, url, headers, signer: Signer::nobody(), tls: None };
         Target { ready: Ok(ready), timeout: TimeoutSeconds::default().duration(), max_concurrency: 1 }
     }
 }
@@ -176,7 +177,7 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
     }
     let pool_key = PoolKey::new(destination.id, &url, &destination.tls);
     let headers = FixedHeaders::new(&url, headers);
-    Ok(Ready { pool_key, url, headers, signer, tls })
+    Ok(Ready { account: destination.account, pool_key, url, headers, signer, tls })
 }
 
 #[cfg(test)]

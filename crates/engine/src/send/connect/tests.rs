@@ -3,7 +3,7 @@
 use super::super::target::Target;
 use super::*;
 use async_trait::async_trait;
-use postrider_core::id::DestinationId;
+use postrider_core::id::{AccountId, DestinationId};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::{TcpListener, TcpSocket};
@@ -32,7 +32,7 @@ fn connector(addresses: &[[u8; 4]], port: u16) -> (Connector, Target, Arc<Atomic
     let known = Known { addresses, asked: Arc::clone(&asked) };
     let connector = Connector::new(guard, tls_config()).resolving_by(Arc::new(known));
     let url = DestinationUrl::parse(&format!("http://receiver.test:{port}/")).unwrap();
-    (connector, Target::elsewhere(DestinationId::from_u64(1), url), asked)
+    (connector, Target::elsewhere(AccountId::from_u64(1), DestinationId::from_u64(1), url), asked)
 }
 
 /// Whether a connection came about, how long it took, and how often the host was asked for after one more try.

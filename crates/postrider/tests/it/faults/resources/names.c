@@ -12,17 +12,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* A search list of some length, at two servers. Tests are over long before. */
+#define DEAD_SECONDS 300
 /* Two tries of five seconds each, as resolv.conf has them when it says nothing. */
 #define LATE_SECONDS 10
 #define RECORDS 1000
 
-/* One block a record, as the system's has it, so that its freeaddrinfo frees it. Nobody listens at any of them. */
-static struct addrinfo *record(unsigned number, struct addrinfo *next) {
+/* One block a record, as the system's has it, so that its freeaddrinfo frees it. */
+static struct addrinfo *record(unsigned address_of_record, struct addrinfo *next) {
     struct addrinfo *found = calloc(1, sizeof *found + sizeof(struct sockaddr_in));
     if (found == NULL) abort();
     struct sockaddr_in *address = (struct sockaddr_in *)(found + 1);
     address->sin_family = AF_INET;
-    address->sin_addr.s_addr = htonl(0x7f4d0000u + number + 1);
+    address->sin_addr.s_addr = htonl(address_of_record);
     found->ai_family = AF_INET;
     found->ai_socktype = SOCK_STREAM;
     found->ai_addrlen = sizeof *address;
@@ -31,11 +33,24 @@ static struct addrinfo *record(unsigned number, struct addrinfo *next) {
     return found;
 }
 
+static int is_below(const char *name, const char *zone) {
+    size_t end = strlen(name), length = strlen(zone);
+    return end > length && strcmp(name + end - length, zone) == 0;
+}
+
 static int answer(const char *name, struct addrinfo **found) {
     if (strcmp(name, "late.test") == 0) sleep(LATE_SECONDS);
-    if (strcmp(name, "many.test") != 0) return EAI_AGAIN;
+    if (is_below(name, ".dead.test")) sleep(DEAD_SECONDS);
     *found = NULL;
-    for (unsigned number = 0; number < RECORDS; number++) *found = record(number, *found);
+    if (is_below(name, ".live.test")) {
+        const char *address = getenv("NAMES_LIVE_ADDRESS");
+        if (address == NULL) abort();
+        *found = record(ntohl(inet_addr(address)), NULL);
+        return 0;
+    }
+    if (strcmp(name, "many.test") != 0) return EAI_AGAIN;
+    /* Nobody listens at any of them. */
+    for (unsigned number = 1; number <= RECORDS; number++) *found = record(0x7f4d0000u + number, *found);
     return 0;
 }
 

@@ -1,0 +1,166 @@
+//! Names that are many, late or never answered for.
+
+use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const ACCOUNT: AccountId = AccountId::from_u64(1);
+const OTHER: AccountId = AccountId::from_u64(2);
+
+/// Answers by the name, and counts how often it was asked.
+struct Scripted(Arc<AtomicUsize>);
+
+#[async_trait]
+impl Resolve for Scripted {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        match host {
+            "many" => Ok((0..1000).map(|n| IpAddr::from([1, 1, (n >> 8) as u8, n as u8])).collect()),
+            "none" => Ok(vec![]),
+            // As many minutes as a search list of some length takes.
+            never if never.starts_with("never") => {
+                tokio::time::sleep(Duration::from_secs(120)).await;
+                Err(io::Error::other("no name server has answered"))
+            }
+            "slow" => {
+                tokio::time::sleep(Duration::from_secs(8)).await;
+                Ok(vec![IpAddr::from([1, 1, 1, 2])])
+            }
+            "broken" => Err(io::Error::other("planted")),
+            "panics" => panic!("planted by a test"),
+            _ => Ok(vec![IpAddr::from([1, 1, 1, 1])]),
+        }
+    }
+}
+
+fn names() -> (Names, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    (Names::new(Arc::new(Scripted(Arc::clone(&asked)))), asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_is_asked_for_once_and_used_up_to_a_bound() {
+    let (names, asked) = names();
+    for _ in 0..10 {
+        assert_eq!(names.find(ACCOUNT, "many").await.unwrap().len(), ADDRESSES_MAX);
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    names.forget("many");
+    names.find(ACCOUNT, "many").await.unwrap();
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_found_in_time_is_told_as_a_problem_of_the_name() {
+    let (names, _) = names();
+    for (host, why) in
+        [("none", "it has no address"), ("never", "no answer within 6 s"), ("broken", "planted")]
+    {
+        let problem = names.find(ACCOUNT, host).await.unwrap_err();
+        assert_eq!(problem.kind, ErrorKind::Dns);
+        assert_eq!(problem.sentence, format!("The host {host} was not found: {why}."));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_is_asked_for_once_however_many_want_it_and_give_up() {
+    let (names, asked) = names();
+    let impatient = || tokio::time::timeout(Duration::from_secs(1), names.find(ACCOUNT, "never"));
+    for _ in 0..3 {
+        let (one, other) = tokio::join!(impatient(), impatient());
+        assert!(one.is_err() && other.is_err(), "they gave up before it did");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    let problem = names.find(ACCOUNT, "never").await.unwrap_err();
+    assert_eq!(problem.sentence, "The host never was not found: no answer within 6 s.");
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert!(locked(&names.book).under_way.is_empty(), "the next may ask again");
+}
+
+#[tokio::test]
+async fn a_question_that_breaks_off_is_told_and_asked_again() {
+    let (names, asked) = names();
+    for times in 1..=2 {
+        let problem = names.find(ACCOUNT, "panics").await.unwrap_err();
+        assert_eq!(problem.sentence, "The host panics was not found: the lookup broke off.");
+        assert_eq!(asked.load(Ordering::SeqCst), times);
+    }
+}
+
+#[tokio::test]
+async fn no_more_names_are_remembered_than_there_is_room_for() {
+    let (names, _) = names();
+    for n in 0..3 * NAMES_MAX {
+        names.find(ACCOUNT, &format!("host-{n}")).await.unwrap();
+        assert!(locked(&names.book).known.len() <= NAMES_MAX);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_late_is_used_by_the_next() {
+    let (names, asked) = names();
+    for wait in [0, 1] {
+        tokio::time::sleep(Duration::from_secs(wait)).await;
+        let problem = names.find(ACCOUNT, "slow").await.unwrap_err();
+        assert_eq!(problem.sentence, "The host slow was not found: no answer within 6 s.");
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(*names.find(OTHER, "slow").await.unwrap(), [IpAddr::from([1, 1, 1, 2])]);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+/// Has so many names looked up for an account that get no answer, and goes on asking.
+async fn many_without_an_answer(names: &Names, account: AccountId, count: usize) {
+    for number in 0..count {
+        let (names, host) = (names.clone(), format!("never-{number}.{account}"));
+        tokio::spawn(async move {
+            loop {
+                let _ = timeout(Duration::from_secs(10), names.find(account, &host)).await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+    }
+    tokio::task::yield_now().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_names_without_an_answer_keep_no_other_account_waiting() {
+    let (names, asked) = names();
+    many_without_an_answer(&names, ACCOUNT, 10_000).await;
+    let started = Instant::now();
+    for number in 0..600 {
+        names.find(OTHER, &format!("host-{number}")).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(started.elapsed(), Duration::from_secs(60), "no lookup has waited");
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        600 + 57,
+        "the one account has its part of the lookups, no more"
+    );
+    let problem = names.find(ACCOUNT, "host").await.unwrap_err();
+    assert_eq!(
+        problem.sentence,
+        "The host host was not found: it could not be looked up within 6 s, since too many other names of the account \
+         get no answer."
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_without_an_answer_do_not_hide_those_that_had_one() {
+    let (names, _) = names();
+    names.find(ACCOUNT, "host").await.unwrap();
+    many_without_an_answer(&names, ACCOUNT, 1000).await;
+    tokio::time::sleep(KNOWN_FOR).await;
+    let started = Instant::now();
+    names.find(ACCOUNT, "host").await.unwrap();
+    assert_eq!(started.elapsed(), OLDER_AFTER, "the older answer");
+    let is_current = || matches!(locked(&names.book).remembered("host"), Remembered::Current(Ok(_)));
+    while !is_current() {
+        assert!(
+            started.elapsed() < Duration::from_secs(240),
+            "its turn comes as soon as one of the others ends"
+        );
+        names.find(ACCOUNT, "host").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
