@@ -96,6 +96,7 @@ mod tests {
             event_type: None,
             received_at: Timestamp::ZERO,
             window: Default::default(),
+            replay_of: None,
         })
     }
 

@@ -93,7 +93,6 @@ impl From<Refusal> for IngestError {
 pub(crate) struct Draft {
     pub(crate) external_id: Option<String>,
     pub(crate) content: Arc<EventContent>,
-    pub(crate) replay_of: Option<EventId>,
     pub(crate) idempotency: Option<Idempotency>,
     pub(crate) owed: Vec<Owed>,
     pub(crate) reply: Reply,
@@ -190,15 +189,9 @@ pub(crate) fn draft(
         event_type: arrival.event_type,
         received_at,
         window: arrival.window,
-    };
-    Draft {
-        external_id: arrival.external_id,
-        content: Arc::new(content),
         replay_of: None,
-        idempotency,
-        owed,
-        reply,
-    }
+    };
+    Draft { external_id: arrival.external_id, content: Arc::new(content), idempotency, owed, reply }
 }
 
 #[cfg(test)]

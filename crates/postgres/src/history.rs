@@ -165,12 +165,12 @@ fn read_event(row: &Row) -> Result<Found, QueryError> {
         received_at: facts.received_at,
         window: facts.window,
         origin: facts.origin,
+        replay_of: column::<Option<i64>>(row, 10)?.map(|id| EventId::from_u64(uint(id))),
     };
-    let (replay_of, length): (Option<i64>, i32) = (column(row, 10)?, column(row, 12)?);
+    let length: i32 = column(row, 12)?;
     let detail = EventDetail {
         id: facts.id,
         external_id: facts.external_id,
-        replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
         content,
         body_bytes: usize::try_from(length).unwrap_or(0),
         deliveries: Vec::new(),

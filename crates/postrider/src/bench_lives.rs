@@ -240,12 +240,12 @@ impl Node {
             event_type: None,
             received_at: now,
             window: SendWindow::default(),
+            replay_of: None,
         };
         NewEvent {
             id: event,
             external_id: None,
             content: Arc::new(content),
-            replay_of: None,
             idempotency: None,
             deliveries: vec![delivery],
         }

@@ -85,14 +85,8 @@ impl World {
             event_type: None,
             received_at: now,
             window: SendWindow::default(),
-        };
-        Some(NewEvent {
-            id,
-            external_id: None,
-            content: Arc::new(content),
             replay_of: None,
-            idempotency: None,
-            deliveries,
-        })
+        };
+        Some(NewEvent { id, external_id: None, content: Arc::new(content), idempotency: None, deliveries })
     }
 }

@@ -199,12 +199,11 @@ fn read_event(row: &Row<'_>) -> rusqlite::Result<Found> {
         event_type: facts.event_type,
         received_at: facts.received_at,
         window: facts.window,
+        replay_of: row.get::<_, Option<i64>>(10)?.map(|id| EventId::from_u64(uint(id))),
     };
-    let replay_of: Option<i64> = row.get(10)?;
     let detail = EventDetail {
         id: facts.id,
         external_id: facts.external_id,
-        replay_of: replay_of.map(|id| EventId::from_u64(uint(id))),
         content,
         body_bytes: usize::try_from(uint(row.get(12)?)).unwrap_or(usize::MAX),
         deliveries: Vec::new(),

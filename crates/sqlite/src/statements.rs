@@ -51,7 +51,7 @@ impl<'c> Statements<'c> {
             event.content.origin.key().map(|id| int(id.as_u64())),
             event_type,
             event.external_id,
-            event.replay_of.map(|id| int(id.as_u64())),
+            event.content.replay_of.map(|id| int(id.as_u64())),
             time(event.content.received_at),
             event.content.window.deliver_at.map(time),
             event.content.window.expires_at.map(time),

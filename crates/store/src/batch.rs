@@ -60,8 +60,6 @@ pub struct NewEvent {
     pub external_id: Option<String>,
     /// What must be sent; shared with the sender, which need not read it back.
     pub content: Arc<EventContent>,
-    /// Of which event it is a replay.
-    pub replay_of: Option<EventId>,
     /// How a repetition is recognised.
     pub idempotency: Option<Idempotency>,
     /// All that is owed for it. Written with it or not at all.

@@ -30,6 +30,8 @@ pub struct EventContent {
     pub received_at: Timestamp,
     /// When it may be sent.
     pub window: SendWindow,
+    /// Of which event it is a replay: the first, also when that replay was replayed. Receivers know both by the first id.
+    pub replay_of: Option<EventId>,
 }
 
 /// Where one delivery of an event stands.
@@ -60,8 +62,6 @@ pub struct EventDetail {
     pub id: EventId,
     /// The sender's own id of it.
     pub external_id: Option<String>,
-    /// Of which event it is a replay.
-    pub replay_of: Option<EventId>,
     /// The rest of it. In a list the body may be cut.
     pub content: EventContent,
     /// The whole body's length.

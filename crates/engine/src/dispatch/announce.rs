@@ -113,13 +113,13 @@ fn draft(catalog: &Catalog, to: DestinationId, telling: &Telling, now: Timestamp
         event_type: telling.event_type(),
         received_at: now,
         window: Default::default(),
+        replay_of: None,
     };
     let order = catalog.order(to).whole();
     let owed = Owed { route: NO_ROUTE, destination: to, priority: Priority::High, order };
     Some(Draft {
         external_id: None,
         content: Arc::new(content),
-        replay_of: None,
         idempotency: None,
         owed: vec![owed],
         reply: Reply::nobodys(),

@@ -168,7 +168,6 @@ impl Dispatcher {
             id,
             external_id: draft.external_id,
             content: draft.content,
-            replay_of: draft.replay_of,
             idempotency: draft.idempotency,
             deliveries: draft.owed.iter().map(owed).collect(),
         };
@@ -356,7 +355,6 @@ fn draft_again(event: &NewEvent, reply: Reply) -> Draft {
     Draft {
         external_id: event.external_id.clone(),
         content: Arc::clone(&event.content),
-        replay_of: event.replay_of,
         idempotency: event.idempotency,
         owed: event.deliveries.iter().map(owed).collect(),
         reply,

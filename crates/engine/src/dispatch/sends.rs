@@ -124,6 +124,7 @@ impl Dispatcher {
             event_type: None,
             received_at: now,
             window: Default::default(),
+            replay_of: None,
         };
         AttemptReport {
             worker: 0,

@@ -171,10 +171,10 @@ impl Engine {
         let (reply, answer) = Reply::channel();
         content.received_at = self.clock.now();
         content.window = SendWindow::default();
+        content.replay_of = Some(content.replay_of.unwrap_or(event));
         let draft = Draft {
             external_id: found.external_id,
             content: Arc::new(content),
-            replay_of: Some(event),
             idempotency: None,
             owed,
             reply,

@@ -20,7 +20,7 @@ impl Engine {
             let asked = EventQuery { after: Some(behind), limit: STEP, offset: 0, ..query.clone() };
             let found = self.events(asked).await?;
             page.scanned += found.scanned.max(found.items.len() as u64);
-            for event in found.items.into_iter().filter(|event| event.replay_of.is_some()) {
+            for event in found.items.into_iter().filter(|event| event.content.replay_of.is_some()) {
                 page.total += 1;
                 let wanted = page.total > query.offset as u64;
                 let room = page.items.len() < query.limit;

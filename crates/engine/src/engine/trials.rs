@@ -147,6 +147,7 @@ impl Engine {
             received_at: self.clock.now(),
             event_type: Some(trial.event_type),
             window: Default::default(),
+            replay_of: None,
         }
     }
 

@@ -150,7 +150,7 @@ impl AcceptedEvent {
             id: event.id,
             marks: EventMarks::of(&event.content),
             external_id: event.external_id.clone(),
-            replay_of: event.replay_of,
+            replay_of: event.content.replay_of,
             received_at: event.content.received_at,
             body_bytes: event.content.body.len(),
             deliveries: event
@@ -167,7 +167,7 @@ impl AcceptedEvent {
             id: event.id,
             marks: EventMarks::of(&event.content),
             external_id: event.external_id.clone(),
-            replay_of: event.replay_of,
+            replay_of: event.content.replay_of,
             received_at: event.content.received_at,
             body_bytes: event.body_bytes,
             deliveries: event

@@ -23,6 +23,7 @@ fn content(body: impl Into<Bytes>) -> EventContent {
         event_type: EventType::parse("order.paid").ok(),
         received_at: Timestamp::ZERO,
         window: SendWindow::default(),
+        replay_of: None,
     }
 }
 

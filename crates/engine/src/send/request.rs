@@ -13,6 +13,9 @@ use std::borrow::Cow;
 
 /// A body up to so long is written together with its head.
 pub(super) const TOGETHER_BYTES_MAX: usize = 16 * 1024;
+/// Marks a replayed event: the id under which the replay is shown. Its `webhook-id` is that of the first event.
+const REPLAY_HEADER: &str = "postrider-replay";
+
 /// Room for a head of the usual size, and for what of it is shown.
 const HEAD_BYTES: usize = 1024;
 const SHOWN_BYTES: usize = 512;
@@ -99,7 +102,9 @@ pub(crate) fn build(
     let mut request = Request::new(Method::POST, ready, content.body.clone());
     request.put_number(ready, "content-length", content.body.len() as u64);
     pass_on(&content.headers, ready, &mut request);
-    let (id, seconds) = (event.to_string(), clock.wall().unix_seconds().to_string());
+    // A receiver that drops duplicates by this id has to know a replay for what it repeats.
+    let id = content.replay_of.unwrap_or(event).to_string();
+    let seconds = clock.wall().unix_seconds().to_string();
     let signature = ready.signer.sign(&id, &seconds, &content.body, clock.now());
     request.put(ready, "webhook-id", &id);
     request.put(ready, "webhook-timestamp", &seconds);
@@ -107,6 +112,9 @@ pub(crate) fn build(
         request.put(ready, "webhook-signature", &signature);
     }
     request.put_number(ready, "postrider-attempt", attempt.into());
+    if content.replay_of.is_some() {
+        request.put(ready, REPLAY_HEADER, &event.to_string());
+    }
     let passed = hops::of(&content.headers).saturating_add(1);
     request.put_number(ready, hops::HOPS_HEADER, passed.into());
     request

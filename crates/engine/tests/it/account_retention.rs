@@ -45,14 +45,7 @@ async fn events_older_than_an_accounts_retention_and_their_dead_letters_are_not_
         priority: Priority::Normal,
         order: None,
     };
-    let event = NewEvent {
-        id: old,
-        external_id: None,
-        content,
-        replay_of: None,
-        idempotency: None,
-        deliveries: vec![owed],
-    };
+    let event = NewEvent { id: old, external_id: None, content, idempotency: None, deliveries: vec![owed] };
     let ticket = event.tickets().next().unwrap();
     store.commit(Arc::new(Batch { events: vec![event], ..Batch::default() })).await.unwrap();
     let given_up = GivenUp {

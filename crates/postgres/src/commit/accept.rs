@@ -222,7 +222,7 @@ impl<'b> EventColumns<'b> {
         self.created_by.push(content.origin.key().map(|id| int(id.as_u64())));
         self.event_type.push(content.event_type.as_ref().map(|known| known.as_str()));
         self.external_id.push(event.external_id.as_deref().map(text));
-        self.replay_of.push(event.replay_of.map(|id| int(id.as_u64())));
+        self.replay_of.push(content.replay_of.map(|id| int(id.as_u64())));
         self.received_at.push(time(content.received_at));
         self.deliver_at.push(content.window.deliver_at.map(time));
         self.expires_at.push(content.window.expires_at.map(time));

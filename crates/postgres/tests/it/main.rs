@@ -48,12 +48,12 @@ fn owed(id: u64, at: Timestamp) -> NewEvent {
         event_type: None,
         received_at: at,
         window: SendWindow::default(),
+        replay_of: None,
     };
     NewEvent {
         id: EventId::from_u64(id),
         external_id: None,
         content: Arc::new(content),
-        replay_of: None,
         idempotency: None,
         deliveries: vec![delivery],
     }

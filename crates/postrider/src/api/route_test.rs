@@ -67,6 +67,7 @@ fn content(
         body: body(fields)?,
         received_at: clock.now(),
         window: SendWindow::default(),
+        replay_of: None,
     })
 }
 

@@ -42,8 +42,8 @@ pub(crate) fn event(id: u64, received_at: Timestamp) -> NewEvent {
             event_type: None,
             received_at,
             window: SendWindow::default(),
+            replay_of: None,
         }),
-        replay_of: None,
         idempotency: Some(Idempotency { key_hash: [id as u8; 16], body_hash: [1; 16] }),
         deliveries: vec![NewDelivery {
             id: DeliveryId::from_u64(id + 1),

@@ -3,11 +3,12 @@
 use super::Harness;
 use super::sample::{ACCOUNT, DEAD, START, accept, accept_one, commit, detail, event, finished, fresh};
 use super::sample::{owed, rows, seconds, waiting};
-use crate::{Attempt, ErrorKind, EventDetail, NewEvent, Problem, Timing};
+use crate::{Attempt, ErrorKind, EventContent, EventDetail, NewEvent, Problem, Timing};
 use bytes::Bytes;
 use postrider_core::id::{AccountId, DeliveryId, EventId, NODES_MAX};
 use postrider_core::limits::ATTEMPTS_SHOWN_MAX;
 use postrider_core::outcome::{DeathReason, Next, Outcome};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub async fn an_attempt_comes_back_with_every_field(harness: &dyn Harness) {
@@ -110,10 +111,14 @@ pub async fn the_last_attempts_are_shown(harness: &dyn Harness) {
 pub async fn a_replay_tells_what_it_repeats(harness: &dyn Harness) {
     let store = harness.open().await;
     let first = event(100, vec![owed(101, 10)]);
-    let replay = NewEvent { replay_of: Some(first.id), ..event(110, vec![owed(111, 10)]) };
+    let again = event(110, vec![owed(111, 10)]);
+    let content = EventContent { replay_of: Some(first.id), ..EventContent::clone(&again.content) };
+    let replay = NewEvent { content: Arc::new(content), ..again };
     accept(&*store, vec![first.clone(), replay.clone()]).await;
-    assert_eq!(detail(&*store, first.id).await.replay_of, None);
-    assert_eq!(detail(&*store, replay.id).await.replay_of, Some(first.id));
+    assert_eq!(detail(&*store, first.id).await.content.replay_of, None);
+    assert_eq!(detail(&*store, replay.id).await.content.replay_of, Some(first.id));
+    let to_send = store.content(replay.id).await.unwrap().unwrap();
+    assert_eq!(to_send.replay_of, Some(first.id), "known to the sender, too");
     assert_eq!(rows(&*store).await, 2, "a replay is owed for itself");
 }
 

@@ -57,8 +57,8 @@ pub(super) fn event(id: u64, deliveries: Vec<NewDelivery>) -> NewEvent {
             event_type: Some(EventType::parse("payment.captured").unwrap()),
             received_at: START,
             window: SendWindow::default(),
+            replay_of: None,
         }),
-        replay_of: None,
         idempotency: None,
         deliveries,
     }

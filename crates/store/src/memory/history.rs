@@ -64,7 +64,6 @@ impl Data {
         EventDetail {
             id: event.id,
             external_id: event.external_id.clone(),
-            replay_of: event.replay_of,
             content: EventContent::clone(&event.content),
             body_bytes: event.content.body.len(),
             deliveries,

@@ -35,12 +35,12 @@ async fn commits_fail_as_often_as_asked_and_write_nothing() {
         event_type: None,
         received_at: Timestamp::ZERO,
         window: SendWindow::default(),
+        replay_of: None,
     };
     let event = NewEvent {
         id: EventId::from_u64(5),
         external_id: None,
         content: Arc::new(content),
-        replay_of: None,
         idempotency: None,
         deliveries: vec![],
     };

@@ -68,7 +68,7 @@ pub(crate) struct Event {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     next_attempt_at: Option<String>,
-    /// The event that this one repeats.
+    /// The event that this one repeats: the first one, also when a replay was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     replay_of: Option<String>,
@@ -189,7 +189,7 @@ impl Event {
             event_type: content.event_type.as_ref().map(|known| known.as_str().to_owned()),
             external_event_id: event.external_id.clone(),
             next_attempt_at: next.map(|at| at.to_string()),
-            replay_of: event.replay_of.map(|id| id.to_string()),
+            replay_of: content.replay_of.map(|id| id.to_string()),
             final_state: ended.then(|| status.as_str()),
             body_bytes: (!whole).then_some(event.body_bytes),
         }

@@ -54,7 +54,9 @@ impl Local {
     fn headers(&self, event: &Value, body: &Bytes) -> anyhow::Result<HeaderMap> {
         let mut headers = passed_on(&event["headers"]);
         let Some(secret) = &self.secret else { return Ok(headers) };
-        let id = HeaderValue::try_from(text(&event["id"])).context("an id fits a header")?;
+        // A replay keeps the id of the event that it repeats, as in a delivery.
+        let known = event["replay_of"].as_str().unwrap_or_else(|| text(&event["id"]));
+        let id = HeaderValue::try_from(known).context("an id fits a header")?;
         headers.insert(HeaderName::from_static("webhook-id"), id);
         let preset = Preset::by_name("standard").context("there is a preset for our own way of signing")?;
         let incoming = Incoming { method: "POST", url: "", headers: &headers, body };

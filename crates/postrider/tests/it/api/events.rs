@@ -1,5 +1,6 @@
 //! `/v1/events`: what came in, what became of it, in pages and by id.
 
+use super::destinations::standard_signature;
 use super::{check_fields, check_time};
 use crate::rig::{Api, Reply, Sink, Site, api::text};
 use serde_json::{Value, json};
@@ -172,6 +173,57 @@ fn a_replay_sends_the_same_bytes_again_as_an_event_of_its_own() {
         );
     }
     assert_eq!(api.event(&id), original, "the original stays as it is");
+}
+
+#[test]
+fn a_replay_keeps_the_webhook_id_and_so_does_a_replay_of_it() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let to = json!({ "name": "in", "url": sink.url("/in") });
+    let to = api.post("/v1/destinations", &to).data(201);
+    api.make("/v1/routes", &json!({ "destination_id": to["id"] }));
+    let first = api.send(&path, &[], b"once");
+    api.event_once(&first, "delivered");
+    let replayed = |id: &str| {
+        let replay = api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+        assert_eq!(replay["original_event_id"], id, "the one that was asked for");
+        let replay = text(&replay["replay_event_id"]);
+        assert_eq!(api.event_once(&replay, "delivered")["event"]["replay_of"], first);
+        replay
+    };
+    let second = replayed(&first);
+    let third = replayed(&second);
+    let arrivals = sink.wait_for("/in", 3);
+    let header = |name| arrivals.iter().map(|arrival| arrival.headers.get(name)).collect::<Vec<_>>();
+    assert_eq!(header("webhook-id"), [Some(&*first); 3], "a receiver drops what it has");
+    assert_eq!(header("postrider-replay"), [None, Some(&*second), Some(&*third)]);
+    for arrival in &arrivals {
+        let signed = format!("{first}.{}.once", arrival.headers.get("webhook-timestamp").unwrap());
+        let signature = standard_signature(&text(&to["signing_secret"]), signed.as_bytes());
+        assert_eq!(arrival.headers.get("webhook-signature"), Some(&*signature));
+    }
+}
+
+#[test]
+fn a_replay_that_outlives_its_process_is_still_sent_as_one() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let to = api.destination(&sink.url("/in"), &json!({}));
+    let first = api.send(&path, &[], b"once");
+    api.event_once(&first, "delivered");
+    api.post(&format!("/v1/destinations/{to}/pause"), &json!({})).data(200);
+    let replay = api.post(&format!("/v1/events/{first}/replay"), &json!({})).data(202);
+    gateway.stop();
+    let gateway = site.start();
+    gateway.api().post(&format!("/v1/destinations/{to}/resume"), &json!({})).data(200);
+    let arrivals = sink.wait_for("/in", 2);
+    let header = |name| arrivals[1].headers.get(name);
+    assert_eq!(header("webhook-id"), Some(&*first));
+    assert_eq!(header("postrider-replay"), replay["replay_event_id"].as_str());
 }
 
 #[test]
