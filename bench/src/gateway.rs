@@ -83,7 +83,7 @@ impl Gateway {
     /// Makes a further account.
     pub(crate) async fn new_account(&self, name: &str) -> anyhow::Result<Account> {
         let made = self.account.create("accounts", &json!({ "name": name })).await?;
-        Ok(Account::new(Api::new(self.address, Some(&account::text(&made, "api_key")?))?))
+        Ok(Account::new(Api::new(self.address, Some(&account::text(&made["api_key"], "key")?))?))
     }
 
     /// Makes a source, a destination with the limits of the throughput scenario, and the route between them.

@@ -225,6 +225,9 @@ pub(crate) struct ServeArgs {
     /// The address senders reach this gateway by, for ingest URLs [default: http://LISTEN]
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<String>,
+    /// Let anybody read /v1/platform-stats, as they may on loopback [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) public_platform_stats: Option<String>,
     /// How long history is kept [default: 7]
     #[arg(long, value_name = "DAYS")]
     pub(crate) retention_days: Option<String>,

@@ -42,7 +42,7 @@ pub use batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewDelivery, 
 pub use cluster::{Gained, Mail, News, Shard, Shards};
 pub use cluster_state::{ClusterState, Durability, NodeState, NodeSummary, ShardState};
 pub use configuration::{
-    Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
+    Account, ApiKey, Brand, BrandTimes, Change, ClientCertificate, Configuration, DescribedType, Destination,
     DestinationAuth, DestinationStatus, DestinationTls, Handshake, PreviousKeys, PrivateKeyText, Route,
     Scope, SignatureVersions, Signing, Source, Verification,
 };

@@ -7,6 +7,7 @@ use crate::history::{Destination, Limit, Line, SECOND};
 use crate::load::{PRODUCERS, Rate};
 use crate::producer::Order;
 use crate::sink::{RETRY_DELAY, Sink};
+use anyhow::Context as _;
 use plot::{KINDS, PLOT, Part, Whose};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -35,7 +36,8 @@ impl Stage {
     /// Makes everything at a gateway where nothing is yet.
     pub fn set_up(admin: &Api, sink: &Sink) -> anyhow::Result<Stage> {
         let account = json!({ "name": "neighbour" });
-        let key = admin.text("POST", "/v1/accounts", &account, "api_key")?;
+        let made = admin.call("POST", "/v1/accounts", &account)?;
+        let key = made["api_key"]["key"].as_str().context("an account comes with a key")?.to_owned();
         let apis = [admin.clone(), admin.with_key(&key)];
         let source = |api: &Api| {
             let token = api.text("POST", "/v1/sources", &json!({ "name": "torture" }), "path_token")?;

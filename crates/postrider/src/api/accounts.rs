@@ -31,7 +31,7 @@ use postrider_store::{Account, Change};
     post, path = "/v1/accounts", operation_id = "create_account", tag = "accounts",
     security((), ("bearer" = [])),
     request_body = NewAccount,
-    responses((status = 201, description = "The account, and its key in full.", body = Data<view::AccountWithKey>, headers(("ETag"))), Keyed, Body, Stored)
+    responses((status = 201, description = "The account, and its key in full this once.", body = Data<view::AccountWithKey>, headers(("ETag"))), Keyed, Body, Stored)
 )]
 pub(crate) async fn create(
     State(app): Shared,
@@ -47,10 +47,11 @@ pub(crate) async fn create(
     let account = apply(Account::new(id, name, app.engine.clock().now()), reach, &mut fields)?;
     fields.finish()?;
     let (key, text) = api_keys::make(&app, id, "first key".into());
-    let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key)];
+    let changes = vec![Change::PutAccount(account.clone()), Change::PutApiKey(key.clone())];
     app.change(by, |_| Ok((changes, ()))).await?;
-    let shown = view::AccountWithKey { account: view::Account::of(&account), api_key: text };
-    Ok(EntityTag::of(&shown.account).on(view::data(StatusCode::CREATED, &shown)))
+    let api_key = view::ApiKey::made(&key, text);
+    let shown = view::AccountWithKey { account: view::Account::seen(&account, app.retention_days), api_key };
+    Ok(tag(&account).on(view::data(StatusCode::CREATED, &shown)))
 }
 
 /// List accounts
@@ -72,7 +73,7 @@ pub(crate) async fn list(
         false => catalog.account(caller.account).cloned().into_iter().collect(),
     };
     let page = paging::page(&parameters, Listed::Accounts, accounts, |account| account.id.as_u64())?;
-    Ok(page.answer(view::Account::of))
+    Ok(page.answer(|account| view::Account::seen(account, app.retention_days)))
 }
 
 /// Get an account
@@ -87,8 +88,8 @@ pub(crate) async fn get(
     Segment(id): Segment,
     if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
-    let shown = view::Account::of(&known(&app.engine.catalog(), caller, &id)?);
-    Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
+    let found = known(&app.engine.catalog(), caller, &id)?;
+    Ok(if_none_match.answer(&tag(&found), &view::Account::seen(&found, app.retention_days)))
 }
 
 /// Change an account
@@ -110,7 +111,7 @@ pub(crate) async fn update(
     let reach = if caller.is_admin() { Reach::Operator(app.retention_days) } else { Reach::Tenant };
     let decide = |catalog: &Catalog| {
         let found = known(catalog, caller, &id)?;
-        if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
+        if_match.check(&tag(&found))?;
         let name = fields.name("name")?.unwrap_or_else(|| found.name.clone());
         let changed = operational_destination(Account { name, ..found }, catalog, &mut fields)?;
         let changed = apply(changed, reach, &mut fields)?;
@@ -118,8 +119,8 @@ pub(crate) async fn update(
         Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
     let changed = app.change(caller, decide).await?;
-    let shown = view::Account::of(&changed);
-    Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
+    let shown = view::Account::seen(&changed, app.retention_days);
+    Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
 /// Delete an account
@@ -138,7 +139,7 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let decide = |catalog: &Catalog| {
         let found = known(catalog, caller, &id)?;
-        if_match.check(&EntityTag::of(&view::Account::of(&found)))?;
+        if_match.check(&tag(&found))?;
         let found = found.id;
         check_empty(&app, catalog, found)?;
         let keys = catalog.api_keys(found).into_iter().map(|key| Change::DeleteApiKey(key.id));
@@ -165,6 +166,11 @@ fn check_empty(app: &App, catalog: &Catalog, id: AccountId) -> Result<(), ApiErr
         return Err(ApiError::conflict("account_in_use", sentence));
     }
     Ok(())
+}
+
+/// Of what is set: for how long the gateway keeps events is not the account's.
+fn tag(account: &Account) -> EntityTag {
+    EntityTag::of(&view::Account::of(account))
 }
 
 /// A tenant sees its own account, the operator every one.

@@ -88,9 +88,7 @@ pub(crate) async fn create(
     }
     let (key, text) = make(&app, caller.account, name);
     let key = ApiKey { scope, expires_at, rate_limit, ..key };
-    let mut shown = view::ApiKey::of(&key);
-    let tag = tag(&key);
-    shown.key = Some(text);
+    let (shown, tag) = (view::ApiKey::made(&key, text).also_as_api_key(), tag(&key));
     let decide = |catalog: &Catalog| {
         account_room::for_api_key(catalog, caller)?;
         Ok::<_, ApiError>((vec![Change::PutApiKey(key)], ()))
@@ -202,7 +200,20 @@ fn apply(mut into: ApiKey, fields: &mut Fields, now: Timestamp) -> Result<ApiKey
 pub(super) fn scope(fields: &mut Fields) -> Result<Scope, ApiError> {
     let made_by_hand = |word: &str| Scope::from_word(word).filter(|scope| *scope != Scope::Portal);
     let scope = fields.word("scope", made_by_hand, "must be admin, account, read or ingest")?;
-    Ok(scope.unwrap_or_default())
+    match (scope, fields.word("role", by_role, "must be owner, admin or viewer; scope says it more exactly")?)
+    {
+        (Some(_), Some(_)) => Err(ApiError::field("role", "cannot be given beside scope")),
+        (scope, role) => Ok(scope.or(role).unwrap_or_default()),
+    }
+}
+
+/// A role of GetHook's wire. Its `editor` has no scope here: the next one up may make keys, which an editor may not.
+fn by_role(word: &str) -> Option<Scope> {
+    match word {
+        "owner" | "admin" => Some(Scope::Account),
+        "viewer" => Some(Scope::Read),
+        _ => None,
+    }
 }
 
 /// The end of a key: a moment that is not yet over, or so long from now.

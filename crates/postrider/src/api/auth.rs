@@ -69,9 +69,7 @@ impl FromRequestParts<Arc<App>> for Founder {
 
     /// Before the body is read, so that a stranger costs nothing.
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        let is_somebody =
-            parts.headers.contains_key(AUTHORIZATION) || parts.extensions.get::<SignedIn>().is_some();
-        if !is_somebody {
+        if !is_somebody(parts) {
             let open = app.open_bootstrap && is_from_here(&parts.headers);
             return if open { Ok(Founder::Newcomer) } else { Err(ApiError::unauthorized()) };
         }
@@ -80,6 +78,30 @@ impl FromRequestParts<Arc<App>> for Founder {
             caller => Err(ApiError::scope_needed(Scope::Admin, caller.scope)),
         }
     }
+}
+
+/// Who may see how much the gateway has done, in four figures.
+pub(crate) enum FiguresReader {
+    Known(Caller),
+    /// Somebody at this machine, or anybody where the operator says so.
+    Anyone,
+}
+
+impl FromRequestParts<Arc<App>> for FiguresReader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        if is_somebody(parts) {
+            return identify(parts, app).map(FiguresReader::Known);
+        }
+        let open = app.public_figures.for_everybody() || (app.open_bootstrap && is_from_here(&parts.headers));
+        if open { Ok(FiguresReader::Anyone) } else { Err(ApiError::unauthorized()) }
+    }
+}
+
+/// Whether a request shows who it is from, be it true or not.
+fn is_somebody(parts: &Parts) -> bool {
+    parts.headers.contains_key(AUTHORIZATION) || parts.extensions.get::<SignedIn>().is_some()
 }
 
 /// Who may see the metrics: they name the destinations of all accounts.

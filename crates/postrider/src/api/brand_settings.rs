@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use postrider_engine::Catalog;
-use postrider_store::{Account, Brand, Change};
+use postrider_store::{Account, Brand, BrandTimes, Change};
 
 /// Get the brand
 #[utoipa::path(
@@ -26,7 +26,7 @@ pub(crate) async fn get(
     if_none_match: IfNoneMatch,
 ) -> Result<Response, ApiError> {
     let account = accounts::own(&app.engine.catalog(), caller)?;
-    let shown = view::Brand::of(&account.brand);
+    let shown = view::Brand::seen(&account);
     Ok(if_none_match.answer(&EntityTag::of(&shown), &shown))
 }
 
@@ -45,15 +45,18 @@ pub(crate) async fn update(
     if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
+    let now = app.engine.clock().now();
     let decide = |catalog: &Catalog| {
         let account = accounts::own(catalog, caller)?;
-        if_match.check(&EntityTag::of(&view::Brand::of(&account.brand)))?;
+        if_match.check(&EntityTag::of(&view::Brand::seen(&account)))?;
+        let created_at = account.brand.set.map_or(now, |times| times.created_at);
         let brand = apply(account.brand.clone(), &mut fields)?;
         fields.finish()?;
-        Ok::<_, ApiError>((vec![Change::PutAccount(Account { brand: brand.clone(), ..account })], brand))
+        let brand = Brand { set: Some(BrandTimes { created_at, updated_at: now }), ..brand };
+        let changed = Account { brand, ..account };
+        Ok::<_, ApiError>((vec![Change::PutAccount(changed.clone())], changed))
     };
-    let brand = app.change(caller, decide).await?;
-    let shown = view::Brand::of(&brand);
+    let shown = view::Brand::seen(&app.change(caller, decide).await?);
     Ok(EntityTag::of(&shown).on(view::data(StatusCode::OK, &shown)))
 }
 

@@ -101,6 +101,11 @@ impl ApiError {
         ApiError { field: Some(field.to_owned()), ..error }
     }
 
+    /// 400: a field that must be there is not.
+    pub(crate) fn missing(field: &str) -> Self {
+        ApiError::bad_request(field, "is missing")
+    }
+
     /// The same of a field that is inside of another.
     pub(crate) fn within(self, outer: &str) -> Self {
         match &self.field {
@@ -118,15 +123,24 @@ impl ApiError {
         Refused { field: self.field, sentence: self.sentence }
     }
 
-    /// 400 for a field, where another system's wire says so.
+    /// 400 for a field, where another system's wire has it so.
     pub(crate) fn bad_request(field: &str, allowed: impl std::fmt::Display) -> Self {
-        ApiError { status: StatusCode::BAD_REQUEST, ..ApiError::field(field, allowed) }
+        ApiError::field(field, allowed).into_bad_request()
+    }
+
+    pub(crate) fn into_bad_request(self) -> Self {
+        ApiError { status: StatusCode::BAD_REQUEST, ..self }
     }
 
     /// 503: there is no room for one more large answer.
     pub(super) fn unread() -> Self {
         let sentence = "Too many large answers wait to be read; read those, or ask for less at once.";
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence).retry_after(RETRY_SOON_SECONDS)
+    }
+
+    /// 404: a call of another system's wire, behind which there is nothing here.
+    pub(crate) fn not_offered(sentence: &str) -> Self {
+        ApiError::new(StatusCode::NOT_FOUND, "not_offered", sentence)
     }
 
     /// 404 for an id of ours, of somebody else or of nobody: they look the same.

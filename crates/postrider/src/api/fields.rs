@@ -99,6 +99,16 @@ impl Fields {
         self.object.contains_key(field)
     }
 
+    /// Whether a field is an object with nothing in it. It counts as read then.
+    pub(crate) fn is_empty_object(&mut self, field: &'static str) -> bool {
+        let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+        let found = self.object.get(field).is_some_and(is_empty);
+        if found {
+            self.take(field);
+        }
+        found
+    }
+
     pub(crate) fn text(&mut self, field: &'static str) -> Result<Option<String>, ApiError> {
         match self.take(field) {
             None => Ok(None),
@@ -180,7 +190,7 @@ pub(crate) fn legal_expression(field: &str, text: &str, wants: Wants) -> Result<
     compiled.map(drop).map_err(|bad| ApiError::field(field, format!("is not a legal expression at {bad}")))
 }
 
-/// A field that must be there.
+/// A field that must be there: 400, as GetHook has it.
 pub(crate) fn required<T>(field: &str, value: Option<T>) -> Result<T, ApiError> {
-    value.ok_or_else(|| ApiError::field(field, "is missing"))
+    value.ok_or_else(|| ApiError::missing(field))
 }

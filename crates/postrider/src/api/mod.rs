@@ -30,6 +30,7 @@ mod event_types;
 mod events;
 mod export;
 mod fields;
+mod gethook;
 mod health;
 mod hops;
 mod ingest;
@@ -40,6 +41,7 @@ mod outer_object;
 mod paging;
 mod portal_sessions;
 mod provider_presets;
+mod public_figures;
 mod queue;
 mod rates;
 mod refusal;
@@ -104,6 +106,7 @@ pub(crate) struct App {
     /// How the gateway calls itself to receivers that must agree first.
     handshake_origin: HeaderValue,
     /// Whether anyone who can reach us may make an account: only while we listen on loopback.
+    public_figures: public_figures::PublicFigures,
     open_bootstrap: bool,
 }
 
@@ -136,6 +139,7 @@ impl App {
             public_url,
             handshake_origin,
             // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
+            public_figures: public_figures::PublicFigures::new(config.public_platform_stats),
             open_bootstrap: address.ip().is_loopback() && config.public_url.is_none(),
         })
     }
@@ -181,6 +185,9 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
         .routes(routes!(portal_sessions::create))
         .routes(routes!(brand_settings::get, brand_settings::update, brand_settings::patch))
+        .routes(routes!(gethook::register))
+        .routes(routes!(gethook::log_in))
+        .routes(routes!(gethook::custom_domains, gethook::add_custom_domain))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::update, sources::delete))
         .routes(routes!(rejects::list))

@@ -28,11 +28,13 @@ refusals! {
     ];
     /// Of a body in JSON.
     Body = [
-        400 "The body is not JSON, not an object, or broke off.",
+        400 "The body is not JSON, not an object, or broke off, or a field that must be there is missing.",
         408 "The body did not arrive in time.",
         413 "The body is too large.",
-        422 "A field is missing, unknown or not allowed.",
+        422 "A field is unknown or not allowed.",
     ];
+    /// Of a call of another system's wire behind which there is nothing here.
+    NotOffered = [404 "There is no such thing here; the sentence says what there is."];
     /// Of parameters in the query.
     Queried = [422 "A parameter is unknown or not allowed."];
     /// Of a change that is only to be made to what the caller has seen.

@@ -112,7 +112,8 @@ fn headers(fields: &mut Fields) -> Result<Headers, ApiError> {
     Ok(storable_headers(pairs.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))))
 }
 
-const ROUTE_FIELDS: [&str; 9] = [
+const ROUTE_FIELDS: [&str; 10] = [
+    "route_id",
     "active",
     "destination_id",
     "event_type_pattern",

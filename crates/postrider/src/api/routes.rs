@@ -122,6 +122,22 @@ pub(crate) async fn update(
     Ok(tag(&changed).on(view::data(StatusCode::OK, &shown)))
 }
 
+/// The id that a route has in the system that it comes from is taken and not kept. One of ours must be that of this route.
+fn check_brought_id(into: &Route, catalog: &Catalog, fields: &mut Fields) -> Result<(), ApiError> {
+    let Some(brought) = fields.name("route_id")? else { return Ok(()) };
+    let is_new = catalog.route(into.account, into.id).is_none();
+    let named = RouteId::parse(&brought).ok().and_then(|id| catalog.route(into.account, id));
+    match named {
+        None if is_new => Ok(()),
+        Some(named) if named.id == into.id => Ok(()),
+        Some(_) if is_new => Err(ApiError::field(
+            "route_id",
+            "is that of a route that is there; change it by PATCH /v1/routes/{id}",
+        )),
+        _ => Err(ApiError::field("route_id", "must be the id of this route, or absent")),
+    }
+}
+
 /// The fields that making and changing share. `null` takes an optional one away.
 pub(super) fn apply(
     mut into: Route,
@@ -129,6 +145,7 @@ pub(super) fn apply(
     caller: Caller,
     fields: &mut Fields,
 ) -> Result<Route, ApiError> {
+    check_brought_id(&into, catalog, fields)?;
     if fields.mentions("source_id") {
         let named = fields.text("source_id")?;
         into.source = named.map(|text| known_source(catalog, caller, &text)).transpose()?;
@@ -149,7 +166,7 @@ pub(super) fn apply(
         into.priority_rules = priority_rules(fields)?;
     }
     if fields.mentions("retry_policy") {
-        into.retry_policy = policy(fields)?;
+        into.retry_policy = if fields.is_empty_object("retry_policy") { None } else { policy(fields)? };
     }
     into.active = fields.switch("active")?.unwrap_or(into.active);
     Ok(into)

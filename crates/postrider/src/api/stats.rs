@@ -1,6 +1,6 @@
 //! `/v1/stats` and `/v1/platform-stats`: what was counted. Nothing is walked for it.
 
-use super::auth::Caller;
+use super::auth::{Caller, FiguresReader};
 use super::error::ApiError;
 use super::refusal::{Keyed, Stored};
 use super::view::Data;
@@ -10,7 +10,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::map::IdMap;
-use postrider_store::{Destination, LatencyCounts};
+use postrider_store::{Counts, Destination, LatencyCounts};
 use std::sync::Arc;
 
 /// Get the account's figures
@@ -42,13 +42,27 @@ fn latency(app: &App, account: AccountId) -> Vec<(Arc<Destination>, LatencyCount
 
 /// Get the gateway's figures
 ///
-/// Of all accounts with an admin key that says none to act for, else of one account alone.
+/// Of all accounts with an admin key that says none to act for, and without a key where that is allowed; else of one
+/// account alone.
 #[utoipa::path(
     get, path = "/v1/platform-stats", operation_id = "get_platform_stats", tag = "stats",
+    security((), ("bearer" = [])),
     responses((status = 200, description = "The figures.", body = Data<view::PlatformStats>), Keyed, Stored)
 )]
-pub(crate) async fn platform(State(app): Shared, caller: Caller) -> Result<Response, ApiError> {
-    let whose = if caller.is_admin() { caller.asked_for } else { Some(caller.account) };
-    let stats = app.engine.stats(whose).await?;
-    Ok(view::data(StatusCode::OK, &view::PlatformStats::of(&stats.total)))
+pub(crate) async fn platform(State(app): Shared, reader: FiguresReader) -> Result<Response, ApiError> {
+    let total = match reader {
+        FiguresReader::Anyone => public_total(&app).await?,
+        FiguresReader::Known(caller) if caller.is_admin() => app.engine.stats(caller.asked_for).await?.total,
+        FiguresReader::Known(caller) => app.engine.stats(Some(caller.account)).await?.total,
+    };
+    Ok(view::data(StatusCode::OK, &view::PlatformStats::of(&total)))
+}
+
+async fn public_total(app: &App) -> Result<Counts, ApiError> {
+    if let Some(fresh) = app.public_figures.fresh(app.engine.clock().now()) {
+        return Ok(fresh);
+    }
+    let total = app.engine.stats(None).await?.total;
+    app.public_figures.keep(total);
+    Ok(total)
 }

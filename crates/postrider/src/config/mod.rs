@@ -61,6 +61,8 @@ pub(crate) struct Config {
     pub(crate) connections: ConnectionLimits,
     pub(crate) grace: Duration,
     pub(crate) public_url: Option<String>,
+    /// Anybody may read the four figures of the whole gateway.
+    pub(crate) public_platform_stats: bool,
     pub(crate) retention_days: u32,
     pub(crate) retention_bytes: Option<u64>,
     pub(crate) disk_reserve_bytes: u64,
@@ -176,6 +178,7 @@ impl Config {
             idle_connections: IDLE_CONNECTIONS_MAX * workers,
             grace: Duration::from_secs(layers.one("grace_seconds", |v| number(v, 0, 3600)).unwrap_or(30)),
             public_url: layers.one("public_url", url),
+            public_platform_stats: layers.one("public_platform_stats", values::switch).unwrap_or(false),
             retention_days,
             retention_bytes: layers.one("retention_bytes", |v| size(v, 16 << 20)),
             disk_reserve_bytes: layers.one("disk_reserve", |v| size(v, 0)).unwrap_or(RESERVE_BYTES_DEFAULT),

@@ -76,8 +76,9 @@ impl Kind {
     }
 }
 
-/// An end that moves with every run is no state that could be kept, so it stays out of files.
-const NOT_IN_FILES: &str = "expires_in_seconds";
+/// An end that moves with every run is no state that could be kept, so it stays out of files; and so does what another
+/// field says already.
+const NOT_IN_FILES: [&str; 3] = ["expires_in_seconds", "role", "route_id"];
 
 fn described() -> Vec<(Kind, Vec<String>)> {
     let document: Value = serde_json::from_slice(&document::text()).expect("the description is JSON");
@@ -92,7 +93,7 @@ fn fields_of(kind: Kind, schemas: &Value) -> Vec<String> {
         let name = match name.as_str() {
             "destination_id" => "destination",
             "source_id" => "source",
-            NOT_IN_FILES => continue,
+            name if NOT_IN_FILES.contains(&name) => continue,
             name => name,
         };
         if !fields.iter().any(|known| known == name) {

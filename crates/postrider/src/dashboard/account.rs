@@ -29,6 +29,12 @@ struct Account {
     created_at: String,
 }
 
+/// For how long the gateway keeps events.
+#[derive(Deserialize)]
+struct Kept {
+    retention_days: u32,
+}
+
 #[derive(Deserialize, Default)]
 struct Brand {
     company_name: Option<String>,
@@ -92,7 +98,12 @@ pub(super) async fn page(
 }
 
 async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, Refused> {
-    let (found, tag): (Account, _) = api.get_tagged(session, &at(id)).await?;
+    let (mut found, tag): (Account, _) = api.get_tagged(session, &at(id)).await?;
+    // What is the gateway's own is not to become the account's by saving the form.
+    if session.is_operator() {
+        let gateway: Kept = api.get(session, "/v1/settings").await?;
+        found.retention_days = found.retention_days.filter(|days| *days != gateway.retention_days);
+    }
     let (brand, brand_tag): (Brand, _) = api.get_tagged(&acting(session, id), "/v1/brand-settings").await?;
     let (filled, brand) = (filled(&found).seeing(tag), brand.filled().seeing(brand_tag));
     let frame = Frame::of(Some(session), "accounts");

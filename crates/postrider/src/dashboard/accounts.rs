@@ -39,7 +39,12 @@ struct Accounts {
 #[derive(Deserialize, Serialize)]
 struct Made {
     account: Named,
-    api_key: String,
+    api_key: Key,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Key {
+    key: String,
 }
 
 #[derive(Deserialize, Serialize)]

@@ -12,6 +12,7 @@ mod asked;
 mod audit;
 mod chart;
 mod choices;
+mod cli_auth;
 mod clip;
 mod cluster;
 mod dead_letters;
@@ -79,6 +80,7 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/", get(overview::page))
         .route("/sign-in", get(sign_in::page).post(sign_in::submit))
         .route("/sign-out", post(sign_in::out))
+        .route("/cli-auth", get(cli_auth::page).post(cli_auth::agree))
         .route("/look", post(looking::choose))
         .route("/events", get(events::page))
         .route("/events/{id}", get(event::page))

@@ -42,7 +42,7 @@ impl Site {
         let admin = Client::new(&url, Gateway::ADMIN_KEY, None)?;
         let account =
             admin.post("/v1/accounts", &json!({ "name": "demo" }))?.data().context("make an account")?;
-        let key = account["api_key"].as_str().context("an account comes with a key")?.to_owned();
+        let key = account["api_key"]["key"].as_str().context("an account comes with a key")?.to_owned();
         let client = Client::new(&url, &key, None)?;
         let site = Site { client, key, address, chaos, chaos_address, gateway: Some(gateway), home };
         site.add("healthy", HEALTHY)?;

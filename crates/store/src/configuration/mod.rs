@@ -14,7 +14,7 @@ mod source;
 
 pub use account::Account;
 pub use api_key::ApiKey;
-pub use brand::Brand;
+pub use brand::{Brand, BrandTimes};
 pub use destination::{Destination, DestinationAuth, DestinationStatus};
 pub use destination_tls::{ClientCertificate, DestinationTls};
 pub use event_type::DescribedType;

@@ -4,7 +4,7 @@ use super::Harness;
 use super::sample::{ACCOUNT, SOURCE, START, accept, destination, event, fresh, owed, seconds, waiting};
 use crate::Store;
 use crate::{
-    Account, ApiKey, Brand, Change, ClientCertificate, Configuration, DescribedType, Destination,
+    Account, ApiKey, Brand, BrandTimes, Change, ClientCertificate, Configuration, DescribedType, Destination,
     DestinationAuth, DestinationTls, FieldPlace, Handshake, PreviousKeys, PrivateKeyText, Route, Scope,
     SignatureVersions, Signing, Source, Verification,
 };
@@ -159,6 +159,7 @@ fn brand() -> Brand {
         logo_url: Some("https://example.com/a.svg".into()),
         primary_color: Some("#00ff7f".into()),
         support_email: Some("help@example.com".into()),
+        set: Some(BrandTimes { created_at: START, updated_at: Timestamp::MAX }),
     }
 }
 

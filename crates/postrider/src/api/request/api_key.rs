@@ -1,7 +1,7 @@
 //! What making and changing an API key takes.
 
 use super::RateLimit;
-use crate::api::view::word::NewScope;
+use crate::api::view::word::{NewRole, NewScope};
 use utoipa::ToSchema;
 
 /// A new key.
@@ -12,6 +12,9 @@ pub(crate) struct NewApiKey {
     /// What it is for; `account` when absent.
     #[schema(value_type = Option<NewScope>)]
     scope: Option<String>,
+    /// The scope in GetHook's words, in its place: `owner` and `admin` are `account`, `viewer` is `read`.
+    #[schema(value_type = Option<NewRole>)]
+    role: Option<String>,
     /// When it stops working; never when absent.
     #[schema(format = DateTime)]
     expires_at: Option<String>,

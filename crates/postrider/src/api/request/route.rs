@@ -8,6 +8,9 @@ use utoipa::ToSchema;
 pub(crate) struct NewRoute {
     #[schema(example = "dst_01hz3k8q2v4xw")]
     destination_id: String,
+    /// The id that the route has in the system it is brought over from. The gateway makes an id of its own.
+    #[schema(max_length = 200)]
+    route_id: Option<String>,
     /// The one source whose events it takes; those of every source when absent.
     source_id: Option<String>,
     /// Types of events that it takes; every one when absent.
@@ -33,6 +36,8 @@ pub(crate) struct NewRoute {
 /// What is not given stays; `null` takes an optional field away.
 #[derive(ToSchema)]
 pub(crate) struct RouteChange {
+    /// If it is given, that of this route.
+    route_id: Option<String>,
     destination_id: Option<String>,
     source_id: Option<String>,
     event_type_pattern: Option<String>,

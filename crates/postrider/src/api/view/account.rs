@@ -1,5 +1,6 @@
 //! An account, and what making one answers.
 
+use super::ApiKey;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,9 +15,9 @@ pub(crate) struct Account {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = "email")]
     email: Option<String>,
-    /// Its older events are not shown.
+    /// Its older events are not shown. That of the gateway unless the operator says less.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(required, nullable = false)]
     retention_days: Option<u32>,
     /// Its share beside the other accounts.
     weight: u32,
@@ -45,6 +46,13 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// With the days that the gateway keeps events for, where the account has none of its own.
+    pub(crate) fn seen(account: &postrider_store::Account, days_kept: u32) -> Self {
+        let retention_days = account.retention_days.or(Some(days_kept));
+        Account { retention_days, ..Account::of(account) }
+    }
+
+    /// What is set of it.
     pub(crate) fn of(account: &postrider_store::Account) -> Self {
         Account {
             id: account.id.to_string(),
@@ -67,7 +75,6 @@ impl Account {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AccountWithKey {
     pub(crate) account: Account,
-    /// The key in full, this once.
-    #[schema(example = "hk_…")]
-    pub(crate) api_key: String,
+    /// Its first key.
+    pub(crate) api_key: ApiKey,
 }

@@ -4,7 +4,7 @@ use crate::api::request::{PriorityRule, RetryPolicy};
 use postrider_engine::Catalog;
 use postrider_store::codec::{policy_to_json, rules_to_json};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// Which events go to which destination, at which priority.
@@ -43,10 +43,9 @@ pub(crate) struct Route {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     source_id: Option<String>,
-    /// Stands over that of the destination.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, value_type = Option<RetryPolicy>)]
-    retry_policy: Option<Value>,
+    /// Stands over that of the destination; empty when the route has none of its own.
+    #[schema(value_type = RetryPolicy)]
+    retry_policy: Value,
 }
 
 impl Route {
@@ -70,7 +69,7 @@ impl Route {
             created_at: route.created_at.to_string(),
             priority_rules: ruled.then(|| rules_to_json(&route.priority_rules)),
             source_id: route.source.map(|id| id.to_string()),
-            retry_policy: route.retry_policy.as_ref().map(policy_to_json),
+            retry_policy: route.retry_policy.as_ref().map_or_else(|| json!({}), policy_to_json),
         }
     }
 }

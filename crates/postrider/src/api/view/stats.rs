@@ -19,6 +19,8 @@ const DESTINATIONS_MAX: usize = 100;
 pub(crate) struct Stats {
     /// Deliveries by where they stand; `accepted` counts events that no route took.
     by_status: Vec<StatusCount>,
+    #[schema(inline)]
+    totals: Totals,
     /// The last 30 days, today last.
     daily: Vec<DayCount>,
     /// How long deliveries took since the gateway started, by destination: the hundred with most deliveries, without
@@ -39,6 +41,17 @@ struct StatusCount {
     #[schema(value_type = EventWord)]
     status: &'static str,
     count: i64,
+}
+
+/// The same in three figures.
+#[derive(Serialize, ToSchema)]
+struct Totals {
+    /// The sum of `by_status`.
+    total: i64,
+    /// Deliveries that were delivered.
+    delivered: i64,
+    /// Deliveries that are dead letters.
+    failed: i64,
 }
 
 /// What happened on a day, by UTC.
@@ -81,10 +94,13 @@ impl Stats {
             ("dead_letter", total.dead),
         ];
         // What is in flight is asked after the counts: it may be ahead of them.
-        let by_status = by_status
-            .map(|(status, count)| StatusCount { status, count: count.max(0) })
-            .into_iter()
-            .collect();
+        let by_status: Vec<StatusCount> =
+            by_status.map(|(status, count)| StatusCount { status, count: count.max(0) }).into();
+        let totals = Totals {
+            total: by_status.iter().map(|one| one.count).sum(),
+            delivered: total.delivered.max(0),
+            failed: total.dead.max(0),
+        };
         let first = today.saturating_sub(DAYS - 1);
         let counts =
             |day| standing.stats.daily.iter().find(|(known, _)| *known == day).map(|(_, counts)| *counts);
@@ -94,7 +110,7 @@ impl Stats {
             name: found.name.clone(),
             latency: Percentiles::of(counts),
         });
-        Stats { by_status, daily, latency: latency.collect() }
+        Stats { by_status, totals, daily, latency: latency.collect() }
     }
 }
 

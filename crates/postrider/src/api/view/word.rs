@@ -22,6 +22,7 @@ macro_rules! words {
 words! {
     Scope = ["admin", "account", "read", "ingest", "portal"];
     NewScope = ["admin", "account", "read", "ingest"];
+    NewRole = ["owner", "admin", "viewer"];
     AuthMode = ["none", "shared_secret"];
     SourceStatus = ["active", "inactive"];
     JobStatus = ["pending"];

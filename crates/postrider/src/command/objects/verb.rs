@@ -115,21 +115,31 @@ fn answer(reading: &Reading, object: &Value) -> anyhow::Result<()> {
     if reading.json { say_json(object) } else { say(&settings(object)) }
 }
 
-/// A field a line. An account is made with its key beside it.
+/// A field a line. An account is made with its first key beside it.
 fn settings(object: &Value) -> String {
     let mut lines = String::new();
     for (name, value) in object.as_object().into_iter().flatten() {
-        if name == "account" && value.is_object() {
-            lines.push_str(&settings(value));
-        } else {
-            lines.push_str(&format!("{:<20}  {}\n", clean(name), clean(&shown(value))));
+        match name.as_str() {
+            "account" if value.is_object() => lines.push_str(&settings(value)),
+            // The same key by other names, for GetHook's scripts.
+            "plain_key" => {}
+            "api_key" if object["key"].is_string() => {}
+            "api_key" => lines.push_str(&line(name, &value["key"])),
+            _ => lines.push_str(&line(name, value)),
         }
     }
-    for secret in ["key", "api_key", "signing_secret"] {
-        let is_new = !text(&object[secret]).is_empty() && object[secret] != "[redacted]";
-        if is_new {
-            lines.push_str(&format!("{secret} is shown this once; keep it\n"));
+    let first_key = &object["api_key"]["key"];
+    let new =
+        [("key", &object["key"]), ("api_key", first_key), ("signing_secret", &object["signing_secret"])];
+    for (name, secret) in new {
+        let is_twice = name == "api_key" && object["key"].is_string();
+        if !text(secret).is_empty() && *secret != "[redacted]" && !is_twice {
+            lines.push_str(&format!("{name} is shown this once; keep it\n"));
         }
     }
     lines
+}
+
+fn line(name: &str, value: &Value) -> String {
+    format!("{:<20}  {}\n", clean(name), clean(&shown(value)))
 }

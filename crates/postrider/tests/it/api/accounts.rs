@@ -11,11 +11,11 @@ fn an_account_is_made_without_a_key_and_brings_its_own() {
     let anyone = gateway.api().with_key("");
     let made = anyone.post("/v1/accounts", &json!({ "name": "Shop & Söhne" })).data(201);
     check_fields(&made, "account api_key");
-    check_fields(&made["account"], "id name plan email? retention_days? weight created_at");
+    check_fields(&made["account"], "id name plan email? retention_days weight created_at");
     check_time(&made["account"]["created_at"]);
     assert_eq!(made["account"]["name"], "Shop & Söhne");
     assert!(made["account"]["id"].as_str().unwrap().starts_with("acc_"), "{made}");
-    let key = made["api_key"].as_str().unwrap();
+    let key = made["api_key"]["key"].as_str().unwrap();
     assert!(key.starts_with("hk_"), "{key}");
 
     let tenant = anyone.with_key(key);
@@ -39,7 +39,7 @@ fn only_the_operator_makes_accounts_once_it_listens_to_the_world() {
     let body = json!({ "name": "from elsewhere" });
     api.with_key("").post("/v1/accounts", &body).refusal(401);
     let made = api.post("/v1/accounts", &body).data(201);
-    let tenant = api.with_key(made["api_key"].as_str().unwrap());
+    let tenant = api.with_key(made["api_key"]["key"].as_str().unwrap());
     tenant.post("/v1/accounts", &body).refusal(403);
 }
 
@@ -79,7 +79,7 @@ fn the_operator_acts_for_the_account_that_is_named() {
     let gateway = site.start();
     let api = gateway.api();
     let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let tenant = api.with_key(made["api_key"].as_str().unwrap());
+    let tenant = api.with_key(made["api_key"]["key"].as_str().unwrap());
     let (source, _) = tenant.source();
     let account = made["account"]["id"].as_str().unwrap();
     let sources = api.call("GET", "/v1/sources", &[("postrider-account", account)], b"").data(200);
@@ -100,7 +100,7 @@ fn the_operator_sets_the_share_of_an_account_and_the_tenant_only_its_name() {
     let gateway = site.start();
     let operator = gateway.api();
     let made = operator.post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let tenant = operator.with_key(made["api_key"]["key"].as_str().unwrap());
     let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
     let mut expected = made["account"].clone();
     assert_eq!(expected["weight"], 1);
@@ -145,7 +145,7 @@ fn the_operator_says_what_an_account_is_on_and_the_tenant_where_it_is_reached() 
     let body = json!({ "name": "tenant", "plan": "gold", "email": "ops@example.com", "retention_days": 9, "weight": 7 });
     operator.with_key("").post("/v1/accounts", &body).refusal(403);
     let made = operator.post("/v1/accounts", &body).data(201);
-    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let tenant = operator.with_key(made["api_key"]["key"].as_str().unwrap());
     let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
     for (field, value) in body.as_object().unwrap() {
         assert_eq!(&made["account"][field], value);
@@ -166,8 +166,8 @@ fn the_operator_says_what_an_account_is_on_and_the_tenant_where_it_is_reached() 
     }
     let without = json!({ "plan": null, "email": null, "retention_days": null });
     let left = operator.patch(&path, &without).data(200);
-    check_fields(&left, "id name plan weight created_at");
-    assert_eq!(left["plan"], "self-hosted");
+    check_fields(&left, "id name plan retention_days weight created_at");
+    assert_eq!((&left["plan"], &left["retention_days"]), (&json!("self-hosted"), &json!(9)));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_account_is_deleted_when_nothing_is_left_in_it() {
     let gateway = site.start();
     let operator = gateway.api();
     let made = operator.post("/v1/accounts", &json!({ "name": "short-lived" })).data(201);
-    let tenant = operator.with_key(made["api_key"].as_str().unwrap());
+    let tenant = operator.with_key(made["api_key"]["key"].as_str().unwrap());
     let path = format!("/v1/accounts/{}", made["account"]["id"].as_str().unwrap());
     let (source, _) = tenant.source();
     let destination = tenant.make("/v1/destinations", &json!({ "name": "a", "url": "https://example.com" }));

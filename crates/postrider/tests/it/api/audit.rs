@@ -26,7 +26,7 @@ fn told(call: &str, noun: &str, way: &str) -> (String, String, String) {
 
 fn tenant(gateway: &Gateway, name: &str) -> (Api, String) {
     let made = gateway.api().post("/v1/accounts", &json!({ "name": name })).data(201);
-    (gateway.api().with_key(&text(&made["api_key"])), text(&made["account"]["id"]))
+    (gateway.api().with_key(&text(&made["api_key"]["key"])), text(&made["account"]["id"]))
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn another_tenants_dead_letters_are_not_there() {
     let gateway = site.start();
     let ours = gateway.api();
     let made = ours.with_key("").post("/v1/accounts", &json!({ "name": "theirs" })).data(201);
-    let theirs = ours.with_key(&text(&made["api_key"]));
+    let theirs = ours.with_key(&text(&made["api_key"]["key"]));
     let (_, path) = theirs.source();
     hopeless(&theirs, &sink, "/theirs", 1);
     dead(&theirs, &path, "a", b"{}");

@@ -1,5 +1,5 @@
-//! What GetHook's own command-line client asks for, read as it reads it: a program in Go, whose decoder refuses a whole
-//! answer for one number with a point in it, or one value of another kind.
+//! What GetHook's own clients ask for, read as they read it: programs in Go, whose decoder refuses a whole answer for one
+//! number with a point in it, one value of another kind, or one field that its model says is always there.
 
 use super::check_time;
 use crate::rig::{Api, Reply, Sink, Site, api::text};
@@ -13,7 +13,7 @@ const DESTINATION: &str =
     "id:text account_id:text name:text url:text timeout_seconds:int active:bool created_at:time
     auth_config?:map custom_headers?:map preset?:text max_concurrency:int";
 const ROUTE: &str = "id:text account_id:text source_id?:text destination_id:text event_type_pattern:text
-    retry_policy?:map active:bool created_at:time priority:int";
+    retry_policy:map active:bool created_at:time priority:int";
 const EVENT: &str =
     "id:text account_id:text direction:text source_id?:text event_type?:text external_event_id?:text headers:map
     body:text payload_hash?:text status:text attempts_count:int next_attempt_at?:time final_state?:text received_at:time
@@ -21,7 +21,12 @@ const EVENT: &str =
 const ATTEMPT: &str =
     "id:text event_id:text destination_id:text attempt_number:int started_at:time finished_at?:time
     response_status?:int response_body?:text error_message?:text latency_ms?:int outcome:text";
-const KEY: &str = "id:text account_id:text name:text key_prefix:text created_at:time revoked_at?:time";
+const KEY: &str = "id:text account_id:text name:text role:text key_prefix:text created_at:time revoked_at?:time user_id?:text";
+const NEW_KEY: &str = "key:text plain_key:text";
+const ACCOUNT: &str = "id:text name:text plan:text retention_days:int created_at:time";
+const BRAND: &str =
+    "id:text account_id:text company_name?:text docs_title?:text logo_url?:text primary_color?:text
+    support_email?:text created_at:time updated_at:time";
 
 /// Fails unless the decoder would take it.
 fn decode(value: &Value, shape: &str) {
@@ -74,6 +79,10 @@ fn objects_are_read_by_gethooks_client() {
     for (noun, wanted, shape) in made {
         let made = ask(&api, "POST", &format!("/v1/{noun}"), Some(wanted), 201);
         decode(&made, shape);
+        if noun == "api-keys" {
+            decode(&made, NEW_KEY);
+            decode(&made["api_key"], NEW_KEY);
+        }
         list(&api, &format!("/v1/{noun}"), shape);
         let path = format!("/v1/{noun}/{}", text(&made["id"]));
         decode(&ask(&api, "GET", &path, None, 200), shape);
@@ -130,6 +139,10 @@ fn figures_are_read_by_gethooks_client() {
     let (_, path) = api.source();
     api.send(&path, &[], b"{}");
     let stats = ask(&api, "GET", "/v1/stats", None, 200);
+    decode(&stats["totals"], "total:int delivered:int failed:int");
+    let sum: i64 =
+        stats["by_status"].as_array().unwrap().iter().filter_map(|one| one["count"].as_i64()).sum();
+    assert_eq!(stats["totals"], json!({ "total": sum, "delivered": 0, "failed": 0 }), "{stats}");
     for count in stats["by_status"].as_array().unwrap() {
         decode(count, "status:text count:int");
     }
@@ -139,4 +152,141 @@ fn figures_are_read_by_gethooks_client() {
     let all = ask(&api, "GET", "/v1/platform-stats", None, 200);
     decode(&all, "events_processed:int events_delivered:int delivery_attempts:int");
     assert!(all["success_rate_pct"].is_number(), "{all}");
+}
+
+/// What its documentation's script does: `jq -r .data.api_key.plain_key` of the answer that makes an account.
+#[test]
+fn the_first_key_is_where_gethooks_scripts_and_sdks_look_for_it() {
+    let site = Site::new();
+    let gateway = site.start();
+    let anyone = gateway.api().with_key("");
+    let made = ask(&anyone, "POST", "/v1/accounts", Some(json!({ "name": "shop" })), 201);
+    decode(&made["account"], ACCOUNT);
+    decode(&made["api_key"], KEY);
+    decode(&made["api_key"], NEW_KEY);
+    assert_eq!(made["account"]["retention_days"], 7, "that of the gateway");
+    assert_eq!(made["api_key"]["key"], made["api_key"]["plain_key"]);
+    let tenant = anyone.with_key(&text(&made["api_key"]["plain_key"]));
+    let listed = list(&tenant, "/v1/api-keys", KEY);
+    assert_eq!((&listed[0]["id"], &listed[0]["role"]), (&made["api_key"]["id"], &json!("admin")));
+    assert!(listed[0].get("key").is_none() && listed[0].get("plain_key").is_none(), "{listed:?}");
+}
+
+#[test]
+fn a_key_is_made_by_the_roles_that_have_a_scope() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let make = |fields: Value| api.post("/v1/api-keys", &fields);
+    for (role, scope, shown) in
+        [("owner", "account", "admin"), ("admin", "account", "admin"), ("viewer", "read", "viewer")]
+    {
+        let made = make(json!({ "name": "ci", "role": role })).data(201);
+        assert_eq!((&made["scope"], &made["role"]), (&json!(scope), &json!(shown)), "{role}");
+    }
+    let editor = make(json!({ "name": "ci", "role": "editor" })).refusal(422);
+    assert!(editor.contains("role must be owner, admin or viewer"), "{editor}");
+    make(json!({ "name": "ci", "role": "viewer", "scope": "read" })).refusal(422);
+    assert_eq!(make(json!({ "name": "ci", "scope": "ingest" })).data(201)["role"], "ingest");
+}
+
+#[test]
+fn a_missing_field_is_a_bad_request() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    for (path, given, missing) in [
+        ("/v1/accounts", json!({}), "name"),
+        ("/v1/api-keys", json!({}), "name"),
+        ("/v1/sources", json!({}), "name"),
+        ("/v1/destinations", json!({ "name": "billing" }), "url"),
+        ("/v1/destinations", json!({ "url": "http://127.0.0.1:1/" }), "name"),
+        ("/v1/routes", json!({}), "destination_id"),
+        ("/v1/outbound-events", json!({ "event_type": "a" }), "payload"),
+    ] {
+        let said = api.post(path, &given).refusal(400);
+        assert_eq!(said, format!("{missing} is missing."), "{path} {given}");
+    }
+    api.post("/v1/routes", &json!({ "destination_id": "nobody" })).refusal(422);
+}
+
+#[test]
+fn the_brand_has_an_id_and_times_once_it_is_set() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    assert_eq!(ask(&api, "GET", "/v1/brand-settings", None, 200), json!({}), "its clients expect this too");
+    let set = ask(&api, "POST", "/v1/brand-settings", Some(json!({ "company_name": "Shop" })), 200);
+    decode(&set, BRAND);
+    assert_eq!(ask(&api, "GET", "/v1/brand-settings", None, 200), set);
+}
+
+#[test]
+fn the_figures_of_the_gateway_are_public_on_this_machine_and_where_the_operator_says_so() {
+    let site = Site::new();
+    let public_url = ["--public-url", "https://hooks.test"];
+    let figures = |site: &Site| {
+        let gateway = site.start();
+        gateway.api().with_key("").get("/v1/platform-stats")
+    };
+    decode(&figures(&site).data(200), "events_processed:int events_delivered:int delivery_attempts:int");
+    figures(&Site::new().with(&public_url)).refusal(401);
+    let open = Site::new().with(&[&public_url[..], &["--public-platform-stats"]].concat());
+    assert_eq!(figures(&open).data(200)["success_rate_pct"], 0.0);
+}
+
+/// As its article about priorities has a route: with the id that it has there.
+#[test]
+fn a_route_is_taken_with_its_id_of_elsewhere() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let destination = json!({ "name": "billing", "url": "http://127.0.0.1:1/" });
+    let destination = ask(&api, "POST", "/v1/destinations", Some(destination), 201);
+    let wanted = json!({
+        "route_id": "rt_payment_critical", "event_type_pattern": "payment.*", "priority": 1,
+        "destination_id": destination["id"], "retry_policy": {},
+    });
+    let made = ask(&api, "POST", "/v1/routes", Some(wanted.clone()), 201);
+    decode(&made, ROUTE);
+    assert_eq!((&made["priority"], &made["retry_policy"]), (&json!(1), &json!({})));
+    let path = format!("/v1/routes/{}", text(&made["id"]));
+    api.patch(&path, &wanted).refusal(422);
+    assert_eq!(api.patch(&path, &json!({ "route_id": made["id"], "priority": 2 })).data(200)["priority"], 2);
+    let again = json!({ "route_id": made["id"], "destination_id": destination["id"] });
+    assert!(api.post("/v1/routes", &again).refusal(422).contains("PATCH"));
+}
+
+#[test]
+fn an_empty_policy_of_a_route_is_none() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let destination = json!({ "name": "billing", "url": "http://127.0.0.1:1/" });
+    let destination = ask(&api, "POST", "/v1/destinations", Some(destination), 201);
+    let policy = json!({ "max_attempts": 3, "backoff": "exponential" });
+    let wanted = json!({ "destination_id": destination["id"], "retry_policy": policy });
+    let made = ask(&api, "POST", "/v1/routes", Some(wanted), 201);
+    assert_eq!(made["retry_policy"]["max_attempts"], 3, "{made}");
+    let path = format!("/v1/routes/{}", text(&made["id"]));
+    for none in [json!({}), Value::Null] {
+        assert_eq!(api.patch(&path, &json!({ "retry_policy": none })).data(200)["retry_policy"], json!({}));
+    }
+}
+
+#[test]
+fn what_is_not_offered_is_said_in_a_sentence() {
+    let site = Site::new();
+    let gateway = site.start();
+    let (api, anyone) = (gateway.api(), gateway.api().with_key(""));
+    let user = json!({ "name": "a", "email": "a@example.com", "password": "not to be kept" });
+    for path in ["/v1/auth/register", "/v1/auth/login"] {
+        let answer = anyone.post(path, &user);
+        assert!(answer.refusal(404).contains("POST /v1/accounts"), "{answer}");
+        assert_eq!(answer.code(404), "not_offered");
+    }
+    assert_eq!(api.get("/v1/custom-domains").data(200), json!([]));
+    anyone.get("/v1/custom-domains").refusal(401);
+    let domain = json!({ "domain": "hooks.example.com", "type": "webhook" });
+    assert_eq!(api.post("/v1/custom-domains", &domain).code(404), "not_offered");
 }

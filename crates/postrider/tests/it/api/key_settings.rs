@@ -21,13 +21,16 @@ fn a_key_is_made_and_changed_with_all_its_settings() {
         "rate_limit": { "per_second": 5, "burst": 9 },
     });
     let made = api.post("/v1/api-keys", &body).data(201);
-    check_fields(&made, "id account_id name key_prefix scope rate_limit expires_at created_at key");
+    check_fields(
+        &made,
+        "id account_id name key_prefix scope role rate_limit expires_at created_at key plain_key api_key",
+    );
     assert_eq!((&made["scope"], &made["expires_at"]), (&json!("ingest"), &json!("2100-01-31T11:00:00.000Z")));
     assert_eq!(made["rate_limit"], json!({ "per_second": 5.0, "burst": 9 }));
     let path = format!("/v1/api-keys/{}", text(&made["id"]));
     let changed =
         api.patch(&path, &json!({ "name": "renamed", "expires_at": null, "rate_limit": null })).data(200);
-    check_fields(&changed, "id account_id name key_prefix scope created_at");
+    check_fields(&changed, "id account_id name key_prefix scope role created_at");
     assert_eq!((&changed["name"], &changed["scope"]), (&json!("renamed"), &json!("ingest")));
     let changed = api.patch(&path, &json!({ "expires_in_seconds": 3600 })).data(200);
     check_time(&changed["expires_at"]);

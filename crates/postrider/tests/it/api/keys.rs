@@ -10,7 +10,8 @@ fn a_key_is_shown_once_and_ends_when_it_is_revoked() {
     let gateway = site.start();
     let api = gateway.api();
     let made = api.post("/v1/api-keys", &json!({ "name": "deploy" })).data(201);
-    check_fields(&made, "id account_id name key_prefix scope created_at key");
+    check_fields(&made, "id account_id name key_prefix scope role created_at key plain_key api_key");
+    assert_eq!(made["api_key"], json!({ "key": made["key"], "plain_key": made["key"] }));
     check_time(&made["created_at"]);
     let (id, key) = (text(&made["id"]), text(&made["key"]));
     assert!(key.starts_with(&text(&made["key_prefix"])) && key.len() > text(&made["key_prefix"]).len() + 10);
@@ -20,14 +21,14 @@ fn a_key_is_shown_once_and_ends_when_it_is_revoked() {
     let listed = api.get("/v1/api-keys").data(200);
     let listed =
         listed.as_array().unwrap().iter().find(|listed| listed["id"] == id.as_str()).unwrap().clone();
-    check_fields(&listed, "id account_id name key_prefix scope last_used_at created_at");
+    check_fields(&listed, "id account_id name key_prefix scope role last_used_at created_at");
 
     api.delete(&format!("/v1/api-keys/{id}")).nothing();
     tenant.get("/v1/sources").refusal(401);
     let listed = api.get("/v1/api-keys").data(200);
     let listed =
         listed.as_array().unwrap().iter().find(|listed| listed["id"] == id.as_str()).unwrap().clone();
-    check_fields(&listed, "id account_id name key_prefix scope last_used_at created_at revoked_at");
+    check_fields(&listed, "id account_id name key_prefix scope role last_used_at created_at revoked_at");
     check_time(&listed["revoked_at"]);
 }
 

@@ -130,7 +130,7 @@ fn an_operator_names_the_account_whose_lists_it_wants() {
     let gateway = site.start();
     let api = gateway.api();
     let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let (account, theirs) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"])));
+    let (account, theirs) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"]["key"])));
     theirs.destination(&sink.url("/in"), &json!({}));
     let event = send(&theirs, "a.b", "x", "1");
     theirs.event_once(&event, "delivered");
@@ -210,7 +210,7 @@ fn a_delivery_is_found_by_its_id_alone_with_all_its_attempts() {
         assert_eq!(api.get(&format!("/v1/deliveries/{unknown}")).status, 404, "{unknown}");
     }
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let theirs = api.with_key(&text(&other["api_key"]));
+    let theirs = api.with_key(&text(&other["api_key"]["key"]));
     assert_eq!(theirs.get(&format!("/v1/deliveries/{delivery}")).status, 404);
     assert_eq!(ids(&theirs.get("/v1/deliveries").data(200)).len(), 0);
 }
@@ -227,7 +227,7 @@ fn figures_tell_what_happened_and_where_things_stand() {
     let gateway = site.start();
     let api = gateway.api();
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let theirs = api.with_key(&text(&other["api_key"]));
+    let theirs = api.with_key(&text(&other["api_key"]["key"]));
     let (_, path) = api.source();
     let unrouted = api.send(&path, &[], b"nobody wants it");
     assert_eq!(api.event(&unrouted)["event"]["status"], "accepted");

@@ -165,11 +165,19 @@ fn the_brand_is_the_accounts_own() {
     let gateway = site.start();
     let api = gateway.api();
     assert_eq!(api.get("/v1/brand-settings").data(200), json!({}));
-    let brand = json!({
+    let set = json!({
         "company_name": "Shop & Söhne", "docs_title": "Webhooks", "logo_url": "https://shop.test/logo.svg",
         "primary_color": "#0a7f3c", "support_email": "help@shop.test",
     });
-    assert_eq!(api.post("/v1/brand-settings", &brand).data(200), brand);
+    let mut whole = api.post("/v1/brand-settings", &set).data(200);
+    let (id, first) = (whole["id"].clone(), text(&whole["created_at"]));
+    assert!(text(&id).starts_with("brd_") && text(&whole["account_id"]).starts_with("acc_"), "{whole}");
+    assert_eq!(whole["updated_at"], first.as_str());
+    let brand = whole.clone();
+    for ours in ["id", "account_id", "created_at", "updated_at"] {
+        whole.as_object_mut().unwrap().remove(ours);
+    }
+    assert_eq!(whole, set);
     gateway.kill();
     let gateway = site.start();
     assert_eq!(api.get("/v1/brand-settings").data(200), brand);
@@ -188,7 +196,12 @@ fn the_brand_is_the_accounts_own() {
         assert!(answer.refusal(422).starts_with(field), "{answer}");
     }
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    assert_eq!(api.with_key(&text(&other["api_key"])).get("/v1/brand-settings").data(200), json!({}));
+    assert_eq!(api.with_key(&text(&other["api_key"]["key"])).get("/v1/brand-settings").data(200), json!({}));
     let without = api.post("/v1/brand-settings", &json!({ "logo_url": null })).data(200);
-    check_fields(&without, "company_name docs_title primary_color support_email");
+    check_fields(
+        &without,
+        "id account_id company_name docs_title primary_color support_email created_at updated_at",
+    );
+    assert_eq!((&without["id"], &without["created_at"]), (&id, &json!(first)), "it is the same brand");
+    assert!(text(&without["updated_at"]) > first, "{without}");
 }

@@ -43,7 +43,7 @@ fn a_source_tells_what_it_refused_and_why() {
     assert!(!json!(all).to_string().contains("wrong one"), "nothing that was sent is kept: {all:?}");
 
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    api.with_key(&text(&other["api_key"])).get(&rejects).refusal(404);
+    api.with_key(&text(&other["api_key"]["key"])).get(&rejects).refusal(404);
 }
 
 /// The source of this name.

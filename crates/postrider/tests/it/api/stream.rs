@@ -12,7 +12,7 @@ fn accepted(stream: &mut Stream, count: usize) -> Vec<String> {
 
 fn tenant(api: &Api, name: &str) -> (Api, String) {
     let made = api.post("/v1/accounts", &json!({ "name": name })).data(201);
-    (api.with_key(&text(&made["api_key"])), text(&made["account"]["id"]))
+    (api.with_key(&text(&made["api_key"]["key"])), text(&made["account"]["id"]))
 }
 
 #[test]

@@ -15,7 +15,7 @@ struct Tenant {
 
 fn tenant(gateway: &Gateway, sink: &Sink, name: &str) -> Tenant {
     let made = gateway.api().with_key("").post("/v1/accounts", &json!({ "name": name })).data(201);
-    let api = gateway.api().with_key(&text(&made["api_key"]));
+    let api = gateway.api().with_key(&text(&made["api_key"]["key"]));
     let (source, path) = api.source();
     let destination =
         api.make("/v1/destinations", &json!({ "name": name, "url": sink.url(&format!("/{name}")) }));

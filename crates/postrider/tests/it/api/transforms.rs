@@ -177,7 +177,6 @@ fn a_route_that_is_not_made_is_tried_alone() {
         (json!({ "payload": "no base64", "payload_encoding": "base64" }), "payload"),
         (json!({ "payload": { "a": 1 }, "payload_encoding": "base64" }), "payload"),
         (json!({ "payload": "text", "payload_encoding": "hex" }), "payload_encoding"),
-        (json!({ "route": {} }), "route.destination_id"),
         (json!({ "route": { "name": "x" } }), "route.name"),
         (json!({ "route": 5 }), "route"),
         (json!({ "source_id": "src_0000000000000" }), "source_id"),
@@ -190,8 +189,10 @@ fn a_route_that_is_not_made_is_tried_alone() {
         assert!(answer.refusal(422).starts_with(&format!("{field} ")), "{answer}");
         assert_eq!(answer.json()["field"], field);
     }
+    let missing = api.post("/v1/routes/test", &json!({ "route": {} }));
+    assert_eq!(missing.refusal(400), "route.destination_id is missing.");
     let made = api.with_key("").post("/v1/accounts", &json!({ "name": "theirs" })).data(201);
-    let theirs = api.with_key(&text(&made["api_key"]));
+    let theirs = api.with_key(&text(&made["api_key"]["key"]));
     theirs.post("/v1/routes/test", &json!({ "route": draft })).refusal(422);
     assert_eq!(theirs.post("/v1/routes/test", &json!({})).data(200)["routes"], json!([]));
 }

@@ -67,7 +67,7 @@ fn a_circuit_that_moves_on_one_node_is_told_once_for_all() {
     let (cluster, sink) = (Cluster::steady(2), Sink::start());
     let nodes = cluster.start();
     let made = api(&nodes[0]).post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let tenant = |number: usize| -> Api { api(&nodes[number]).with_key(&text(&made["api_key"])) };
+    let tenant = |number: usize| -> Api { api(&nodes[number]).with_key(&text(&made["api_key"]["key"])) };
     let told = tenant(0).make("/v1/destinations", &json!({ "name": "told", "url": sink.url("/told") }));
     let account = format!("/v1/accounts/{}", text(&made["account"]["id"]));
     tenant(0).patch(&account, &json!({ "operational_destination_id": told })).data(200);

@@ -10,7 +10,7 @@ const HOSTILE: &str = "<script>alert(1)</script><svg onload=alert(2)>\u{2028}\"'
 
 fn tenant(gateway: &Gateway, name: &str) -> crate::rig::Api {
     let made = gateway.api().post("/v1/accounts", &json!({ "name": name })).data(201);
-    gateway.api().with_key(&text(&made["api_key"]))
+    gateway.api().with_key(&text(&made["api_key"]["key"]))
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod audit;
 pub(crate) mod browser;
+mod cli_auth;
 mod dead_letters;
 mod destinations;
 mod event;

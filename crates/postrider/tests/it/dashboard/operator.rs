@@ -89,7 +89,7 @@ fn a_tenant_sees_its_own_account_and_no_page_of_the_gateway() {
     let api = gateway.api();
     let made = |name: &str| api.post("/v1/accounts", &json!({ "name": name })).data(201);
     let (ours, theirs) = (made("ours"), made("theirs"));
-    let browser = Browser::signed_in(&api.with_key(&text(&ours["api_key"])));
+    let browser = Browser::signed_in(&api.with_key(&text(&ours["api_key"]["key"])));
     let list = browser.page("/accounts");
     assert!(list.contains("ours") && !list.contains("theirs") && !list.contains("Make an account"), "{list}");
     assert!(!list.contains("href=\"/cluster\"") && !list.contains("href=\"/settings\""), "{list}");
@@ -107,7 +107,7 @@ fn a_tenant_sees_its_own_account_and_no_page_of_the_gateway() {
     assert_eq!(browser.send("GET", &other, &[], "").status, 404);
     browser.change(&format!("{other}/delete"), &[("confirmed", "yes")]);
     browser.change(&format!("{other}/brand"), &[("company_name", "Stolen")]);
-    let theirs = api.with_key(&text(&theirs["api_key"]));
+    let theirs = api.with_key(&text(&theirs["api_key"]["key"]));
     assert_eq!(theirs.get("/v1/brand-settings").data(200), json!({}), "nothing of theirs has changed");
     assert_eq!(browser.submit("/accounts", &[("name", "x")], &[]).status, 403, "no form without its token");
 }
@@ -127,7 +127,7 @@ fn the_operator_opens_what_belongs_to_another_account() {
     let gateway = site.start();
     let api = gateway.api();
     let made = api.post("/v1/accounts", &json!({ "name": HOSTILE })).data(201);
-    let (account, tenant) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"])));
+    let (account, tenant) = (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"]["key"])));
     sink.always("/dead", Reply::status(500));
     let dies = json!({ "name": "theirs dead", "retry_policy": { "max_attempts": 1 } });
     tenant.destination(&sink.url("/dead"), &dies);

@@ -113,7 +113,7 @@ fn an_account_sees_the_hour_of_its_own_destinations() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
     let made = gateway.api().post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let tenant = gateway.api().with_key(made["api_key"].as_str().unwrap());
+    let tenant = gateway.api().with_key(made["api_key"]["key"].as_str().unwrap());
     fill(&tenant, &sink);
     // Of somebody else; nothing of it is told.
     let (_, path) = gateway.api().source();

@@ -53,7 +53,7 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
     assert_eq!(mode(), "none");
     assert!(!browser.page(&place).contains("Do not check signatures"), "there is nothing left to leave");
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
+    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"]["key"])));
     assert_eq!(stranger.send("GET", &place, &[], "").status, 404);
     assert_eq!(stranger.change(&format!("{place}/delete"), &[]).status, 404);
     assert_eq!(stranger.change(&format!("{place}/delete"), &[("confirmed", "yes")]).status, 404);
@@ -159,7 +159,7 @@ fn a_route_is_made_tried_changed_and_deleted() {
         (&json!(source), None, &json!(4))
     );
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"])));
+    let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"]["key"])));
     assert_eq!(stranger.send("GET", &at, &[], "").status, 404);
     assert!(!body(&stranger.change("/routes/test", &[("event_type", "order.paid")])).contains(&route));
     let asked = body(&browser.change(&format!("{at}/delete"), &[]));

@@ -82,7 +82,7 @@ fn certificates_that_end_soon_are_named_before_deliveries_fail() {
 
     // Nobody else is told of them, and one that has gone elsewhere has its own certificate.
     let other = desk.gateway.api().post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let theirs = desk.gateway.api().with_key(other["api_key"].as_str().unwrap());
+    let theirs = desk.gateway.api().with_key(other["api_key"]["key"].as_str().unwrap());
     assert_eq!(theirs.get("/v1/queue").data(200)["certificates"], json!([]));
     let elsewhere = json!({ "url": "https://localhost:9/" });
     for id in [&soon, &over] {

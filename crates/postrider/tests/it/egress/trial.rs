@@ -46,7 +46,7 @@ fn receivers_that_hang_hold_up_the_tests_of_their_own_account_alone() {
         let refused = api.post(&test(&destination("/well")), &json!({}));
         assert_eq!(refused.code(409), "too_many_tests");
         let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-        let theirs = api.with_key(&text(&other["api_key"]));
+        let theirs = api.with_key(&text(&other["api_key"]["key"]));
         let well = theirs.destination(&sink.url("/well"), &json!({}));
         assert_eq!(theirs.post(&test(&well), &json!({})).data(200)["outcome"], "success");
         sink.release();

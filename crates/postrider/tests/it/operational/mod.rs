@@ -27,7 +27,7 @@ fn give_up() -> Value {
 /// An account that is told at `/tenant`.
 fn told_tenant(admin: &Api, sink: &Sink) -> (Api, String) {
     let made = admin.post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let (api, account) = (admin.with_key(&text(&made["api_key"])), text(&made["account"]["id"]));
+    let (api, account) = (admin.with_key(&text(&made["api_key"]["key"])), text(&made["account"]["id"]));
     let own = json!({ "name": "told", "url": sink.url("/tenant"), "retry_policy": give_up() });
     let chosen = json!({ "operational_destination_id": api.make("/v1/destinations", &own) });
     let shown = api.patch(&format!("/v1/accounts/{account}"), &chosen).data(200);
@@ -182,7 +182,7 @@ fn only_a_destination_of_the_account_can_be_told() {
     let gateway = site.start();
     let admin = gateway.api();
     let made = admin.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let (theirs, account) = (admin.with_key(&text(&made["api_key"])), text(&made["account"]["id"]));
+    let (theirs, account) = (admin.with_key(&text(&made["api_key"]["key"])), text(&made["account"]["id"]));
     let ours = admin.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:9/" }));
     for bad in [json!(ours), json!("x"), json!(1), json!("dst_0000000000000")] {
         let answer =

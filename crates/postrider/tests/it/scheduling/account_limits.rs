@@ -9,7 +9,7 @@ use serde_json::json;
 fn check_account(field: &str, most: u64, room: usize, limit: &str) {
     let stage = Stage::new(&[]);
     let other = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let other = stage.api.with_key(other["api_key"].as_str().unwrap());
+    let other = stage.api.with_key(other["api_key"]["key"].as_str().unwrap());
     let (_, ingest) = other.source();
     stage.destination_of(&other, "in", 3, &json!({ "active": false }));
     let account = stage.api.get("/v1/accounts").data(200)[0]["id"].as_str().unwrap().to_owned();
@@ -48,7 +48,7 @@ fn an_account_is_bounded_by_the_bytes_it_is_owed_and_another_is_not() {
 fn an_account_is_bounded_by_how_long_it_waits_and_another_is_not() {
     let stage = Stage::new(&["--slots", "1"]);
     let other = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let other = stage.api.with_key(other["api_key"].as_str().unwrap());
+    let other = stage.api.with_key(other["api_key"]["key"].as_str().unwrap());
     let (_, ingest) = other.source();
     stage.destination_of(&other, "in", 3, &json!({}));
     let account = stage.api.get("/v1/accounts").data(200)[0]["id"].as_str().unwrap().to_owned();
@@ -86,7 +86,7 @@ fn an_account_is_bounded_by_how_long_it_waits_and_another_is_not() {
 fn under_pressure_the_account_above_its_share_is_refused_first() {
     let stage = Stage::new(&["--backlog-max-rows", "100"]);
     let other = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let other = stage.api.with_key(other["api_key"].as_str().unwrap());
+    let other = stage.api.with_key(other["api_key"]["key"].as_str().unwrap());
     let (_, ingest) = other.source();
     stage.destination_of(&other, "in", 3, &json!({ "active": false }));
     stage.destination("in", 3, &json!({ "active": false }));

@@ -228,7 +228,7 @@ fn a_state_that_no_circuit_has_is_refused_with_its_field() {
     assert_eq!(stage.api.post(&path, &json!({ "state": "open", "for": 5 })).json()["field"], "for");
     assert_eq!(stage.view(&id)["circuit_state"], "closed", "what is refused changes nothing");
     let other = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let stranger = stage.api.with_key(other["api_key"].as_str().unwrap());
+    let stranger = stage.api.with_key(other["api_key"]["key"].as_str().unwrap());
     stranger.post(&path, &json!({ "state": "open" })).refusal(404);
     stage.api.post("/v1/destinations/dst_0000000000000/circuit", &json!({ "state": "open" })).refusal(404);
 }

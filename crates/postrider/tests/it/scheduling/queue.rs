@@ -80,7 +80,7 @@ fn a_receiver_that_fails_shows_its_retries_and_its_open_circuit() {
 fn the_worst_come_first_page_by_page_and_everyone_sees_their_own() {
     let stage = Stage::new(&[]);
     let theirs = stage.api.with_key("").post("/v1/accounts", &json!({ "name": "theirs" })).data(201);
-    let theirs_api = stage.api.with_key(&text(&theirs["api_key"]));
+    let theirs_api = stage.api.with_key(&text(&theirs["api_key"]["key"]));
     let mut ids = Vec::new();
     for (name, count) in [("one", 1), ("three", 3), ("two", 2)] {
         let id = stage.destination(name, 3, &json!({ "retry_policy": patient() }));

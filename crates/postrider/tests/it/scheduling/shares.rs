@@ -16,7 +16,7 @@ struct Tenant {
 impl Tenant {
     fn new(stage: &Stage, name: &str) -> Self {
         let made = stage.api.post("/v1/accounts", &json!({ "name": name })).data(201);
-        let api = stage.api.with_key(made["api_key"].as_str().unwrap());
+        let api = stage.api.with_key(made["api_key"]["key"].as_str().unwrap());
         let (_, ingest) = api.source();
         Tenant { id: text(&made["account"]["id"]), api, ingest }
     }

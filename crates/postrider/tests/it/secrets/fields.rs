@@ -51,6 +51,7 @@ const NO_SECRETS: &[&str] = &[
     "provider",
     "retry_policy.final_statuses",
     "return_url",
+    "route_id",
     "since",
     "source_id",
     "support_email",

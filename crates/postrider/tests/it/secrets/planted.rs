@@ -105,7 +105,7 @@ impl Garden {
         let account = api.post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
         let key = api.post("/v1/api-keys", &json!({ "name": "deploy", "scope": "read" })).data(201);
         let session = api.post("/v1/portal-sessions", &json!({})).data(201);
-        markers.extend([text(&account["api_key"]), text(&key["key"]), text(&session["token"])]);
+        markers.extend([text(&account["api_key"]["key"]), text(&key["key"]), text(&session["token"])]);
         ids.extend([("/v1/accounts/", text(&account["account"]["id"])), ("/v1/api-keys/", text(&key["id"]))]);
         Garden { markers, tokens: Vec::new(), ids }
     }

@@ -19,7 +19,7 @@ fn lines_about_a_delivery_and_a_replay_name_what_they_are_about() {
     sink.always("/in", Reply::status(500));
     let gateway = site.start();
     let made = gateway.api().post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let (account, api) = (&made["account"]["id"], gateway.api().with_key(&text(&made["api_key"])));
+    let (account, api) = (&made["account"]["id"], gateway.api().with_key(&text(&made["api_key"]["key"])));
     let policy = json!({ "retry_policy": { "delays_seconds": [0.01], "max_attempts": 2, "jitter": "none" } });
     let destination = api.destination(&sink.url("/in"), &policy);
     let (_, path) = api.source();

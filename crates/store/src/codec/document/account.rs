@@ -1,8 +1,8 @@
 //! Accounts as documents.
 
 use super::BadDocument;
-use super::fields::{Reading, Writing, text};
-use crate::{Account, Brand};
+use super::fields::{Reading, Writing, text, time};
+use crate::{Account, Brand, BrandTimes};
 use postrider_core::account::Weight;
 use postrider_core::id::{AccountId, DestinationId};
 use serde_json::Value;
@@ -17,6 +17,10 @@ pub(super) fn write(account: &Account, into: &mut Writing<'_>) {
     into.put("logo_url", account.brand.logo_url.as_deref());
     into.put("primary_color", account.brand.primary_color.as_deref());
     into.put("support_email", account.brand.support_email.as_deref());
+    if let Some(BrandTimes { created_at, updated_at }) = account.brand.set {
+        into.time("brand_created_at", created_at);
+        into.time("brand_updated_at", updated_at);
+    }
     into.put("weight", account.weight.get());
     into.put("max_in_flight", account.max_in_flight);
     into.put("max_pending", account.max_pending);
@@ -53,5 +57,13 @@ fn brand(from: &Reading<'_>) -> Result<Brand, BadDocument> {
         logo_url: from.maybe("logo_url", text)?,
         primary_color: from.maybe("primary_color", text)?,
         support_email: from.maybe("support_email", text)?,
+        set: brand_times(from)?,
     })
+}
+
+fn brand_times(from: &Reading<'_>) -> Result<Option<BrandTimes>, BadDocument> {
+    let created_at = from.maybe("brand_created_at", time)?;
+    let updated_at = from.maybe("brand_updated_at", time)?;
+    let times = created_at.zip(updated_at);
+    Ok(times.map(|(created_at, updated_at)| BrandTimes { created_at, updated_at }))
 }

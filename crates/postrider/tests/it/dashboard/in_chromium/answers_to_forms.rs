@@ -112,7 +112,7 @@ fn what_the_portal_asks_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
     let made = gateway.api().post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let api = gateway.api().with_key(&text(&made["api_key"]));
+    let api = gateway.api().with_key(&text(&made["api_key"]["key"]));
     let (destination, _) = dead_letter(&api, &sink);
     let route = text(&api.get("/v1/routes").data(200)[0]["id"]);
     let link = text(&api.post("/v1/portal-sessions", &json!({})).data(201)["url"]);

@@ -12,7 +12,7 @@ fn a_user_of_the_portal_comes_by_a_link_and_sees_what_became_of_events() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();
     let made = gateway.api().post("/v1/accounts", &json!({ "name": "tenant" })).data(201);
-    let api = gateway.api().with_key(&text(&made["api_key"]));
+    let api = gateway.api().with_key(&text(&made["api_key"]["key"]));
     let link = text(&api.post("/v1/portal-sessions", &json!({})).data(201)["url"]);
     let origin = format!("http://{}", api.address);
     let mut tab = Tab::open(&origin);

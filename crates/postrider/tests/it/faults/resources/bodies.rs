@@ -118,7 +118,7 @@ fn bodies_that_stall_are_refused_once_they_have_taken_their_room() {
 /// An account of its own.
 fn account(api: &Api) -> Api {
     let made = api.with_key("").post("/v1/accounts", &json!({ "name": "one of many" })).data(201);
-    api.with_key(&text(&made["api_key"]))
+    api.with_key(&text(&made["api_key"]["key"]))
 }
 
 /// A client that has sent all of a body but its last byte, if there was room for it.

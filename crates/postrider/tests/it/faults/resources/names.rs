@@ -59,7 +59,7 @@ fn names_of_one_tenant_that_get_no_answer_keep_nobody_else_waiting() {
     let gateway = site.start();
     let api = gateway.api();
     let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
-    let other = api.with_key(&text(&made["api_key"]));
+    let other = api.with_key(&text(&made["api_key"]["key"]));
     send_to_dead_names(&api);
     Samples::once(&api, "every dead name was wanted once", |found| {
         found.sum("postrider_attempts_total", &["outcome=\"timeout\""]) >= DEAD_NAMES as f64
