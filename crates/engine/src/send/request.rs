@@ -1,8 +1,8 @@
 //! The request of an attempt: written once, as HTTP/1.1 has it, beside the copy of its headers that may be shown.
 
-use super::hops;
 use super::passed_on::is_passed_on;
 use super::target::Ready;
+use super::{hops, id_header};
 use crate::clock::Clock;
 use bytes::{BufMut, Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -101,12 +101,16 @@ pub(crate) fn build(
 ) -> Request {
     let mut request = Request::new(Method::POST, ready, content.body.clone());
     request.put_number(ready, "content-length", content.body.len() as u64);
-    pass_on(&content.headers, ready, &mut request);
+    let id_header = id_header::of(&content.headers);
+    pass_on(&content.headers, id_header, ready, &mut request);
     // A receiver that drops duplicates by this id has to know a replay for what it repeats.
     let id = content.replay_of.unwrap_or(event).to_string();
     let seconds = clock.wall().unix_seconds().to_string();
     let signature = ready.signer.sign(&id, &seconds, &content.body, clock.now());
     request.put(ready, "webhook-id", &id);
+    if let Some(name) = id_header {
+        request.put(ready, name, &id);
+    }
     request.put(ready, "webhook-timestamp", &seconds);
     if !signature.is_empty() {
         request.put(ready, "webhook-signature", &signature);
@@ -128,7 +132,8 @@ pub(crate) fn ask_consent(ready: &Ready, origin: &str) -> Request {
     request
 }
 
-fn pass_on(from: &Headers, ready: &Ready, into: &mut Request) {
+/// `but` is a header that the gateway puts there itself.
+fn pass_on(from: &Headers, but: Option<&str>, ready: &Ready, into: &mut Request) {
     // A sender's `Connection` names further headers that were for its connection only.
     let named: Vec<&str> = from
         .iter()
@@ -139,7 +144,11 @@ fn pass_on(from: &Headers, ready: &Ready, into: &mut Request) {
         let name = lower(name);
         // What cannot be a header again (a value kept lossily) is left out.
         let legal = is_name(name.as_bytes()) && is_value(value.as_bytes());
-        if legal && is_passed_on(&name) && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name)) {
+        if legal
+            && is_passed_on(&name)
+            && but != Some(&*name)
+            && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name))
+        {
             into.put(ready, &name, value);
         }
     }

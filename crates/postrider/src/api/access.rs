@@ -51,11 +51,11 @@ const CALLS: &[(Power, &str, &[&str])] = &[
     (
         Power::Open,
         "GET",
-        &["/healthz", "/readyz", "/openapi.json", "/docs", "/docs/page.css", "/docs/page.js"],
+        &["/healthz", "/health", "/readyz", "/openapi.json", "/docs", "/docs/page.css", "/docs/page.js"],
     ),
     (Power::Open, "GET", &["/v1/provider-presets", "/v1/destination-presets"]),
     // A source's token is what its senders show.
-    (Power::Open, "POST", &["/ingest/{token}", "/ingress", "/webhooks"]),
+    (Power::Open, "POST", &["/ingest/{token}", "/ingress", "/webhooks", "/tasks"]),
     // It says itself when it is not.
     (Power::Open, "POST", &["/v1/accounts"]),
     (Power::Open, "POST", &["/v1/auth/register", "/v1/auth/login"]),

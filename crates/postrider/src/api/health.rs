@@ -18,6 +18,16 @@ pub(crate) async fn healthz() -> Response {
     view::json(StatusCode::OK, &Health { status: "ok", code: None, reason: None, durability: None })
 }
 
+/// The same, where DispatchGo has it
+#[utoipa::path(
+    get, path = "/health", operation_id = "health", tag = "gateway",
+    security(()),
+    responses((status = 200, description = "It is.", body = Health))
+)]
+pub(crate) async fn health() -> Response {
+    healthz().await
+}
+
 /// Can the gateway take events
 #[utoipa::path(
     get, path = "/readyz", operation_id = "readyz", tag = "gateway",

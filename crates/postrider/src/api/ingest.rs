@@ -13,9 +13,10 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
+use postrider_engine::send::ID_HEADER;
 use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
 use postrider_engine::{Accepted, Arrival, Entrance, IngestError, Offered, storable_headers};
 use postrider_store::{SendWindow, Source};
@@ -136,7 +137,8 @@ fn told_of(app: &App, source: &Source, kept: Result<Accepted, IngestError>) -> R
 
 /// Post an event to the listed destinations
 ///
-/// For the destinations that the configuration file lists.
+/// For the destinations that the configuration file lists. Their deliveries have the id of the event in
+/// `X-Webhook-Event-Id` too.
 #[utoipa::path(
     post, path = "/ingress", operation_id = "ingress", tag = "ingest",
     security(()),
@@ -148,7 +150,9 @@ fn told_of(app: &App, source: &Source, kept: Result<Accepted, IngestError>) -> R
     request_body(content = Vec<u8>, content_type = "*/*"),
     responses((status = 202, description = "It is on disk.", body = Data<view::Ingested>), Ingest)
 )]
-pub(crate) async fn ingress(State(app): Shared, request: Request) -> Result<Told, ApiError> {
+pub(crate) async fn ingress(State(app): Shared, mut request: Request) -> Result<Told, ApiError> {
+    // By which waford's receivers know what they have seen.
+    request.headers_mut().insert(ID_HEADER, HeaderValue::from_static("x-webhook-event-id"));
     let entrance = app.first.ingress.and_then(|id| open_entrance(&app, id));
     let hint = "path; list [[destinations]] in the config file to open it";
     take_event(&app, Some(entrance.ok_or_else(|| ApiError::not_found(hint))?), request).await

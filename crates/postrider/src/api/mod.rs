@@ -56,6 +56,7 @@ mod settings;
 mod sources;
 mod stats;
 mod stream;
+mod tasks;
 mod verification;
 mod view;
 pub(crate) mod waiting;
@@ -105,8 +106,8 @@ pub(crate) struct App {
     public_url: String,
     /// How the gateway calls itself to receivers that must agree first.
     handshake_origin: HeaderValue,
-    /// Whether anyone who can reach us may make an account: only while we listen on loopback.
     public_figures: public_figures::PublicFigures,
+    /// Whether anyone who can reach us may make an account: only while we listen on loopback.
     open_bootstrap: bool,
 }
 
@@ -138,8 +139,8 @@ impl App {
             settings: settings::Configured::of(config),
             public_url,
             handshake_origin,
-            // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
             public_figures: public_figures::PublicFigures::new(config.public_platform_stats),
+            // Whoever has a public URL stands behind a proxy: then loopback is not this machine alone.
             open_bootstrap: address.ip().is_loopback() && config.public_url.is_none(),
         })
     }
@@ -179,15 +180,16 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(ingest::by_token))
         .routes(routes!(ingest::ingress))
         .routes(routes!(webhooks::take))
+        .routes(routes!(tasks::take))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::update, accounts::delete))
         .routes(routes!(api_keys::list, api_keys::create))
         .routes(routes!(api_keys::get, api_keys::update, api_keys::revoke))
-        .routes(routes!(portal_sessions::create))
-        .routes(routes!(brand_settings::get, brand_settings::update, brand_settings::patch))
         .routes(routes!(gethook::register))
         .routes(routes!(gethook::log_in))
         .routes(routes!(gethook::custom_domains, gethook::add_custom_domain))
+        .routes(routes!(portal_sessions::create))
+        .routes(routes!(brand_settings::get, brand_settings::update, brand_settings::patch))
         .routes(routes!(sources::list, sources::create))
         .routes(routes!(sources::get, sources::update, sources::delete))
         .routes(routes!(rejects::list))
@@ -235,6 +237,7 @@ fn described() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(cluster::get))
         .routes(routes!(settings::get))
         .routes(routes!(health::healthz))
+        .routes(routes!(health::health))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::get))
         .routes(routes!(document::openapi))

@@ -1,4 +1,5 @@
-//! DispatchGo's door: `/webhooks` takes a payload for a URL, signed as a whole, and owes it to that URL alone.
+//! DispatchGo's door: `/webhooks` takes a payload for a URL, signed as a whole, and delivers it to that URL alone. What
+//! came by its older version is in `tasks`.
 
 use super::body::{self, Whole};
 use super::error::ApiError;
@@ -8,15 +9,15 @@ use super::{App, Shared, hops, ingest, view};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use postrider_core::event::EventType;
-use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
-use postrider_core::limits::{BODY_BYTES_MAX, WEBHOOKS_DESTINATIONS_MAX};
+use postrider_core::id::{DestinationId, RouteId, SourceId};
+use postrider_core::limits::{BODY_BYTES_MAX, NAME_CHARS_MAX, WEBHOOKS_DESTINATIONS_MAX};
 use postrider_core::pattern::EventPattern;
-use postrider_engine::send::DestinationUrl;
+use postrider_engine::send::{DestinationUrl, ID_HEADER};
 use postrider_engine::verify::{Incoming, Verifier};
 use postrider_engine::{Accepted, Arrival, Catalog};
-use postrider_store::{Change, Destination, Route, Source};
+use postrider_store::{Change, Destination, Headers, Route, SendWindow, Source};
 use serde::de::IgnoredAny;
 use serde_json::json;
 use std::sync::Arc;
@@ -24,22 +25,73 @@ use std::sync::Arc;
 /// The door, when it is open.
 pub(super) struct Door {
     pub(super) source: SourceId,
-    verifier: Verifier,
+    verifiers: [Verifier; 2],
 }
+
+/// The headers that a signature may stand in, and what stands before it there: its own, and that of its older version.
+const SIGNATURES: [(&str, &str); 2] = [("x-signature", "sha256="), ("x-hmac-signature", "")];
 
 impl Door {
     pub(super) fn new(source: SourceId, secret: &str) -> Self {
-        let config = json!({ "header": "X-Signature", "scheme": "hmac_sha256", "prefix": "sha256=" });
-        let config = config.as_object().expect("an object is written above");
-        let verifier = Verifier::new(None, config, &[secret.to_owned()]);
-        Door { source, verifier: verifier.expect("any text is a secret for HMAC") }
+        let verifiers = SIGNATURES.map(|(header, prefix)| {
+            let config = json!({ "header": header, "scheme": "hmac_sha256", "prefix": prefix });
+            let config = config.as_object().expect("an object is written above");
+            let verifier = Verifier::new(None, config, &[secret.to_owned()]);
+            verifier.expect("any text is a secret for HMAC")
+        });
+        Door { source, verifiers }
     }
+
+    fn verify(&self, app: &App, headers: &HeaderMap, body: &[u8]) -> Result<(), ApiError> {
+        let headers = in_lower_case(headers);
+        let signed = Incoming { method: "POST", url: "", headers: &headers, body };
+        let shown = SIGNATURES.iter().position(|(header, _)| headers.contains_key(*header)).unwrap_or(0);
+        let verified = self.verifiers[shown].verify(&signed, app.engine.clock().wall());
+        verified.map(drop).map_err(ingest::not_signed)
+    }
+}
+
+/// The signatures with their digits in lower case: senders may write them in either.
+fn in_lower_case(headers: &HeaderMap) -> HeaderMap {
+    let mut lowered = HeaderMap::new();
+    for (header, prefix) in SIGNATURES {
+        for value in headers.get_all(header) {
+            let digits = value.to_str().ok().and_then(|text| text.strip_prefix(prefix));
+            let value = digits.map(|digits| format!("{prefix}{}", digits.to_ascii_lowercase()));
+            if let Some(value) = value.and_then(|text| HeaderValue::try_from(text).ok()) {
+                lowered.append(header, value);
+            }
+        }
+    }
+    lowered
+}
+
+/// What came in, and how its receiver is to get it.
+pub(super) struct Order {
+    pub(super) url: String,
+    /// The field that the URL stood in.
+    pub(super) url_field: &'static str,
+    pub(super) payload: Bytes,
+    /// Of the event, beside its content type and the name of the header for its id.
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// Of the destination: they may be credentials, and are kept as those are.
+    pub(super) custom_headers: Headers,
+    pub(super) wire: Wire,
+}
+
+/// Which of its two versions is spoken.
+pub(super) struct Wire {
+    /// What the type of the events begins with. Each destination has a type of its own, so that a replay goes where the
+    /// event went.
+    pub(super) type_prefix: &'static str,
+    /// The header by which its receivers know an event.
+    pub(super) id_header: &'static str,
 }
 
 /// Post a payload for one URL
 ///
 /// DispatchGo's door, open when `webhooks_secret` is set. The body is `{payload, client_url}` in JSON, signed as a
-/// whole; the payload is delivered to that URL alone, byte for byte.
+/// whole; the payload is delivered to that URL alone, byte for byte, with the id of the event in `X-Webhook-Job-Id` too.
 #[utoipa::path(
     post, path = "/webhooks", operation_id = "webhooks", tag = "ingest",
     security(()),
@@ -48,10 +100,21 @@ impl Door {
     responses((status = 202, description = "It is on disk.", body = view::Job), Ingest)
 )]
 pub(crate) async fn take(State(app): Shared, request: Request) -> Result<Response, ApiError> {
+    let accepted = take_in(&app, request, read).await?;
+    Ok(view::json(StatusCode::ACCEPTED, &view::Job::pending(accepted.id)))
+}
+
+/// Takes an order in by the door, unless that is closed.
+pub(super) async fn take_in(
+    app: &App,
+    request: Request,
+    read: impl FnOnce(&[u8]) -> Result<Order, ApiError>,
+) -> Result<Accepted, ApiError> {
     let closed = || ApiError::not_found("path; set webhooks_secret to open it");
     let door = app.webhooks.as_ref().ok_or_else(closed)?;
-    let source = ingest::open_entrance(&app, door.source).ok_or_else(closed)?.source;
-    take_order(&app, door, &source, request).await.inspect_err(|refused| ingest::note(&app, &source, refused))
+    let source = ingest::open_entrance(app, door.source).ok_or_else(closed)?.source;
+    let taken = take_order(app, door, &source, request, read).await;
+    taken.inspect_err(|refused| ingest::note(app, &source, refused))
 }
 
 async fn take_order(
@@ -59,142 +122,141 @@ async fn take_order(
     door: &Door,
     source: &Arc<Source>,
     request: Request,
-) -> Result<Response, ApiError> {
+    read: impl FnOnce(&[u8]) -> Result<Order, ApiError>,
+) -> Result<Accepted, ApiError> {
     let (head, incoming) = request.into_parts();
     app.engine.admit(source.account)?;
     app.pass_rate(source.id.as_u64(), source.rate_limit)?;
     let passed = hops::passed(&head.headers)?;
-    let read = body::read_events(app, source.account, &head.headers, incoming, BODY_BYTES_MAX).await;
-    let Whole { bytes: body, held } = read?;
-    let signed = Incoming { method: "POST", url: "", headers: &head.headers, body: &body };
-    let verified = door.verifier.verify(&signed, app.engine.clock().wall());
-    verified.map_err(ingest::not_signed)?;
-    let order = Order::read(app, &body)?;
+    let whole = body::read_events(app, source.account, &head.headers, incoming, BODY_BYTES_MAX).await;
+    let Whole { bytes: body, held } = whole?;
+    door.verify(app, &head.headers, &body)?;
+    let order = read(&body)?;
     drop(body);
-    let destination = find_or_make(app, source.account, source.id, &order.client_url).await?;
-    let mut headers = postrider_store::Headers::default();
-    headers.push("content-type", order.content_type());
-    let event_type = EventType::parse(&event_type(destination)).ok();
-    let body = Bytes::from(order.payload);
-    let window = postrider_store::SendWindow::default();
-    let external_id = None;
-    let external_scope = None;
-    let arrival = Arrival { event_type, external_id, external_scope, headers, body, window, priority: None };
+    check_url(app, &order)?;
+    let destination = find_or_make(app, source, &order).await?;
     let (arrival, engine, source) =
-        (hops::kept(arrival, passed)?, Arc::clone(&app.engine), Arc::clone(source));
+        (hops::kept(order.arrival(destination), passed)?, Arc::clone(&app.engine), Arc::clone(source));
     let taken = async move { engine.ingest_to(&source, destination, arrival).await };
-    Ok(answer(held.until(taken).await?))
+    Ok(held.until(taken).await?)
 }
 
-/// What DispatchGo's clients read: without the envelope of our own answers.
-fn answer(accepted: Accepted) -> Response {
-    view::json(StatusCode::ACCEPTED, &view::Job::pending(accepted.id))
+fn check_url(app: &App, order: &Order) -> Result<(), ApiError> {
+    let parsed = DestinationUrl::parse(&order.url);
+    let parsed = parsed.map_err(|allowed| ApiError::bad_request(order.url_field, allowed))?;
+    let open = app.engine.connector().guard().check_url(&parsed);
+    open.map_err(|refusal| ApiError::bad_request(order.url_field, refusal))
 }
 
-struct Order {
-    payload: String,
-    client_url: String,
+fn read(body: &[u8]) -> Result<Order, ApiError> {
+    let OuterObject(fields) = serde_json::from_slice(body)
+        .map_err(|_| ApiError::malformed("The body must be a JSON object with payload and client_url."))?;
+    let text = |field: &str| {
+        let (_, value) = fields.iter().rfind(|(name, _)| name == field)?;
+        serde_json::from_str::<String>(value.get()).ok()
+    };
+    let Some(payload) = text("payload").filter(|payload| !payload.is_empty()) else {
+        return Err(ApiError::bad_request("payload", "must be a text that is not empty"));
+    };
+    let Some(url) = text("client_url") else {
+        return Err(ApiError::bad_request("client_url", "must be a URL such as https://example.com/hook"));
+    };
+    Ok(Order {
+        url,
+        url_field: "client_url",
+        payload: payload.into(),
+        headers: Vec::new(),
+        custom_headers: Headers::default(),
+        wire: Wire { type_prefix: "webhooks", id_header: "x-webhook-job-id" },
+    })
 }
 
 impl Order {
-    fn read(app: &App, body: &[u8]) -> Result<Self, ApiError> {
-        let OuterObject(fields) = serde_json::from_slice(body).map_err(|_| {
-            ApiError::malformed("The body must be a JSON object with payload and client_url.")
-        })?;
-        let text = |field: &str| {
-            let (_, value) = fields.iter().rfind(|(name, _)| name == field)?;
-            serde_json::from_str::<String>(value.get()).ok()
-        };
-        let Some(payload) = text("payload").filter(|payload| !payload.is_empty()) else {
-            return Err(ApiError::bad_request("payload", "must be a text that is not empty"));
-        };
-        let Some(client_url) = text("client_url") else {
-            return Err(ApiError::bad_request(
-                "client_url",
-                "must be a URL such as https://example.com/hook",
-            ));
-        };
-        let parsed = DestinationUrl::parse(&client_url);
-        let parsed = parsed.map_err(|allowed| ApiError::bad_request("client_url", allowed))?;
-        let open = app.engine.connector().guard().check_url(&parsed);
-        open.map_err(|refusal| ApiError::bad_request("client_url", refusal))?;
-        Ok(Order { payload, client_url })
+    fn arrival(self, destination: DestinationId) -> Arrival {
+        let mut headers = Headers::default();
+        headers.push("content-type", self.content_type());
+        headers.push(ID_HEADER, self.wire.id_header);
+        self.headers.iter().for_each(|(name, value)| headers.push(name, value));
+        Arrival {
+            event_type: EventType::parse(&self.wire.event_type(destination)).ok(),
+            external_id: None,
+            external_scope: None,
+            headers,
+            body: self.payload,
+            window: SendWindow::default(),
+            priority: None,
+        }
     }
 
     /// A receiver is told JSON only when it is.
     fn content_type(&self) -> &'static str {
-        match serde_json::from_str::<IgnoredAny>(&self.payload) {
+        match serde_json::from_slice::<IgnoredAny>(&self.payload) {
             Ok(_) => "application/json",
             Err(_) => "text/plain; charset=utf-8",
         }
     }
+
+    /// Whether a route leads to what this order made, or would make. Headers that somebody has set at the destination stay.
+    fn is_for(&self, route: &Route, destination: &Destination) -> bool {
+        let named = self.wire.event_type(destination.id);
+        let headers_fit = self.custom_headers.is_empty() || destination.custom_headers == self.custom_headers;
+        route.pattern.as_str() == named && destination.url == self.url && headers_fit
+    }
 }
 
-/// Each URL has a type of its own, so that a replay goes where the event went.
-fn event_type(destination: DestinationId) -> String {
-    format!("webhooks.{destination}")
+impl Wire {
+    fn event_type(&self, destination: DestinationId) -> String {
+        format!("{}.{destination}", self.type_prefix)
+    }
 }
 
 /// The destination of a URL; made when it is the first time that the URL is sent to.
-async fn find_or_make(
-    app: &App,
-    account: AccountId,
-    source: SourceId,
-    url: &str,
-) -> Result<DestinationId, ApiError> {
-    let known = find(&app.engine.catalog(), account, source, url)?;
+async fn find_or_make(app: &App, source: &Source, order: &Order) -> Result<DestinationId, ApiError> {
+    let known = find(&app.engine.catalog(), source, order)?;
     if let Some(known) = known {
         return Ok(known);
     }
-    let decide = |catalog: &Catalog| match find(catalog, account, source, url)? {
+    let decide = |catalog: &Catalog| match find(catalog, source, order)? {
         Some(known) => Ok::<_, ApiError>((Vec::new(), known)),
         None => {
-            let (id, changes) = make(app, account, source, url)?;
+            let (id, changes) = make(app, source, order)?;
             Ok((changes, id))
         }
     };
     Ok(app.engine.change(decide).await?)
 }
 
-fn find(
-    catalog: &Catalog,
-    account: AccountId,
-    source: SourceId,
-    url: &str,
-) -> Result<Option<DestinationId>, ApiError> {
-    let routes = catalog.routes(account);
-    let own: Vec<_> = routes.iter().filter(|route| route.source == Some(source)).collect();
-    let leads = |route: &&&std::sync::Arc<Route>| {
-        catalog.destination(account, route.destination).is_some_and(|found| found.url == url)
+fn find(catalog: &Catalog, source: &Source, order: &Order) -> Result<Option<DestinationId>, ApiError> {
+    let routes = catalog.routes(source.account);
+    let own: Vec<_> = routes.iter().filter(|route| route.source == Some(source.id)).collect();
+    let leads = |route: &&&Arc<Route>| {
+        let to = catalog.destination(source.account, route.destination);
+        to.is_some_and(|found| order.is_for(route, found))
     };
     match own.iter().find(leads) {
         Some(route) if route.active => Ok(Some(route.destination)),
-        Some(_) => Err(ApiError::bad_request("client_url", "is switched off: its route is not active")),
+        Some(_) => Err(ApiError::bad_request(order.url_field, "is switched off: its route is not active")),
         None if own.len() >= WEBHOOKS_DESTINATIONS_MAX => Err(ApiError::conflict(
             "too_many_destinations",
             format!(
-                "{WEBHOOKS_DESTINATIONS_MAX} URLs have come in by /webhooks; delete destinations that are not used."
+                "{WEBHOOKS_DESTINATIONS_MAX} URLs have come in by /webhooks and /tasks; delete destinations that are not used."
             ),
         )),
         None => Ok(None),
     }
 }
 
-fn make(
-    app: &App,
-    account: AccountId,
-    source: SourceId,
-    url: &str,
-) -> Result<(DestinationId, Vec<Change>), ApiError> {
-    let now = app.engine.clock().now();
+fn make(app: &App, source: &Source, order: &Order) -> Result<(DestinationId, Vec<Change>), ApiError> {
+    let (now, account) = (app.engine.clock().now(), source.account);
     let id = DestinationId::from_u64(app.engine.next_id());
-    let parsed =
-        DestinationUrl::parse(url).map_err(|allowed| ApiError::bad_request("client_url", allowed))?;
-    let name = parsed.host.to_string().chars().take(postrider_core::limits::NAME_CHARS_MAX).collect();
-    let destination =
-        Destination::new(id, account, name, url.to_owned(), super::destinations::new_secret(), now);
-    let pattern = EventPattern::parse(&event_type(id)).expect("an id is one word");
+    let parsed = DestinationUrl::parse(&order.url);
+    let parsed = parsed.map_err(|allowed| ApiError::bad_request(order.url_field, allowed))?;
+    let name = parsed.host.to_string().chars().take(NAME_CHARS_MAX).collect();
+    let secret = super::destinations::new_secret();
+    let plain = Destination::new(id, account, name, order.url.clone(), secret, now);
+    let destination = Destination { custom_headers: order.custom_headers.clone(), ..plain };
+    let pattern = EventPattern::parse(&order.wire.event_type(id)).expect("an id is one word");
     let route = Route::new(RouteId::from_u64(app.engine.next_id()), account, id, now);
-    let route = Route { source: Some(source), pattern, ..route };
+    let route = Route { source: Some(source.id), pattern, ..route };
     Ok((id, vec![Change::PutDestination(Box::new(destination)), Change::PutRoute(route)]))
 }

@@ -53,9 +53,18 @@ fn basic(value: &Map<String, Value>) -> Result<Option<DestinationAuth>, ApiError
 const BASIC_BYTES_MAX: usize = 1024;
 
 pub(super) fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
+    named_headers(fields, "custom_headers")
+}
+
+/// The same, as a task has them.
+pub(crate) fn task_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
+    named_headers(fields, "headers")
+}
+
+fn named_headers(fields: &mut Fields, field: &'static str) -> Result<Headers, ApiError> {
     let allowed = format!("must be an object of at most {CUSTOM_HEADERS_MAX} header names and text values");
-    let refused = || ApiError::field("custom_headers", &allowed);
-    let Some(value) = fields.take("custom_headers") else { return Ok(Headers::default()) };
+    let refused = || ApiError::field(field, &allowed);
+    let Some(value) = fields.take(field) else { return Ok(Headers::default()) };
     let Value::Object(object) = value else { return Err(refused()) };
     if object.len() > CUSTOM_HEADERS_MAX {
         return Err(refused());
@@ -63,7 +72,7 @@ pub(super) fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
     let mut headers = Headers::default();
     for (name, value) in &object {
         let value = value.as_str().filter(|text| HeaderValue::try_from(*text).is_ok()).ok_or_else(refused)?;
-        headers.push(&header_name("custom_headers", name)?, value);
+        headers.push(&header_name(field, name)?, value);
     }
     Ok(headers)
 }

@@ -9,6 +9,7 @@ mod security;
 mod settings;
 pub(crate) mod trial;
 
+pub(crate) use self::headers::task_headers;
 use self::headers::{auth, custom_headers};
 pub(super) use self::keys::new_secret;
 use self::portal::{Reach, check_move, check_reach};

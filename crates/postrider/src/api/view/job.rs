@@ -1,6 +1,6 @@
 //! What DispatchGo's clients are answered: without the envelope of our own answers.
 
-use super::word::JobStatus;
+use super::word::{JobStatus, TaskStatus};
 use postrider_core::id::EventId;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -15,6 +15,22 @@ pub(crate) struct Job {
     status: &'static str,
     #[schema(value_type = String)]
     message: &'static str,
+}
+
+/// The same as DispatchGo's older version answers it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Task {
+    /// The id of the event.
+    #[schema(example = "evt_01hz3k8q2v4xw")]
+    task_id: String,
+    #[schema(value_type = TaskStatus)]
+    status: &'static str,
+}
+
+impl Task {
+    pub(crate) fn queued(id: EventId) -> Self {
+        Task { task_id: id.to_string(), status: "queued" }
+    }
 }
 
 impl Job {

@@ -46,7 +46,7 @@ pub(crate) use destination_health::DestinationHealth;
 pub(crate) use event::{Event, EventDetail, EventPage, EventReplay, Ingested};
 pub(crate) use event_type::EventType;
 pub(crate) use health::Health;
-pub(crate) use job::Job;
+pub(crate) use job::{Job, Task};
 pub(crate) use key::{NewSecret, PublicKey};
 pub(crate) use page::Page;
 pub(crate) use portal::{Brand, PortalSession};

@@ -26,6 +26,7 @@ words! {
     AuthMode = ["none", "shared_secret"];
     SourceStatus = ["active", "inactive"];
     JobStatus = ["pending"];
+    TaskStatus = ["queued"];
     PresetNeeds = ["secret", "public_key", "secret_or_public_key"];
     Ordering = ["none", "strict", "by_key"];
     OnDeadLetter = ["block", "skip"];

@@ -86,3 +86,25 @@ fn events_to_ingress_go_nowhere_else_and_other_events_do_not_come_in() {
     assert_eq!(sink.wait_for("/own", 1)[0].body, b"\"other\"");
     assert_eq!(sink.count(), 2);
 }
+
+#[test]
+fn receivers_know_an_event_by_wafords_header_too_and_a_replay_as_the_same() {
+    let sink = Sink::start();
+    let site = Site::new().config(&file(&sink, &["one"]));
+    let gateway = site.start();
+    let api = gateway.api();
+    let forged = [("x-webhook-event-id", "of-the-sender"), ("postrider-id-header", "authorization")];
+    let id = api.send("/ingress", &forged, b"{}");
+    let first = sink.wait_for("/one", 1).remove(0);
+    assert_eq!(first.headers.get("x-webhook-event-id"), Some(id.as_str()));
+    assert_eq!(first.headers.get("webhook-id"), Some(id.as_str()));
+    assert_eq!(first.headers.get("authorization"), None);
+    api.event_once(&id, "delivered");
+    api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+    let again = sink.wait_for("/one", 2).remove(1);
+    assert_eq!(again.headers.get("x-webhook-event-id"), Some(id.as_str()), "it is known for what it repeats");
+    let (_, other) = api.source();
+    api.destination(&sink.url("/other"), &json!({}));
+    api.send(&other, &[], b"{}");
+    assert_eq!(sink.wait_for("/other", 1)[0].headers.get("x-webhook-event-id"), None, "only by /ingress");
+}

@@ -6,4 +6,5 @@ pub(crate) mod fan_out;
 mod idempotency;
 mod ingress;
 mod signatures;
+mod tasks;
 mod webhooks;

@@ -4,15 +4,20 @@ use crate::rig::{Answer, Api, Reply, Sink, Site, api::text};
 use ring::hmac::{self, HMAC_SHA256};
 use serde_json::{Value, json};
 
-const SECRET: &str = "a-secret-of-dispatchgo";
+pub(super) const SECRET: &str = "a-secret-of-dispatchgo";
 
-fn site() -> Site {
+pub(super) fn site() -> Site {
     Site::new().variable("POSTRIDER_WEBHOOKS_SECRET", SECRET)
 }
 
-fn post(api: &Api, secret: &str, body: &[u8]) -> Answer {
+/// The HMAC of a body, as senders write it.
+pub(super) fn hex(secret: &str, body: &[u8]) -> String {
     let tag = hmac::sign(&hmac::Key::new(HMAC_SHA256, secret.as_bytes()), body);
-    let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn post(api: &Api, secret: &str, body: &[u8]) -> Answer {
+    let hex = hex(secret, body);
     api.with_key("").call("POST", "/webhooks", &[("x-signature", &format!("sha256={hex}"))], body)
 }
 
@@ -36,6 +41,9 @@ fn a_payload_goes_to_its_url_and_nowhere_else() {
     assert_eq!(arrival.body, payload.as_bytes());
     assert_eq!(arrival.headers.get("content-type"), Some("application/json"));
     assert_eq!(arrival.headers.get("x-signature"), None, "what we were shown stays here");
+    for header in ["webhook-id", "x-webhook-job-id"] {
+        assert_eq!(arrival.headers.get(header), job["job_id"].as_str(), "{header}");
+    }
     api.event_once(&text(&job["job_id"]), "delivered");
 
     send(&api, &json!({ "payload": "plain", "client_url": sink.url("/two") }));
@@ -109,4 +117,26 @@ fn the_door_is_closed_unless_its_secret_is_set() {
     let ended = Site::new().variable("POSTRIDER_WEBHOOKS_SECRET", "short").refused();
     assert!(ended.err.contains("POSTRIDER_WEBHOOKS_SECRET: must be 8 to 4096 bytes"), "{}", ended.err);
     assert!(!ended.err.contains("\"short\""), "{}", ended.err);
+}
+
+#[test]
+fn a_signature_may_be_written_in_capitals() {
+    let (sink, site) = (Sink::start(), site());
+    let gateway = site.start();
+    let api = gateway.api().with_key("");
+    let body = json!({ "payload": "x", "client_url": sink.url("/one") }).to_string();
+    let digits = hex(SECRET, body.as_bytes()).to_uppercase();
+    let send =
+        |signature: &str| api.call("POST", "/webhooks", &[("x-signature", signature)], body.as_bytes());
+    assert_eq!(send(&format!("sha256={digits}")).status, 202);
+    send(&format!("SHA256={digits}")).refusal(401);
+    send(&format!("sha256={}", digits.replace('A', "B").replace('0', "1"))).refusal(401);
+    send(&digits).refusal(401);
+}
+
+#[test]
+fn its_health_is_asked_where_dispatchgo_has_it() {
+    let site = Site::new();
+    let gateway = site.start();
+    assert_eq!(gateway.api().with_key("").get("/health").json()["status"], "ok");
 }
