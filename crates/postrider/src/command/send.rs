@@ -8,6 +8,7 @@ use bytes::Bytes;
 use clap::Args;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal as _, Read as _};
@@ -73,6 +74,7 @@ impl SendArgs {
             Some(text) => text.clone().into_bytes(),
             None => self.body()?,
         };
+        note_broken_json(&body);
         let taken = match &self.source {
             Some(source) => self.send_in(client, source, body)?,
             None => {
@@ -160,6 +162,14 @@ impl SendArgs {
         let Some(rate) = self.rate else { return };
         let due = Duration::from_secs_f64(done as f64 / rate);
         interruption.sleep(due.saturating_sub(began.elapsed()));
+    }
+}
+
+/// Any bytes are a body. What begins like JSON and is none is rarely meant as text.
+fn note_broken_json(body: &[u8]) {
+    let begins = body.trim_ascii_start().first().is_some_and(|first| matches!(first, b'{' | b'['));
+    if let Some(error) = serde_json::from_slice::<IgnoredAny>(body).err().filter(|_| begins) {
+        eprintln!("the body begins like JSON and is none ({error}); it is sent as text");
     }
 }
 

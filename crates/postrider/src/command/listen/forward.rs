@@ -50,14 +50,19 @@ impl Local {
         Ok(Outcome { answer, latency_ms: began.elapsed().as_millis() })
     }
 
-    /// As it came, or as the gateway would sign it for a destination with this secret.
+    /// As it came, or as the gateway would sign it for a destination with this secret. Either way it has the id by which a
+    /// receiver knows what it has seen: that of its sender, unless it is signed anew.
     fn headers(&self, event: &Value, body: &Bytes) -> anyhow::Result<HeaderMap> {
         let mut headers = passed_on(&event["headers"]);
-        let Some(secret) = &self.secret else { return Ok(headers) };
         // A replay keeps the id of the event that it repeats, as in a delivery.
         let known = event["replay_of"].as_str().unwrap_or_else(|| text(&event["id"]));
         let id = HeaderValue::try_from(known).context("an id fits a header")?;
-        headers.insert(HeaderName::from_static("webhook-id"), id);
+        let name = HeaderName::from_static("webhook-id");
+        let Some(secret) = &self.secret else {
+            headers.entry(name).or_insert(id);
+            return Ok(headers);
+        };
+        headers.insert(name, id);
         let preset = Preset::by_name("standard").context("there is a preset for our own way of signing")?;
         let incoming = Incoming { method: "POST", url: "", headers: &headers, body };
         let signed = preset.sign(secret, &incoming, moment::now());

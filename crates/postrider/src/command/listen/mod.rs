@@ -8,9 +8,9 @@ mod watch;
 use self::forward::{Local, Outcome};
 use self::watch::{Told, watch};
 use super::feed::Feed;
-use super::objects::ids_in;
+use super::objects::{Kind, ids_in};
 use super::presence::Presence;
-use super::{Reading, Run, beginning, shown, text, time};
+use super::{Reading, Run, beginning, items, shown, text, time};
 use crate::client::{Client, is_missing};
 use crate::terminal::{Screen, Tone, clean, say, say_json_line};
 use anyhow::bail;
@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// Between two looks while the stream is silent.
 const LOOK: Duration = Duration::from_secs(5);
+/// Of an account with many sources the others are in its list.
+const URLS_SHOWN: usize = 3;
 const SECRET_VARIABLE: &str = "POSTRIDER_LISTEN_SECRET";
 
 #[derive(Args)]
@@ -53,7 +55,8 @@ impl Run for ListenArgs {
         feed.first(&client, 200)?;
         let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters).collect();
         let told = watch(self.reading.client()?, streamed)?;
-        eprintln!("what comes in from now on goes to {}; Ctrl-C ends it", clean(&self.forward_to));
+        let comes_in = self.comes_in(&client)?;
+        eprintln!("what comes in{comes_in} from now on goes to {}; Ctrl-C ends it", clean(&self.forward_to));
         let mut line = Line { client, feed, waiting: VecDeque::new() };
         let mut presence = Presence::default();
         loop {
@@ -97,6 +100,19 @@ impl ListenArgs {
     fn parameters(&self, client: &Client) -> anyhow::Result<Vec<(&'static str, String)>> {
         let given = [("source_id", &self.source), ("event_type", &self.event_type)];
         ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
+    }
+
+    /// Where to post what is to be seen here, as far as the key may know it.
+    fn comes_in(&self, client: &Client) -> anyhow::Result<String> {
+        let named = self.source.as_ref().map(|source| Kind::Source.find(client, source)).transpose()?;
+        let listed = client.read("/v1/sources", &[])?;
+        let is_open = |source: &&Value| match &named {
+            Some(id) => source["id"] == id.as_str(),
+            None => source["status"] == "active",
+        };
+        let open = items(&listed).iter().filter(is_open).map(|source| clean(text(&source["ingest_url"])));
+        let urls: Vec<String> = open.filter(|url| !url.is_empty()).take(URLS_SHOWN).collect();
+        Ok(if urls.is_empty() { String::new() } else { format!(" at {}", urls.join(" or ")) })
     }
 
     fn look(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {

@@ -69,14 +69,31 @@ impl Verb {
                 answer(reading, &client.read(&path, &[])?)
             }
             Verb::Create { fields } => {
-                let made =
-                    client.post(kind.path(), &ids_of(&client, assignment::object(fields)?)?)?.data()?;
+                let wanted = ids_of(&client, assignment::object(fields)?)?;
+                check_name(&client, kind, text(&wanted["name"]))?;
+                let made = client.post(kind.path(), &wanted)?.data()?;
                 answer(reading, &made)
             }
             Verb::Edit { which, fields } => edit(reading, &client, kind, which, fields),
             Verb::Delete { which, agreement } => delete(reading, &client, kind, which, agreement),
         }
     }
+}
+
+/// A command that is run twice is not to make two of one name: both would get every event, and neither could be named.
+fn check_name(client: &Client, kind: Kind, name: &str) -> anyhow::Result<()> {
+    if name.is_empty() || kind == Kind::Key {
+        return Ok(());
+    }
+    let listed = all(client, kind)?;
+    let known = items(&listed).iter().find(|one| one["name"] == name);
+    let id = known.map(|one| clean(text(&one["id"]))).unwrap_or_default();
+    let (noun, word) = (kind.noun(), kind.word());
+    ensure!(
+        known.is_none(),
+        "there is a {noun} {name:?} already, {id}; `postrider {word} edit` changes it, or choose another name"
+    );
+    Ok(())
 }
 
 /// Only what is still as it was when the command began: of two people who change one thing, the second is told.

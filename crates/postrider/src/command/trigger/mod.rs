@@ -15,6 +15,7 @@ use bytes::Bytes;
 use clap::Args;
 use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use postrider_core::event::EventType;
 use postrider_engine::verify::{Incoming, Preset};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -23,10 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ANSWER_BYTES_MAX: usize = 1 << 20;
 /// What the secret is read from, since a command line can be read by everyone on the machine.
 const SECRET_VARIABLE: &str = "POSTRIDER_TRIGGER_SECRET";
+/// What is sent to a source of no provider when nothing else is said.
+const PLAIN: &str = "standard";
 
 #[derive(Args)]
 pub(crate) struct TriggerArgs {
-    /// stripe, github, shopify, slack, …; without one, all samples are listed
+    /// stripe, github, shopify, slack, … [default: that of the source]; without one, all samples are listed
     #[arg(value_name = "PROVIDER")]
     provider: Option<String>,
     /// As the provider calls it [default: its most usual]
@@ -59,19 +62,17 @@ struct Request {
 
 impl Run for TriggerArgs {
     fn run(&self) -> anyhow::Result<()> {
-        let Some(provider) = &self.provider else { return self.list() };
-        let sample = Sample::find(provider, self.event.as_deref()).map_err(anyhow::Error::msg)?;
+        let door = self.source.as_ref().map(|source| self.door(source)).transpose()?;
+        let Some(provider) = self.provider_of(door.as_ref())? else { return self.list() };
+        let sample = Sample::find(&provider, self.event.as_deref()).map_err(anyhow::Error::msg)?;
         let variable = std::env::var(SECRET_VARIABLE).ok().filter(|secret| !secret.is_empty());
         let secret = self.secret.clone().or(variable);
         if self.dry_run {
             let url = self.to.clone().unwrap_or_default();
             return self.say_request(request(sample, &url, secret.as_deref())?);
         }
-        match (&self.source, &self.to) {
-            (Some(source), _) => {
-                let client = self.reading.client()?;
-                self.send_in(&client, &Door::find(&client, source)?, sample, secret.as_deref())
-            }
+        match (&door, &self.to) {
+            (Some((client, door)), _) => self.send_in(client, door, sample, secret.as_deref()),
             (None, Some(url)) => self.send_to(url, sample, secret.as_deref()),
             (None, None) => bail!("say where it goes: --source NAME, or --to URL"),
         }
@@ -79,6 +80,28 @@ impl Run for TriggerArgs {
 }
 
 impl TriggerArgs {
+    fn door(&self, source: &str) -> anyhow::Result<(Client, Door)> {
+        let client = self.reading.client()?;
+        let door = Door::find(&client, source)?;
+        Ok((client, door))
+    }
+
+    /// Whose sample it is: what was said, else the provider of the source. `None` where samples are to be listed.
+    fn provider_of(&self, door: Option<&(Client, Door)>) -> anyhow::Result<Option<String>> {
+        match (&self.provider, door) {
+            (Some(provider), _) => Ok(Some(provider.clone())),
+            (None, Some((_, door))) => Ok(Some(door.provider.clone().unwrap_or_else(|| PLAIN.to_owned()))),
+            (None, None) => {
+                let names_target = self.to.is_some() || self.secret.is_some() || self.dry_run;
+                ensure!(
+                    !names_target,
+                    "say what to send, such as `postrider trigger stripe`; `postrider trigger` lists all"
+                );
+                Ok(None)
+            }
+        }
+    }
+
     fn list(&self) -> anyhow::Result<()> {
         if self.reading.json {
             let all = SAMPLES.iter().map(|one| json!({ "provider": one.provider, "event": one.event }));
@@ -101,7 +124,10 @@ impl TriggerArgs {
             ensure!(is_of_it, "the source is one of {}; --source names another", clean(provider));
         }
         for _ in 0..self.count {
-            let Request { headers, body } = request(sample, &door.url, secret)?;
+            let Request { mut headers, body } = request(sample, &door.url, secret)?;
+            if door.provider.is_none() {
+                name_type(&mut headers, sample);
+            }
             let answer = door.send(client, &headers, body)?;
             if answer.status == http::StatusCode::UNAUTHORIZED {
                 bail!(
@@ -163,6 +189,14 @@ impl TriggerArgs {
             say(&format!("{name}: {}\n", clean(&String::from_utf8_lossy(value.as_bytes()))))?;
         }
         say(&format!("\n{}\n", clean_lines(&body)))
+    }
+}
+
+/// A source of no provider does not know where the type of an event stands, and routes go by types.
+fn name_type(headers: &mut HeaderMap, sample: &Sample) {
+    let is_type = EventType::parse(sample.event).is_ok();
+    if let Some(value) = HeaderValue::try_from(sample.event).ok().filter(|_| is_type) {
+        headers.insert(HeaderName::from_static("x-event-type"), value);
     }
 }
 

@@ -108,7 +108,7 @@ async fn look_at_all(api: &Inside, session: &Session, asked: Asked) -> Result<De
 
 pub(super) async fn create(State(desk): Shared, Change(session, form): Change) -> Response {
     match making::make(&desk.api, &session, &form).await {
-        Ok(id) => see_other(&format!("/destinations/{id}")),
+        Ok(made) => desk.once.leave(&session, &format!("/destinations/{}", made.id), &made.once),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &making::FIELDS, refused);
             let page = look_at_all(&desk.api, &session, Asked::default()).await;

@@ -3,7 +3,7 @@
 use super::frame::{Frame, shown};
 use super::guest::{Guest, GuestChange};
 use crate::dashboard::Shared;
-use crate::dashboard::answer::{Refused, see_other};
+use crate::dashboard::answer::Refused;
 use crate::dashboard::asked::Asked;
 use crate::dashboard::choices;
 use crate::dashboard::destinations::making::{FIELDS, make};
@@ -64,7 +64,7 @@ pub(super) async fn event_types(api: &Inside, session: &Session) -> Result<Vec<E
 
 pub(super) async fn create(State(desk): Shared, GuestChange(session, form): GuestChange) -> Response {
     match make(&desk.api, &session, &form).await {
-        Ok(id) => see_other(&format!("/portal/destinations/{id}")),
+        Ok(made) => desk.once.leave(&session, &format!("/portal/destinations/{}", made.id), &made.once),
         Err(refused) => {
             let (filled, refused) = Filled::refused(form, &FIELDS, refused);
             let page = look(&desk.api, &session, Asked::default()).await;

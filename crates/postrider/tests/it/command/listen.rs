@@ -111,3 +111,24 @@ fn a_source_is_named_and_a_refusal_is_shown_with_its_reason() {
     let unknown = desk.said(&["listen", "--forward-to", &sink.url("/local"), "--source", "shopp"]);
     assert!(unknown.err().contains("shopp"), "{unknown:?}");
 }
+
+#[test]
+fn where_to_post_is_said_and_what_is_not_signed_keeps_its_id() {
+    let desk = Desk::new();
+    let sink = Sink::start();
+    let api = desk.gateway.api();
+    let source = api.post("/v1/sources", &serde_json::json!({ "name": "shop" })).data(201);
+    let url = source["ingest_url"].as_str().unwrap();
+    let mut child = desk.start(&["listen", "--forward-to", &sink.url("/local"), "--source", "shop"]);
+    let said = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(said.contains(&format!("what comes in at {url} from now on goes to")), "{said}");
+    let path = format!("/ingest/{}", source["path_token"].as_str().unwrap());
+    let plain = api.send(&path, &[], b"{}");
+    let arrivals = sink.wait_for("/local", 1);
+    assert_eq!(arrivals[0].headers.get("webhook-id"), Some(plain.as_str()));
+    api.send(&path, &[("webhook-id", "msg_of_the_sender")], b"{}");
+    let arrivals = sink.wait_for("/local", 2);
+    assert_eq!(arrivals[1].headers.get("webhook-id"), Some("msg_of_the_sender"), "as it came");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

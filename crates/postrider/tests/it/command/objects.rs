@@ -110,3 +110,21 @@ fn a_list_of_nothing_says_so_and_what_comes_next() {
         assert!(desk.said(&[&args[..], &["--json"]].concat()).json(0).to_string().contains("[]"));
     }
 }
+
+#[test]
+fn a_name_that_is_taken_makes_no_second_object() {
+    let desk = Desk::new();
+    let create = ["destinations", "create", "name=billing", "url=https://example.com/"];
+    let made = desk.said(&create);
+    assert!(made.out(0).contains("signing_secret is shown this once; keep it"), "{made:?}");
+    let again = desk.said(&create);
+    assert!(again.err().contains("there is a destination \"billing\" already, dst_"), "{again:?}");
+    assert_eq!(desk.gateway.api().get("/v1/destinations").data(200).as_array().unwrap().len(), 1);
+    let account = desk.said(&["accounts", "create", "name=shop"]);
+    assert!(account.out(0).contains("api_key               hk_"), "{account:?}");
+    assert!(account.out(0).contains("api_key is shown this once; keep it"), "{account:?}");
+    for _ in 0..2 {
+        let key = desk.said(&["keys", "create", "name=ci"]);
+        assert_eq!(key.out(0).matches("hk_").count(), 2, "the key and how it begins: {key:?}");
+    }
+}

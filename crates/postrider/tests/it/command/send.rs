@@ -154,3 +154,34 @@ fn a_sample_that_is_refused_elsewhere_says_so_by_its_exit_code_too() {
     assert_eq!(taken, json!({ "status": 200, "body": "ok" }));
     assert_eq!(desk.said(&["trigger", "github", "--to", &to, "--json"]).json(1)["status"], 503);
 }
+
+#[test]
+fn a_sample_is_sent_to_a_source_without_saying_which() {
+    let desk = Desk::new();
+    let (sink, api) = (Sink::start(), desk.gateway.api());
+    api.destination(&sink.url("/hook"), &json!({}));
+    api.source();
+    let provider = json!({ "name": "cards", "provider": "github" });
+    api.post("/v1/sources", &provider).data(201);
+    for (source, event_type) in [("shop", "user.created"), ("cards", "push")] {
+        let taken = desk.said(&["trigger", "--source", source, "--json"]).json(0);
+        let id = taken["id"].as_str().unwrap();
+        assert_eq!(api.event_once(id, "delivered")["event"]["event_type"], event_type, "{source}");
+    }
+    let taken = desk.said(&["trigger", "stripe", "--source", "shop", "--json"]).json(0);
+    let event = api.event_once(taken["id"].as_str().unwrap(), "delivered");
+    assert_eq!(event["event"]["event_type"], "payment_intent.succeeded", "routes go by it");
+    let unsaid = desk.said(&["trigger", "--to", &sink.url("/hook")]);
+    assert!(unsaid.err().contains("say what to send"), "{unsaid:?}");
+}
+
+#[test]
+fn what_begins_like_json_and_is_none_is_sent_with_a_word() {
+    let desk = Desk::new();
+    for (data, is_told) in [("{x:1", true), ("[1,]", true), ("{\"x\":1}", false), ("x:1", false), ("", false)]
+    {
+        let said = desk.said(&["send", "--type", "a.b", "--data", data]);
+        assert!(said.out(0).starts_with("evt_"), "{said:?}");
+        assert_eq!(said.err.contains("begins like JSON and is none"), is_told, "{data}: {said:?}");
+    }
+}

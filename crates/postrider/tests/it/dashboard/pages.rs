@@ -29,8 +29,14 @@ fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
     let text = String::from_utf8(bad.body).unwrap();
     assert!(text.contains("event_type_pattern-problem") && text.contains("value=\"or der\""), "{text}");
     assert_eq!(api.get("/v1/destinations").data(200), json!([]), "nothing is half made");
-    let place = next(&browser.change("/destinations", &[("name", "mine"), ("url", &sink.url("/in"))]));
-    assert!(browser.page(&place).contains("mine"));
+    let fields = [("name", "mine"), ("url", &*sink.url("/in"))];
+    let made = browser.change("/destinations", &fields);
+    let (place, shown) = (next(&made), browser.shown_once(&made));
+    assert!(shown.contains("The new signing secret, this once: <code>whsec_"), "{shown}");
+    assert!(browser.page(&place).contains("mine") && !browser.page(&place).contains("whsec_"));
+    let again = String::from_utf8(browser.change("/destinations", &fields).body).unwrap();
+    assert!(again.contains("There is a destination of this name"), "{again}");
+    assert!(api.get("/v1/destinations").data(200).as_array().unwrap().len() == 1, "{again}");
     next(&browser.change("/sources", &[("name", "shop")]));
     let sources = browser.page("/sources");
     let (_, rest) = sources.rsplit_once("/ingest/").expect("a URL to post to");

@@ -47,7 +47,7 @@ impl Guest {
 
 fn tenant(gateway: &Gateway, name: &str) -> Api {
     let made = gateway.api().post("/v1/accounts", &json!({ "name": name })).data(201);
-    gateway.api().with_key(&text(&made["api_key"]))
+    gateway.api().with_key(&text(&made["api_key"]["key"]))
 }
 
 #[test]
@@ -315,4 +315,18 @@ fn a_link_that_is_over_opens_nothing_and_no_other_site_uses_one() {
         assert_eq!(answer.status, 401, "{page}");
         assert!(String::from_utf8_lossy(&answer.body).contains("This link is over"), "{answer}");
     }
+}
+
+#[test]
+fn a_guest_who_creates_a_destination_is_shown_its_secret_once() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let guest = Guest::by_link(&gateway.api(), &json!({}));
+    let fields = [("name", "mine"), ("url", &*sink.url("/in"))];
+    let made = guest.change("/portal/destinations", &fields);
+    let shown = guest.0.shown_once(&made);
+    assert!(shown.contains("The new signing secret, this once: <code>whsec_"), "{shown}");
+    assert!(!guest.page(&next(&made)).contains("whsec_"));
+    let again = String::from_utf8(guest.change("/portal/destinations", &fields).body).unwrap();
+    assert!(again.contains("There is a destination of this name"), "{again}");
 }
