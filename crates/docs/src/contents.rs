@@ -17,6 +17,18 @@ macro_rules! docs {
 
 pub(crate) const SECTIONS: &[Section] = &[
     Section {
+        title: "Tutorials",
+        purpose: "Send an event and receive it, in five minutes.",
+        pages: docs![
+            "quickstart-curl",
+            "quickstart-node",
+            "quickstart-python",
+            "quickstart-go",
+            "quickstart-rust",
+            "quickstart-java",
+        ],
+    },
+    Section {
         title: "How-to guides",
         purpose: "Do one thing, step by step.",
         pages: docs![
@@ -43,9 +55,13 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         title: "Reference",
         purpose: "Look something up.",
-        pages: docs!["api", "command-line", "expressions", "status-codes", "log-lines"],
+        pages: docs!["api", "command-line", "expressions", "status-codes", "log-lines", "glossary"],
     },
-    Section { title: "Operations", purpose: "Run it in production.", pages: docs!["operating", "runbook"] },
+    Section {
+        title: "Operations",
+        purpose: "Run it in production.",
+        pages: docs!["operating", "runbook", "troubleshooting", "faq"],
+    },
 ];
 
 #[cfg(test)]

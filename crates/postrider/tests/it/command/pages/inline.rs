@@ -72,6 +72,8 @@ fn samples(api: &Api, sink: &Sink, site: &Site) -> Vec<(&'static str, String)> {
         ("dlv_…", letter),
         ("rpl_…", job["id"].as_str().unwrap().to_owned()),
         ("pause NAME", "pause sample".to_owned()),
+        ("resume NAME", "resume sample".to_owned()),
+        ("--destination NAME", "--destination dead".to_owned()),
         ("backup DIR", "backup copy".to_owned()),
         ("restore DIR", "restore copy --data-dir restored".to_owned()),
         ("http://localhost:3000", sink.url("")),

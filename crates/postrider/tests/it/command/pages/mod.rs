@@ -12,10 +12,12 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// For all commands of one page, on a busy machine.
-const PATIENCE_SECONDS: &str = "120";
+/// For all commands of one page, on a busy machine; some build a program first.
+const TIMEOUT_SECONDS: &str = "600";
 /// Programs that a page may ask for and a machine may lack; blocks with them are left out there.
 const OPTIONAL: [&str; 2] = ["jq", "sqlite3"];
+/// What a quickstart needs as a whole: without it no block of the page is run.
+const TOOLCHAINS: [&str; 4] = ["node", "python3", "go", "java"];
 
 #[test]
 fn the_shell_blocks_of_every_page_run() {
@@ -54,6 +56,10 @@ fn pages() -> Vec<PathBuf> {
 fn run(page: &str, source: &str) -> Result<(), String> {
     let blocks: Vec<Block> = blocks(source).into_iter().filter(|block| !is_left_out(block)).collect();
     if !blocks.iter().any(|block| matches!(block.kind, Kind::Run | Kind::RunsOn)) {
+        return Ok(());
+    }
+    if let Some(toolchain) = TOOLCHAINS.iter().find(|one| uses(&blocks, one) && is_missing(one)) {
+        println!("{page} is not run: there is no {toolchain} here");
         return Ok(());
     }
     let site = Site::new();
@@ -103,12 +109,23 @@ fn shell(site: &Site, gateway: Option<&Gateway>) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([binary].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut shell = Command::new("timeout");
-    shell.args(["--kill-after=5", PATIENCE_SECONDS, "bash", "-c"]).env_clear().env("PATH", path);
+    shell.args(["--kill-after=5", TIMEOUT_SECONDS, "bash", "-c"]).env_clear().env("PATH", path);
     shell.env("HOME", site.path()).current_dir(site.path());
-    shell.env("POSTRIDER_LISTEN", site.address().to_string());
+    shell.envs(toolchain_folders()).env("POSTRIDER_LISTEN", site.address().to_string());
     shell.env("POSTRIDER_URL", format!("http://{}", site.address()));
     shell.envs(gateway.map(|gateway| ("POSTRIDER_KEY", gateway.api().key)));
     shell
+}
+
+/// Where toolchains keep what they have downloaded and built: the home folder of a page is new.
+fn toolchain_folders() -> [(&'static str, PathBuf); 3] {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let folder = |name, usual| std::env::var_os(name).map_or_else(|| home.join(usual), PathBuf::from);
+    [
+        ("CARGO_HOME", folder("CARGO_HOME", ".cargo")),
+        ("RUSTUP_HOME", folder("RUSTUP_HOME", ".rustup")),
+        ("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-build")),
+    ]
 }
 
 /// What a page that starts no gateway of its own finds at the one it speaks to.
@@ -131,10 +148,24 @@ fn write_files(place: &Path, blocks: &[Block], names: &Names) {
 }
 
 fn is_left_out(block: &Block) -> bool {
-    let is_missing = |program: &&&str| Command::new(program).arg("--version").output().is_err();
-    let asks_for = |program: &&&str| block.text.split_whitespace().any(|word| word == **program);
-    let missing = OPTIONAL.iter().filter(asks_for).find(is_missing);
+    let missing = OPTIONAL.iter().find(|program| block_uses(block, program) && is_missing(program));
     missing
         .inspect(|program| println!("line {} is not run: there is no {program} here", block.line))
         .is_some()
+}
+
+fn uses(blocks: &[Block], program: &str) -> bool {
+    blocks.iter().any(|block| matches!(block.kind, Kind::Run | Kind::RunsOn) && block_uses(block, program))
+}
+
+fn block_uses(block: &Block, program: &str) -> bool {
+    block.text.split_whitespace().any(|word| word == program)
+}
+
+/// Each of them knows one of the two words.
+fn is_missing(program: &str) -> bool {
+    ["--version", "version"].iter().all(|flag| {
+        let asked = Command::new(program).arg(flag).output();
+        !asked.is_ok_and(|said| said.status.success())
+    })
 }

@@ -98,6 +98,9 @@ fn ready(block: &Block, names: &Names) -> String {
     if starts(block, "postrider chaos") {
         return format!("serves http://{}/report\n", names.receiver);
     }
+    if block.text.to_lowercase().contains("receiver") {
+        return format!("serves http://{}/\n", names.receiver);
+    }
     String::new()
 }
 
