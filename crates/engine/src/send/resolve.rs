@@ -233,9 +233,13 @@ impl Lookup {
         drop(permit);
     }
 
-    /// None when nobody waits for the name any more.
+    /// None when nobody waits for the name any more, and it never had an answer. A name that had one keeps its turn: its
+    /// attempts wait a second for it and go on with the older addresses, and would lose the turn each time.
     async fn permit(&self, turn: Turn) -> Option<Permit> {
         let mut permit = pin!(self.names.lookups.permit(self.account, turn));
+        if turn == Turn::Known {
+            return Some(permit.await);
+        }
         loop {
             tokio::select! {
                 permit = &mut permit => return Some(permit),
