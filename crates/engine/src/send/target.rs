@@ -39,6 +39,8 @@ pub enum BadUrl {
     TooLong,
     /// Not a URL.
     Malformed,
+    /// White space or control characters in it.
+    Characters,
     /// Neither http nor https.
     Scheme,
     /// A user name or password in it.
@@ -50,6 +52,9 @@ impl fmt::Display for BadUrl {
         match self {
             BadUrl::TooLong => write!(f, "must be at most {URL_BYTES_MAX} bytes long"),
             BadUrl::Malformed => f.write_str("must be an absolute URL such as https://example.com/hook"),
+            BadUrl::Characters => {
+                f.write_str("must hold no spaces, tabs, line breaks or other control characters")
+            }
             BadUrl::Scheme => f.write_str("must begin with https:// or http://"),
             BadUrl::Credentials => f.write_str("must not hold a user name or password; use auth_config"),
         }
@@ -63,6 +68,10 @@ impl DestinationUrl {
     pub fn parse(text: &str) -> Result<Self, BadUrl> {
         if text.len() > URL_BYTES_MAX {
             return Err(BadUrl::TooLong);
+        }
+        // The parser drops line breaks and tabs wherever they stand: what is shown would not be what is dialled.
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            return Err(BadUrl::Characters);
         }
         let url = Url::parse(text).map_err(|_| BadUrl::Malformed)?;
         let tls = match url.scheme() {
@@ -220,6 +229,11 @@ mod tests {
             ("http:///path", BadUrl::Malformed),
             ("http:example.com", BadUrl::Malformed),
             ("https://user:pw@example.com", BadUrl::Credentials),
+            ("https://example.com/a\r\nb", BadUrl::Characters),
+            ("ht\ttps://example.com/", BadUrl::Characters),
+            (" https://example.com/", BadUrl::Characters),
+            ("https://example.com/a b", BadUrl::Characters),
+            ("https://example.com/\u{7f}\u{85}", BadUrl::Characters),
         ] {
             assert_eq!(DestinationUrl::parse(text).unwrap_err(), expected, "{text}");
         }
