@@ -5,8 +5,8 @@ use super::difference::same;
 use super::file::{Format, blank};
 use super::kind::{KINDS, Kind};
 use super::object::Existing;
-use super::{secret, yaml_text};
-use anyhow::{Context as _, ensure};
+use super::{secret, toml_text, yaml_text};
+use anyhow::ensure;
 use serde_json::{Map, Value, json};
 
 const HEAD: &str = "# Made by `postrider export`. Secrets are not in here: each is to be in the variable that is named in its place.\n";
@@ -28,7 +28,7 @@ pub(super) fn export(existing: &[Existing], format: Format) -> anyhow::Result<St
     }
     let body = match format {
         Format::Yaml => yaml_text::write(&Value::Object(root)),
-        Format::Toml => toml::to_string_pretty(&Value::Object(root)).context("write TOML")?,
+        Format::Toml => toml_text::write(&Value::Object(root))?,
     };
     Ok(format!("{HEAD}{body}"))
 }

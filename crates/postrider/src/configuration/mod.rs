@@ -18,6 +18,7 @@ mod request;
 mod secret;
 #[cfg(test)]
 mod tests;
+mod toml_text;
 mod toml_tree;
 mod yaml;
 mod yaml_text;

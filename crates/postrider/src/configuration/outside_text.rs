@@ -2,6 +2,7 @@
 
 use super::node::{Mistake, Node};
 use super::{toml_tree, yaml, yaml_text};
+use crate::terminal::steers;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -57,6 +58,8 @@ proptest! {
     #[test]
     fn what_is_exported_is_read_back_as_it_was(value in value()) {
         let written = yaml_text::write(&value);
+        let steering = written.chars().find(|character| steers(*character) && *character != '\n');
+        prop_assert_eq!(steering, None, "{:?}", written);
         let (found, mistakes) = read(&written, yaml::parse);
         prop_assert_eq!(found.map(|node| node.json()), Some(value), "{} {:?}", written, mistakes);
     }
@@ -77,4 +80,12 @@ fn a_file_of_nothing_but_levels_is_refused_and_ends_nobody() {
         let (found, mistakes) = read(&text, parse);
         assert!(found.is_none() && !mistakes.is_empty(), "{:?}…", &text[..20]);
     }
+}
+
+#[test]
+fn direction_marks_are_escapes_in_yaml_also_in_texts_of_several_lines() {
+    let value = serde_json::json!({ "a\u{2066}": "x\u{202e}y", "b": "one\ntwo\u{200f}\u{e0001}\n" });
+    let written = yaml_text::write(&value);
+    assert!(!written.chars().any(|character| steers(character) && character != '\n'), "{written:?}");
+    assert_eq!(read(&written, yaml::parse).0.map(|node| node.json()), Some(value));
 }

@@ -1,6 +1,8 @@
 //! Writes YAML in block style. What could be read as anything but the text it is stands in quotes.
 
+use crate::terminal::steers;
 use serde_json::Value;
+use std::fmt::Write as _;
 
 pub(super) fn write(value: &Value) -> String {
     let mut out = String::new();
@@ -90,10 +92,10 @@ fn flow(value: &Value) -> String {
 }
 
 /// Whether a text can stand line by line, as certificates and long expressions are read best. Where blanks begin or end
-/// it, the reader would have to count.
+/// it, the reader would have to count, and what steers text unseen is written as an escape.
 fn has_plain_lines(text: &str) -> bool {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
-    let is_plain = |line: &&str| !line.is_empty() && !line.chars().any(char::is_control);
+    let is_plain = |line: &&str| !line.is_empty() && !line.chars().any(steers);
     text.contains('\n') && lines.iter().all(is_plain) && !lines[0].starts_with(' ')
 }
 
@@ -107,5 +109,19 @@ fn text(string: &str) -> String {
         && string.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '/' || last == '_')
         && string.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:@".contains(c))
         && !WORDS.contains(&string.to_ascii_lowercase().as_str());
-    if is_plain { string.to_owned() } else { Value::from(string).to_string().replace('\u{7f}', "\\x7f") }
+    if is_plain { string.to_owned() } else { quoted(string) }
+}
+
+/// JSON leaves direction marks and some controls as they are, and a reader would not see them.
+fn quoted(string: &str) -> String {
+    let json = Value::from(string).to_string();
+    let mut quoted = String::with_capacity(json.len());
+    for character in json.chars() {
+        if steers(character) {
+            let _ = write!(quoted, "\\U{:08x}", u32::from(character));
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted
 }

@@ -47,7 +47,7 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool, escape: impl Fn(char) -> St
 }
 
 /// Controls, and what changes the direction, the place or the breaks of text without being seen.
-fn steers(character: char) -> bool {
+pub(crate) fn steers(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

@@ -9,7 +9,7 @@ mod progress;
 mod screen;
 mod table;
 
-pub(crate) use self::clean::{clean, clean_lines, json};
+pub(crate) use self::clean::{clean, clean_lines, json, steers};
 pub(crate) use self::confirm::confirm;
 pub(crate) use self::count::counted;
 pub(crate) use self::interruption::Interruption;
