@@ -4,6 +4,7 @@ use crate::admission::{Limit, Refusal};
 use crate::routing::Owed;
 use crate::schema::Mismatch;
 use crate::send::here;
+use crate::verify::Preset;
 use bytes::Bytes;
 use postrider_core::delivery::Priority;
 use postrider_core::event::EventType;
@@ -140,7 +141,8 @@ const NEVER_STORED: [&str; 3] = ["authorization", "cookie", "proxy-authorization
 pub fn storable_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Headers {
     let mut kept = Headers::with_capacity(512);
     for (name, value) in headers {
-        let secret = NEVER_STORED.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+        let credential = NEVER_STORED.iter().any(|credential| name.eq_ignore_ascii_case(credential));
+        let secret = credential || Preset::is_secret_header(name);
         if !secret && kept.as_text().len() + name.len() + value.len() <= EVENT_HEADER_BYTES_MAX {
             kept.push_bytes(name, value);
         }
@@ -200,8 +202,12 @@ mod tests {
 
     #[test]
     fn credentials_are_never_stored() {
-        let headers: [(&str, &[u8]); 3] =
-            [("Authorization", b"Bearer x"), ("COOKIE", b"a=b"), ("X-Kept", b"1")];
+        let headers: [(&str, &[u8]); 4] = [
+            ("Authorization", b"Bearer x"),
+            ("COOKIE", b"a=b"),
+            ("X-GitLab-Token", b"glt-1234"),
+            ("X-Kept", b"1"),
+        ];
         assert_eq!(storable_headers(headers.into_iter()).as_text(), "X-Kept: 1\n");
     }
 

@@ -58,6 +58,11 @@ impl Preset {
         PRESETS.iter().find(|preset| preset.header.eq_ignore_ascii_case(name))
     }
 
+    /// Whether a header is a provider's secret itself, which is sent as it is.
+    pub(crate) fn is_secret_header(name: &str) -> bool {
+        PRESETS.iter().any(|preset| preset.needs == Needs::Token && preset.header.eq_ignore_ascii_case(name))
+    }
+
     pub(super) fn schemes(&self) -> Vec<Scheme> {
         (self.schemes)()
     }

@@ -17,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use postrider_core::id::SourceId;
 use postrider_core::limits::BODY_BYTES_MAX;
 use postrider_engine::send::ID_HEADER;
-use postrider_engine::verify::{Incoming, Needs, Passed, Preset, Refusal, Verifier};
+use postrider_engine::verify::{Incoming, Passed, Preset, Refusal, Verifier};
 use postrider_engine::{Accepted, Arrival, Entrance, IngestError, Offered, storable_headers};
 use postrider_store::{SendWindow, Source};
 use std::sync::Arc;
@@ -241,11 +241,8 @@ fn arrival(
     let preset = named.or_else(|| verifier?.preset());
     let came = Came { source, preset, headers: &head.headers, body: &body, signed_id };
     let (event_type, external_id) = (came.event_type()?, came.external_id()?);
-    let token = preset.filter(|preset| preset.needs == Needs::Token).map(|preset| preset.header);
     let is_secret = |name: &HeaderName| {
-        let by_verifier =
-            verifier.is_some_and(|verifier| verifier.secret_headers().any(|secret| secret == name));
-        by_verifier || token.is_some_and(|secret| secret.eq_ignore_ascii_case(name.as_str()))
+        verifier.is_some_and(|verifier| verifier.secret_headers().any(|secret| secret == name))
     };
     let own = head.headers.iter().filter(|(name, _)| !is_secret(name));
     let headers = storable_headers(own.map(|(name, value)| (name.as_str(), value.as_bytes())));
