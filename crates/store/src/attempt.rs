@@ -77,7 +77,7 @@ pub struct Problem {
 pub enum ErrorKind {
     /// The address is not allowed by the operator.
     AddressRefused,
-    /// The host's name has no address.
+    /// The host's name has no address, or none that is open.
     Dns,
     /// No TCP connection.
     Connect,

@@ -83,10 +83,11 @@ const CLOSED_V4: [Ipv4Net; 15] = [
 ];
 
 /// Everything in IPv6 that is not global unicast. `::/8` covers loopback, v4-mapped and v4-compatible.
-const CLOSED_V6: [Ipv6Net; 12] = [
+const CLOSED_V6: [Ipv6Net; 13] = [
     v6(0, 0, 0, 8),
     v6(0x64, 0xff9b, 1, 48),
     v6(0x100, 0, 0, 64),
+    Ipv6Net::new_assert(Ipv6Addr::new(0x100, 0, 0, 1, 0, 0, 0, 0), 64),
     v6(0x2001, 0, 0, 23),
     v6(0x2001, 0xdb8, 0, 32),
     v6(0x2002, 0, 0, 16),
@@ -100,6 +101,12 @@ const CLOSED_V6: [Ipv6Net; 12] = [
 
 /// NAT64: the address meant is the IPv4 one inside.
 const NAT64: Ipv6Net = v6(0x64, 0xff9b, 0, 96);
+/// Other forms of an IPv4 address: compatible, mapped, and translated by SIIT.
+const OTHER_FORMS_OF_V4: [Ipv6Net; 3] = [
+    v6(0, 0, 0, 96),
+    Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96),
+    Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96),
+];
 
 impl AddressGuard {
     /// Opens these ranges beside the global ones.
@@ -134,12 +141,21 @@ impl AddressGuard {
     /// Whether an address may be dialled.
     pub fn check(&self, address: SocketAddr) -> Result<(), Refusal> {
         let ip = address.ip();
-        let opened = self.allowed.iter().any(|range| range.contains(&ip));
-        if !opened && is_closed(ip) {
+        if !self.is_open(ip) {
             return Err(Refusal::Closed(ip));
         }
         let is_own = |own: &SocketAddr| own.port() == address.port() && reaches(own.ip(), ip);
         if self.own.iter().any(is_own) { Err(Refusal::Own(address)) } else { Ok(()) }
+    }
+
+    /// Whoever opens a range of IPv6 opens no IPv4 address with it that is written as one of IPv6.
+    fn is_open(&self, address: IpAddr) -> bool {
+        let is_opened = || self.allowed.iter().any(|range| range.contains(&address));
+        match address {
+            IpAddr::V6(v6) if NAT64.contains(&v6) => self.is_open(inner_v4(v6)),
+            IpAddr::V6(v6) if is_form_of_v4(v6) => is_opened() && self.is_open(inner_v4(v6)),
+            _ => !is_closed(address) || is_opened(),
+        }
     }
 }
 
@@ -163,13 +179,20 @@ fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
 
+fn is_form_of_v4(address: Ipv6Addr) -> bool {
+    !address.is_loopback()
+        && !address.is_unspecified()
+        && OTHER_FORMS_OF_V4.iter().any(|range| range.contains(&address))
+}
+
+fn inner_v4(address: Ipv6Addr) -> IpAddr {
+    let [.., a, b, c, d] = address.octets();
+    IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+}
+
 fn is_closed(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => CLOSED_V4.iter().any(|range| range.contains(&address)),
-        IpAddr::V6(address) if NAT64.contains(&address) => {
-            let [.., a, b, c, d] = address.octets();
-            is_closed(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
-        }
         IpAddr::V6(address) => CLOSED_V6.iter().any(|range| range.contains(&address)),
     }
 }
@@ -216,6 +239,7 @@ mod tests {
             "64:ff9b::10.0.0.1",
             "64:ff9b:1::1",
             "100::1",
+            "100:0:0:1::1",
             "2001::1",
             "2001:db8::1",
             "2002:7f00:1::",
@@ -242,6 +266,24 @@ mod tests {
         assert!(guard.allows("fd12::1".parse().unwrap()));
         assert!(!guard.allows("10.0.0.1".parse().unwrap()));
         assert!(!guard.allows("::1".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_range_of_ipv6_opens_no_ipv4_address_in_another_form() {
+        let forms = ["::ffff:127.0.0.1", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::127.0.0.1"];
+        let allows = |ranges: &[&str], address: &str| {
+            let ranges = ranges.iter().map(|range| range.parse().unwrap()).collect();
+            AddressGuard::new(ranges).allows(address.parse().unwrap())
+        };
+        for form in forms {
+            assert!(!allows(&["::/0"], form), "{form}");
+            assert!(!allows(&["::/0", "10.0.0.0/8"], form), "{form}");
+            assert!(allows(&["::/0", "127.0.0.0/8"], form), "{form}");
+        }
+        assert!(
+            allows(&["::/0"], "::1") && allows(&["::/0"], "fd00::1") && allows(&["::/0"], "::ffff:8.8.8.8")
+        );
+        assert!(allows(&["10.0.0.0/8"], "64:ff9b::10.0.0.1"), "NAT64 leads to what is open in IPv4");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::certificates::Certificates;
 use super::connection::Connection;
 use super::http1::Http1;
 use super::http2::Http2;
-use super::resolve::{Names, Resolve, SystemResolver};
+use super::resolve::{Names, Resolve, SystemResolver, no_open_address};
 use super::target::{DestinationUrl, Ready};
 use crate::clock::wall;
 use postrider_store::{ErrorKind, Problem, Timing};
@@ -116,7 +116,7 @@ impl Connector {
                 }
             }
         }
-        Err(last.unwrap_or_else(|| problem(ErrorKind::Dns, format!("The host {} has no address.", url.host))))
+        Err(last.unwrap_or_else(|| no_open_address(&url.host.to_string())))
     }
 
     async fn secure(
@@ -197,7 +197,16 @@ pub fn tls_config() -> Arc<ClientConfig> {
     Arc::new(config)
 }
 
+/// Everybody knows where `localhost` leads. Of any other name the answer does not show whether and where it exists.
+fn is_secret(host: &Host<String>) -> bool {
+    matches!(host, Host::Domain(name) if name != "localhost" && !name.ends_with(".localhost"))
+}
+
 fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {
+    if is_secret(&url.host) && refusal != Refusal::Plain {
+        tracing::debug!(host = %url.host, ?refusal, "a receiver's name leads to an address that is not dialled");
+        return no_open_address(&url.host.to_string());
+    }
     let sentence = match refusal {
         Refusal::Plain => {
             "The URL is plain http, and this gateway sends to https alone (--https-only).".to_owned()

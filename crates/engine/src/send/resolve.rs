@@ -112,7 +112,7 @@ impl Names {
             }
             Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await.unwrap_or_else(Err),
         };
-        answer.map_err(|why| problem(ErrorKind::Dns, format!("The host {host} was not found: {why}.")))
+        answer.map_err(|why| not_found(host, &why))
     }
 
     /// What was remembered led nowhere; the next attempt asks anew.
@@ -221,13 +221,13 @@ impl Lookup {
         self.progress.send_replace(Progress::Running);
         let mut found = self.names.resolver.resolve(&self.host);
         if let Ok(found) = timeout(DEADLINE, &mut found).await {
-            let answer = answer(found);
+            let answer = answer(&self.host, found);
             locked(&self.names.book).remember(&self.host, answer.clone());
             self.progress.send_replace(Progress::Done(answer));
         } else {
             self.progress.send_replace(Progress::Late);
             // Its thread is still there. Until that has ended it counts, and nobody starts another for this name.
-            let late = answer(found.await);
+            let late = answer(&self.host, found.await);
             locked(&self.names.book).remember_late(&self.host, late);
         }
         drop(permit);
@@ -261,11 +261,31 @@ impl Drop for Lookup {
     }
 }
 
-fn answer(found: io::Result<Vec<IpAddr>>) -> Answer {
+/// One sentence for a name that does not exist and for one whose addresses are all closed. Otherwise whoever may name
+/// a destination could list the names of the operator's own network.
+const NO_OPEN_ADDRESS: &str = "it has no address that is open to deliveries; an operator can open a range with \
+                               --egress-allow, and sees more in the log with --log debug";
+
+/// A name leads to no address that may be dialled.
+pub(super) fn no_open_address(host: &str) -> Problem {
+    not_found(host, NO_OPEN_ADDRESS)
+}
+
+fn not_found(host: &str, why: &str) -> Problem {
+    problem(ErrorKind::Dns, format!("The host {host} was not found: {why}."))
+}
+
+fn answer(host: &str, found: io::Result<Vec<IpAddr>>) -> Answer {
     match found {
-        Ok(found) if found.is_empty() => Err("it has no address".to_owned()),
-        Ok(found) => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
-        Err(error) => Err(error.to_string()),
+        Ok(found) if !found.is_empty() => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
+        Ok(_) => {
+            tracing::debug!(host, "a receiver's name has no address");
+            Err(NO_OPEN_ADDRESS.to_owned())
+        }
+        Err(error) => {
+            tracing::debug!(host, %error, "a receiver's name was not found");
+            Err(NO_OPEN_ADDRESS.to_owned())
+        }
     }
 }
 

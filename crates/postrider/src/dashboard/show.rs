@@ -156,7 +156,7 @@ pub(super) fn reason(word: &str) -> String {
 pub(super) fn error_kind(word: &str) -> String {
     match word {
         "address_refused" => "the address is not allowed",
-        "dns" => "the name has no address",
+        "dns" => "the name has no address that is open to deliveries",
         "connect" => "no connection",
         "tls" => "no TLS session",
         "disconnected" => "the connection broke",

@@ -49,7 +49,7 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let said =
         of.iter().filter_map(|found| found.last.as_ref()).map(|last| last.error_message.as_str()).next();
     let (code, what) = match cause {
-        Cause::Dns => ("dns", "names without an address"),
+        Cause::Dns => ("dns", "names without an address that is open to deliveries"),
         Cause::Tls => ("tls", "TLS certificates that are not good"),
         Cause::Refused => ("address_refused", "addresses that the operator has not opened"),
         Cause::Credentials => ("credentials", "credentials that are not taken (401, 403)"),
@@ -68,7 +68,9 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let first = of[0];
     let finding = Finding::new(Severity::Warning, code, sentence);
     match cause {
-        Cause::Dns => finding.next(command(first, "show", "", "is its URL right?")),
+        Cause::Dns => finding
+            .next(command(first, "show", "", "is its URL right?"))
+            .next("postrider serve --egress-allow RANGE …   # if the name leads into your own network, and you mean it"),
         Cause::Tls => finding.next(CERTIFICATE).next(command(first, "test", "", "is it good again?")),
         Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if you mean it"),
         Cause::Credentials => {
