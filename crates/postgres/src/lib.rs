@@ -90,6 +90,11 @@ impl PostgresStore {
         url::shown(&self.database.address)
     }
 
+    /// Whether somebody on the way to the database could read what is sent, or answer instead of it.
+    pub fn is_exposed(&self) -> bool {
+        url::is_exposed(&self.database.address)
+    }
+
     /// What is kept of the admin key, once a node has made one.
     pub async fn admin_key_hash(&self) -> Result<Option<[u8; 32]>, StoreError> {
         self.run(|database| async move { keys::admin_key_hash(&database).await }).await

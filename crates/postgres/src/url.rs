@@ -1,6 +1,7 @@
 //! The database URL: what tokio-postgres reads, and the two parameters that people know from libpq.
 
 use crate::error::OpenError;
+use std::net::IpAddr;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -52,6 +53,24 @@ pub(crate) fn shown(config: &Config) -> String {
     format!("postgres://{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
 }
 
+/// Whether somebody on the way to the server could read what is sent, or answer instead of it: it is on another machine,
+/// and its certificate is not checked.
+pub(crate) fn is_exposed(config: &Config) -> bool {
+    let is_remote = |host: &Host| match host {
+        Host::Tcp(name) => {
+            name != "localhost" && !name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        Host::Unix(_) => false,
+    };
+    // An address that is given beside a name is what is dialled.
+    let addresses = config.get_hostaddrs();
+    let remote = match addresses {
+        [] => config.get_hosts().iter().any(is_remote),
+        _ => addresses.iter().any(|address| !address.is_loopback()),
+    };
+    remote && config.get_ssl_mode() != SslMode::Require
+}
+
 /// One port is that of all hosts.
 fn port(config: &Config, host: usize) -> u16 {
     let ports = config.get_ports();
@@ -70,6 +89,23 @@ fn ssl_mode(word: &str) -> Result<SslMode, OpenError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_elsewhere_whose_certificate_is_not_checked_is_exposed() {
+        let check = |url: &str, expected: bool| {
+            assert_eq!(is_exposed(&parse(url).unwrap().config), expected, "{url}");
+        };
+        check("postgres://u@db.example.com/d", true);
+        check("postgres://u@10.0.0.5/d?sslmode=disable", true);
+        check("postgres://u@localhost,db.example.com/d?sslmode=prefer", true);
+        check("postgres://u@db.example.com/d?sslmode=verify-full", false);
+        check("postgres://u@db.example.com/d?sslmode=require", false);
+        check("postgres://u@localhost/d?sslmode=disable", false);
+        check("postgres://u@[::1]/d", false);
+        check("postgres://u@127.0.0.2/d", false);
+        check("postgres://u@%2Frun%2Fpostgresql/d", false);
+        check("postgres://u@localhost/d?hostaddr=10.0.0.5", true);
+    }
 
     #[test]
     fn parameters_of_libpq_are_understood() {

@@ -51,6 +51,12 @@ async fn shared(config: &Config, url: &str) -> anyhow::Result<Storage> {
     if config.secret_keys.is_none() {
         tracing::warn!("the key of the secrets is kept in the database that they are in");
     }
+    if store.is_exposed() {
+        tracing::warn!(
+            database = store.place(),
+            "the database is on another machine and its certificate is not checked; set sslmode=verify-full"
+        );
+    }
     let place = format!("{} (node {})", store.place(), config.node_name);
     Ok(Storage { store: Arc::new(store), key, place })
 }
