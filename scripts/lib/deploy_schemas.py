@@ -8,7 +8,10 @@ import sys
 import zipfile
 
 KUBERNETES = "kubernetes_validate/kubernetes-json-schema/v1.30.0-local-strict/_definitions.json"
-KINDS = ["io.k8s.api.apps.v1.Deployment", "io.k8s.api.core.v1.Service", "io.k8s.api.policy.v1.PodDisruptionBudget"]
+KINDS = [
+    "io.k8s.api.apps.v1.Deployment", "io.k8s.api.core.v1.Service", "io.k8s.api.networking.v1.NetworkPolicy",
+    "io.k8s.api.policy.v1.PodDisruptionBudget",
+]
 # What only a cluster writes, and what nodes without a disk of their own have no use for: refused until it is taken off
 # this list.
 LEFT_OUT = {

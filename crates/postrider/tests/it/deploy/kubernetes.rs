@@ -47,12 +47,40 @@ fn selectors_meet_the_labels_of_the_nodes() {
         deployment["spec"]["selector"]["matchLabels"].clone(),
         of_kind("Service")["spec"]["selector"].clone(),
         of_kind("PodDisruptionBudget")["spec"]["selector"]["matchLabels"].clone(),
+        of_kind("NetworkPolicy")["spec"]["podSelector"]["matchLabels"].clone(),
         spread["labelSelector"]["matchLabels"].clone(),
     ];
     for selector in selectors {
         let wanted = selector.as_object().expect("a selector is a map");
         assert!(!wanted.is_empty(), "an empty selector takes everything");
         assert!(wanted.iter().all(|(name, value)| labels.get(name) == Some(value)), "{wanted:?}");
+    }
+}
+
+#[test]
+fn nodes_may_connect_to_no_private_address_but_the_database() {
+    let policy = of_kind("NetworkPolicy")["spec"].clone();
+    assert_eq!(policy["policyTypes"], serde_json::json!(["Ingress", "Egress"]));
+    let rules = policy["egress"].as_array().unwrap();
+    let to_everywhere = rules.iter().find(|rule| rule["to"][0].get("ipBlock").is_some()).unwrap();
+    for (block, cidr, closed) in [(0, "0.0.0.0/0", "169.254.0.0/16"), (1, "::/0", "fc00::/7")] {
+        let block = &to_everywhere["to"][block]["ipBlock"];
+        assert_eq!(block["cidr"], cidr);
+        assert!(block["except"].as_array().unwrap().iter().any(|range| range == closed), "{block}");
+    }
+    let without_address = rules.iter().filter(|rule| rule.get("to").is_none());
+    for rule in without_address {
+        assert_eq!(rule["ports"], serde_json::json!([{ "port": 5432, "protocol": "TCP" }]));
+    }
+}
+
+#[test]
+fn nodes_run_the_image_of_this_version() {
+    let version = concat!("postrider:", env!("CARGO_PKG_VERSION"));
+    assert_eq!(container()["image"], version);
+    for file in ["compose.yaml", "Dockerfile", "kubernetes/postrider.yaml"] {
+        let text = read(file);
+        assert!(text.contains(version) && !text.contains(":latest"), "{file}");
     }
 }
 
