@@ -38,11 +38,14 @@ fn main() -> ExitCode {
         }
     };
     match run(cli) {
-        Ok(code) => code,
+        Ok(code) => {
+            serve::log::finish();
+            code
+        }
         Err(error) if error.is::<terminal::ReaderGone>() => ExitCode::SUCCESS,
         Err(error) => {
             // One sentence for a person, never a stack trace. It may tell what others have said.
-            eprintln!("postrider: {}", terminal::clean_lines(&format!("{error:#}")));
+            serve::log::finish_with(format!("postrider: {}\n", terminal::clean_lines(&format!("{error:#}"))));
             if error.downcast_ref::<client::Unreachable>().is_some() {
                 ExitCode::from(UNREACHABLE)
             } else {

@@ -13,7 +13,7 @@ mod guarded_stream;
 mod guide;
 mod key_file;
 mod last_use;
-mod log;
+pub(crate) mod log;
 mod metrics;
 mod otlp;
 mod patience;

@@ -1,6 +1,7 @@
 //! The process itself, under the names that every Prometheus client has for it. Linux tells; elsewhere they are absent.
 
 use super::exposition::{Exposition, Kind};
+use crate::serve::log;
 
 /// Clock ticks a second: 100 on every Linux.
 const TICKS: f64 = 100.0;
@@ -16,6 +17,8 @@ pub(super) fn write(text: &mut Exposition) {
     resident_bytes().iter().for_each(|bytes| family.sample(&[], bytes));
     let mut family = text.family("process_open_fds", Kind::Gauge, "Open file descriptors.");
     open_files().iter().for_each(|count| family.sample(&[], count));
+    let help = "Lines of the log that were dropped, since they could not be written.";
+    text.counter("postrider_log_lines_dropped_total", help, log::lines_dropped());
 }
 
 fn cpu_seconds() -> Option<f64> {

@@ -19,6 +19,8 @@ pub(crate) struct Site {
     variables: Vec<(OsString, OsString)>,
     /// How many files the system lets it have open.
     descriptors_max: Option<usize>,
+    /// Where its log goes instead of the file that tests read.
+    log_to: Option<PathBuf>,
     /// Where its store is, when tests run on the other one.
     other_store: OnceLock<Vec<String>>,
 }
@@ -36,7 +38,7 @@ impl Site {
         let directory = TempDir::with_prefix("postrider-it-").expect("there is a place for temporary files");
         let data_dir = directory.path().join("data");
         let (args, variables) = (Vec::new(), Vec::new());
-        let (descriptors_max, other_store) = (None, OnceLock::new());
+        let (descriptors_max, log_to, other_store) = (None, None, OnceLock::new());
         Site {
             directory,
             address: loopback::fresh(),
@@ -44,6 +46,7 @@ impl Site {
             args,
             variables,
             descriptors_max,
+            log_to,
             other_store,
         }
     }
@@ -61,6 +64,11 @@ impl Site {
     /// The system lets it have so many files and connections open, and no more however it asks.
     pub(crate) fn descriptors_max(self, most: usize) -> Self {
         Site { descriptors_max: Some(most), ..self }
+    }
+
+    /// Its log goes to this file, which may be one that takes nothing.
+    pub(crate) fn log_to(self, path: PathBuf) -> Self {
+        Site { log_to: Some(path), ..self }
     }
 
     pub(crate) fn data_in(self, data_dir: PathBuf) -> Self {
@@ -130,9 +138,10 @@ impl Site {
 
     fn command(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_postrider");
-        let mut command = match self.descriptors_max {
-            Some(most) => limited(binary, most),
-            None => tied::command(binary),
+        let mut command = match (self.descriptors_max, &self.log_to) {
+            (Some(most), _) => limited(binary, most),
+            (_, Some(path)) => logging_to(binary, path),
+            _ => tied::command(binary),
         };
         // What the machine of the person who runs the tests has set is not what is tested.
         let ours = std::env::vars_os().map(|(name, _)| name);
@@ -171,5 +180,12 @@ impl Site {
 fn limited(binary: &str, descriptors_max: usize) -> Command {
     let mut command = tied::command("prlimit");
     command.arg(format!("--nofile={descriptors_max}:{descriptors_max}")).arg(binary);
+    command
+}
+
+/// A command line for a program whose standard error is this file.
+fn logging_to(binary: &str, path: &Path) -> Command {
+    let mut command = tied::command("sh");
+    command.args(["-c", r#"exec 2>"$0"; exec "$@""#]).arg(path).arg(binary);
     command
 }

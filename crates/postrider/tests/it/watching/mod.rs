@@ -8,5 +8,6 @@ mod metrics;
 mod readiness;
 pub(crate) mod samples;
 mod series;
+mod unwritable_log;
 
 pub(crate) use samples::Samples;
