@@ -19,6 +19,8 @@ pub(super) struct Framing {
     line: Vec<u8>,
     line_bytes: usize,
     last_byte: u8,
+    /// Of a head whose end is not there yet.
+    head_bytes: usize,
 }
 
 /// What the next bytes belong to.
@@ -70,6 +72,15 @@ impl Framing {
         Ok(())
     }
 
+    /// Whether no byte of a request is there whose end is not.
+    pub(super) fn is_between_requests(&self) -> bool {
+        match self.part {
+            Part::Head(_) => self.head_bytes == 0,
+            Part::Body(left) => left == 0,
+            _ => false,
+        }
+    }
+
     fn begin(&mut self, part: Part) -> usize {
         self.part = part;
         0
@@ -83,7 +94,13 @@ impl Framing {
         self.line.extend_from_slice(&text[..text.len().min(room)]);
         self.line_bytes += text.len();
         self.last_byte = text.last().copied().unwrap_or(self.last_byte);
+        if matches!(self.part, Part::Head(_)) {
+            self.head_bytes += text.len();
+        }
         let Some(end) = end else { return Ok(bytes.len()) };
+        if self.line_bytes == b"\r".len() {
+            self.head_bytes = 0;
+        }
         let next = if self.last_byte == b'\r' { self.after_line() } else { Err(Refused) };
         self.part = next.map_err(|Refused| end)?;
         self.line.clear();

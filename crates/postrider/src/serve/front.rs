@@ -1,11 +1,13 @@
 //! Who answers a request: the door for events what it can, since nearly all requests are for it; the router all others.
 
+use super::lent_body::{Rest, lend};
 use crate::api::App;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::Request;
-use hyper::body::Incoming;
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request};
+use hyper::body::{Body as _, Incoming};
 use std::convert::Infallible;
 use std::sync::Arc;
 use tower::ServiceExt;
@@ -29,7 +31,18 @@ impl Front {
     }
 
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Result<Response, Infallible> {
-        self.router.clone().oneshot(request.map(Body::new)).await
+        let (head, body) = request.into_parts();
+        if body.is_end_stream() {
+            return self.router.clone().oneshot(Request::from_parts(head, Body::empty())).await;
+        }
+        let is_awaited = head.headers.contains_key(EXPECT);
+        let (body, lender) = lend(body);
+        let mut answer = self.router.clone().oneshot(Request::from_parts(head, Body::new(body))).await?;
+        if lender.settle(is_awaited).await == Rest::Unread {
+            // So that the client sends its next request elsewhere.
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(answer)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::door::Left;
 use super::framing::Framing;
+use super::lingering::Lingering;
 use bytes::Bytes;
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
@@ -25,12 +26,21 @@ pub(super) struct GuardedStream<S> {
     spoilt: bool,
     /// Runs while the client does not read.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// Once all is answered, while the client still sends.
+    lingering: Option<Lingering>,
 }
 
 impl<S> GuardedStream<S> {
     pub(super) fn new(left: Left<S>) -> Self {
         let Left { stream, unread } = left;
-        GuardedStream { stream, unread, framing: Framing::default(), spoilt: false, stalled: None }
+        GuardedStream {
+            stream,
+            unread,
+            framing: Framing::default(),
+            spoilt: false,
+            stalled: None,
+            lingering: None,
+        }
     }
 
     fn unless_stalled<T>(
@@ -74,7 +84,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.unless_stalled(cx, written)
@@ -97,7 +107,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
+    /// Whoever is in the middle of a request that is already answered may send the rest of it.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let GuardedStream { stream, framing, spoilt, lingering, .. } = &mut *self;
+        if lingering.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
+        }
+        if framing.is_between_requests() && !*spoilt {
+            return Poll::Ready(Ok(()));
+        }
+        lingering.get_or_insert_with(Lingering::new).poll(stream, cx).map(Ok)
     }
 }

@@ -11,23 +11,23 @@ mod tests;
 
 use super::connections::HEADER_DEADLINE;
 use super::guarded_stream::WRITE_DEADLINE;
+use super::{lingering, read_buffer};
 use crate::api::{self, Admitted, ApiError, App, BODY_DEADLINE, Offer};
 use answer::Then;
 use axum::response::IntoResponse;
 use bytes::{Buf, Bytes, BytesMut};
 use head::{Look, look};
 use postrider_core::limits;
-use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
-/// What is read at once: any event that has come, so that one that is refused is passed over and its connection stays.
-const READ_BYTES: usize = head::BYTES_MAX + head::BODY_BYTES_MAX;
+// Any event that has come is read at once, so that one that is refused is passed over and its connection stays.
+const _: () = assert!(head::BYTES_MAX + head::BODY_BYTES_MAX <= read_buffer::READ_BYTES);
 
 // No body that is taken here is too large for an event.
 const _: () = assert!(head::BODY_BYTES_MAX <= limits::BODY_BYTES_MAX);
@@ -81,7 +81,7 @@ where
         };
         connection.write(&answer).await?;
         if then == Then::Close {
-            let _ = connection.stream.shutdown().await;
+            lingering::close(&mut connection.stream).await;
             return None;
         }
     }
@@ -191,7 +191,7 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
         let Connection { stream, read, deadline, .. } = self;
         tokio::select! {
             biased;
-            filled = poll_fn(|context| poll_fill(Pin::new(&mut *stream), read, context)) => match filled {
+            filled = poll_fn(|context| poll_fill(stream, read, context)) => match filled {
                 Ok(1..) => Ok(()),
                 Ok(0) | Err(_) => Err(Ended::ByClient),
             },
@@ -200,20 +200,13 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
     }
 }
 
-/// Reads by way of room that all connections of a thread share: of their own they keep only what has come.
-fn poll_fill<S: AsyncRead>(
-    stream: Pin<&mut S>,
+fn poll_fill<S: AsyncRead + Unpin>(
+    stream: &mut S,
     read: &mut BytesMut,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<usize>> {
-    thread_local! {
-        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    ROOM.with_borrow_mut(|room| {
-        room.resize(READ_BYTES, 0);
-        let mut room = ReadBuf::new(room);
-        ready!(stream.poll_read(context, &mut room))?;
-        read.extend_from_slice(room.filled());
-        Poll::Ready(Ok(room.filled().len()))
+    read_buffer::poll_read(stream, context, |bytes| {
+        read.extend_from_slice(bytes);
+        bytes.len()
     })
 }

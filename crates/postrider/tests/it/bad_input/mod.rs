@@ -9,6 +9,7 @@ mod heads;
 mod ids;
 mod json;
 mod parameters;
+mod refused_bodies;
 mod settings;
 mod smuggling;
 
