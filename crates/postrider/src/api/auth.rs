@@ -5,9 +5,9 @@ use super::access::{self, Call, Power};
 use super::error::ApiError;
 use crate::serve::admin_key::hash;
 use axum::extract::{FromRequestParts, MatchedPath};
-use http::HeaderMap;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
+use http::{HeaderMap, HeaderName, Version};
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_store::{Scope, Way};
 use std::net::{IpAddr, SocketAddr};
@@ -70,7 +70,7 @@ impl FromRequestParts<Arc<App>> for Founder {
     /// Before the body is read, so that a stranger costs nothing.
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         if !is_somebody(parts) {
-            let open = app.open_bootstrap && is_from_here(&parts.headers);
+            let open = app.open_bootstrap && is_from_here(parts);
             return if open { Ok(Founder::Newcomer) } else { Err(ApiError::unauthorized()) };
         }
         match identify(parts, app)? {
@@ -94,7 +94,7 @@ impl FromRequestParts<Arc<App>> for FiguresReader {
         if is_somebody(parts) {
             return identify(parts, app).map(FiguresReader::Known);
         }
-        let open = app.public_figures.for_everybody() || (app.open_bootstrap && is_from_here(&parts.headers));
+        let open = app.public_figures.for_everybody() || (app.open_bootstrap && is_from_here(parts));
         if open { Ok(FiguresReader::Anyone) } else { Err(ApiError::unauthorized()) }
     }
 }
@@ -117,7 +117,7 @@ impl FromRequestParts<Arc<App>> for Watcher {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let Some(given) = parts.headers.get(AUTHORIZATION) else {
             let own = app.open_bootstrap || parts.extensions.get::<OnLoopback>().is_some();
-            let open = own && is_from_here(&parts.headers);
+            let open = own && is_from_here(parts);
             return if open { Ok(Watcher) } else { Err(ApiError::unauthorized()) };
         };
         let given = given.to_str().ok().and_then(bearer).map(hash);
@@ -132,14 +132,40 @@ impl FromRequestParts<Arc<App>> for Watcher {
     }
 }
 
-/// Whether a request was meant for this machine by its name. A page of somebody else in a browser here can send
-/// requests too: by a name of its own that it leads to loopback, or with its own origin.
-fn is_from_here(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+/// Whether a request was meant for this machine by its name, and came from nowhere else. A page of somebody else in a
+/// browser here can send requests too: by a name of its own that it leads to loopback, or with its own origin. A proxy
+/// here sends the requests of the world.
+fn is_from_here(request: &Parts) -> bool {
+    let text = |name| request.headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let host = text(HOST).unwrap_or_default();
     let own_origin = |origin: &str| origin.strip_prefix("http://") == Some(host);
-    names_loopback(host) && text(ORIGIN).is_none_or(own_origin)
+    names_loopback(host) && text(ORIGIN).is_none_or(own_origin) && !is_forwarded(request)
 }
+
+/// Whether a proxy has passed a request on. One that names nobody shows itself by the version: nginx forwards by
+/// HTTP/1.0 unless it is told otherwise, and no client of this machine speaks it.
+fn is_forwarded(request: &Parts) -> bool {
+    let tells_of_a_client = |name: &HeaderName| {
+        let name = name.as_str();
+        FORWARDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || FORWARDED_HEADERS.contains(&name)
+    };
+    request.version < Version::HTTP_11 || request.headers.keys().any(tells_of_a_client)
+}
+
+/// Headers by which proxies say for whom they ask.
+const FORWARDED_HEADERS: [&str; 9] = [
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-original-host",
+    "true-client-ip",
+    "fastly-client-ip",
+    "x-appengine-user-ip",
+];
+/// Of each proxy several begin so.
+const FORWARDED_PREFIXES: [&str; 5] = ["x-forwarded", "x-original-forwarded", "x-envoy-", "cf-", "x-azure-"];
 
 fn names_loopback(host: &str) -> bool {
     let address = host.parse::<SocketAddr>().map(|address| address.ip());
@@ -230,6 +256,7 @@ fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiErro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Request;
 
     #[test]
     fn a_request_of_this_machine_names_it_and_has_no_other_origin() {
@@ -251,13 +278,39 @@ mod tests {
             ("10.0.0.1", None, false),
             ("", None, false),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(HOST, host.parse().unwrap());
+            let mut request = Request::get("/").header(HOST, host);
             if let Some(origin) = origin {
-                headers.insert(ORIGIN, origin.parse().unwrap());
+                request = request.header(ORIGIN, origin);
             }
-            assert_eq!(is_from_here(&headers), expected, "{host:?} from {origin:?}");
+            assert_eq!(is_here(request), expected, "{host:?} from {origin:?}");
         }
-        assert!(!is_from_here(&HeaderMap::new()));
+        assert!(!is_here(Request::get("/")));
+    }
+
+    #[test]
+    fn a_request_that_a_proxy_passed_on_is_of_somewhere_else() {
+        let local = || Request::get("/").header(HOST, "localhost");
+        assert!(is_here(local().header("x-request-id", "1").header("user-agent", "curl")));
+        for name in [
+            "Forwarded",
+            "X-Forwarded-For",
+            "X-Forwarded-Proto",
+            "X-Forwarded-Host",
+            "X-Forwarded-Anything",
+            "Via",
+            "X-Real-IP",
+            "CF-Connecting-IP",
+            "True-Client-IP",
+            "X-Envoy-External-Address",
+        ] {
+            for value in ["", "127.0.0.1", "203.0.113.9"] {
+                assert!(!is_here(local().header(name, value)), "{name}: {value:?}");
+            }
+        }
+        assert!(!is_here(local().version(Version::HTTP_10)), "as nginx forwards it unless told otherwise");
+    }
+
+    fn is_here(request: http::request::Builder) -> bool {
+        is_from_here(&request.body(()).unwrap().into_parts().0)
     }
 }

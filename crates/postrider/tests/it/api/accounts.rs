@@ -55,6 +55,11 @@ fn only_this_machine_makes_accounts_without_a_key() {
     };
     ask("host: evil.test\r\n").refusal(401);
     ask("host: localhost\r\norigin: https://evil.test\r\n").refusal(401);
+    for header in
+        ["forwarded: for=203.0.113.9", "x-forwarded-for: 203.0.113.9", "via: 1.1 proxy", "x-real-ip: ::1"]
+    {
+        ask(&format!("host: localhost\r\n{header}\r\n")).refusal(401);
+    }
     ask("host: localhost\r\n").data(201);
     gateway.stop();
     let site = site.with(&["--public-url", "https://hooks.test"]);

@@ -36,6 +36,27 @@ fn metrics_are_for_this_machine_and_for_those_with_a_key() {
 }
 
 #[test]
+fn behind_a_proxy_on_this_machine_nobody_reads_them_without_a_key() {
+    let own = Site::new().address();
+    let site = Site::new().with(&["--metrics-listen", &own.to_string()]);
+    let gateway = site.start();
+    for address in [site.address(), own] {
+        let api = Api { address, key: String::new() };
+        assert_eq!(api.get("/metrics").status, 200);
+        for header in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "via", "x-real-ip"] {
+            let answer = api.call("GET", "/metrics", &[(header, "203.0.113.9")], b"");
+            assert_eq!(answer.status, 401, "{header}");
+            let known = Api { key: gateway.api().key, ..api.clone() };
+            assert_eq!(
+                known.call("GET", "/metrics", &[(header, "203.0.113.9")], b"").status,
+                200,
+                "{header}"
+            );
+        }
+    }
+}
+
+#[test]
 fn with_a_public_url_nobody_reads_them_without_a_key() {
     let site = Site::new().with(&["--public-url", "https://hooks.example.com"]);
     let gateway = site.start();
