@@ -195,7 +195,7 @@ pub(crate) struct ServeArgs {
     /// Threads that serve and send [default: one per core]
     #[arg(long, value_name = "N")]
     pub(crate) workers: Option<String>,
-    /// Slots that each priority may always have, critical first [default: a sixteenth each, bulk half of that]
+    /// Slots that each priority may always have, critical first [default: a sixteenth each, bulk half of that; below 8 slots 1,0,0,0]
     #[arg(long, value_name = "N,N,N,N")]
     pub(crate) priority_floors: Option<String>,
     /// Waiting so long for a slot makes a delivery one priority more urgent; 0 for never [default: 1800]

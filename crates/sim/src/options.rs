@@ -80,7 +80,7 @@ pub enum Bug {
     RetryAfterIgnored,
     /// Does not tell the scheduler that a receiver said that it is overwhelmed.
     PushbackIgnored,
-    /// Makes the scheduler with floors for nobody but bulk where slots are kept for the urgent.
+    /// Makes the scheduler with floors for nobody but bulk where several slots are kept.
     NothingKept,
     /// Makes the scheduler with greater floors than it has, so that it keeps too many slots.
     TooMuchKept,

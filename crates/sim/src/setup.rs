@@ -18,12 +18,12 @@ use std::time::Duration;
 /// Sources are numbered from 1; source and destination belong to the account of their number.
 pub(crate) const SOURCES: u64 = 3;
 
-/// From so many slots on some are kept for the urgent.
+/// So many slots that several are kept for each priority.
 pub(crate) const MANY_SLOTS: u32 = 32;
 
 /// Slots, floors and promotion of a world.
 pub(crate) fn scheduler_options(random: &mut Random) -> SchedulerOptions {
-    // With few slots everyone has to wait for a turn; with many some are kept free.
+    // With few slots everyone has to wait for a turn; with more some are kept free.
     let slots = match random.between(0, 5) {
         0 if random.one_in(4) => random.between(MANY_SLOTS.into(), 64),
         0 => random.between(MANY_SLOTS.into(), 36),

@@ -95,7 +95,9 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::HoldForgotten => matches!(breach, B::SentWhileHeld { .. }),
         Bug::ClosedWhileHeld => matches!(breach, B::OverConcurrency { .. } | B::KeyTwiceAtOnce(_)),
         Bug::DrainIgnored => matches!(breach, B::SentWhileStopping(_)),
-        Bug::SecondProbe => matches!(breach, B::SecondProbe(_) | B::SentWhileOpen { .. }),
+        Bug::SecondProbe => {
+            matches!(breach, B::SecondProbe(_) | B::SentWhileOpen { .. } | B::NotKept(_))
+        }
         Bug::CircuitForgotten | Bug::CircuitUnkept | Bug::CircuitOrderIgnored => matches!(
             breach,
             B::SentWhileOpen { .. } | B::SecondProbe(_) | B::WrongCircuit { .. } | B::Late { .. }

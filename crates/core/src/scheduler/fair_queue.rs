@@ -1,43 +1,30 @@
 //! Whose turn it is: bands by priority with reserved floors, in a band the accounts by weight, in an account its
 //! destinations in turn.
 //!
+//! An account's turns are fair queueing: each send moves it on by a step that is the smaller the more it weighs, and
+//! the one that is furthest behind goes next.
+//!
 //! Only those that may send stand here. Who turns out not to be able to when its turn comes is left out, and comes
 //! back when something has changed. So a turn costs the same whatever is configured and whatever waits.
 
-use super::Share;
+use super::bands::BandTurns;
+use super::floors::{FLOORS_FROM_SLOTS, Floors};
 use super::presence::Presence;
+use super::{SchedulerOptions, Share};
 use crate::delivery::Priority;
 use crate::id::{AccountId, DestinationId};
+use crate::limits::WEIGHT_MAX;
 use crate::map::IdMap;
 use crate::time::Timestamp;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-/// Slots that a band may always have when it has something to send, the most urgent first. What is not in use of
-/// them is out of reach of the less urgent (from 32 slots on), so that the urgent find a slot however long the others keep theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Floors([u32; Priority::COUNT]);
-
-impl Floors {
-    /// Checks that they fit into the slots together.
-    pub fn new(floors: [u32; Priority::COUNT], slots: u32) -> Option<Self> {
-        let sum: u64 = floors.iter().copied().map(u64::from).sum();
-        (sum <= u64::from(slots)).then_some(Floors(floors))
-    }
-
-    /// A sixteenth for each, and for bulk half of that; at least one each as far as they go.
-    pub fn of_slots(slots: u32) -> Self {
-        let share = |part: u32| (slots / part).max(u32::from(slots >= 4));
-        Floors([share(16), share(16), share(16), share(32)])
-    }
-
-    /// Of a band.
-    pub const fn of(self, band: Priority) -> u32 {
-        self.0[band.index()]
-    }
-}
-
-/// With fewer slots none is kept free for the more urgent: it would be a great share of them.
-const KEEPS_FROM_SLOTS: u32 = 32;
+/// How far an account of weight 1 moves behind the others by one send. Divided by the weight, which is 1000 at most,
+/// it stays exact to a thousandth; it takes years of sends to fill 64 bits.
+const STEP: u64 = 1 << 20;
+/// An account whose cap took turns from it makes up for so many sends. With few slots the cap is close to the share of
+/// an account of thrice the weight: with 16 sends it gets 2.86 for each of the other's, with 64 it gets 2.9 and more.
+const MADE_UP_FOR_MAX: u64 = 64;
+const _: () = assert!(STEP / WEIGHT_MAX as u64 >= 1000, "weights stay exact to a thousandth");
 
 #[derive(Debug)]
 pub(super) struct FairQueue {
@@ -45,6 +32,8 @@ pub(super) struct FairQueue {
     floors: Floors,
     /// What an account without a cap of its own may have in flight while there are others.
     cap_among_others: u32,
+    /// With few slots: who of the less urgent has the next turn.
+    turns: BandTurns,
     bands: [Band; Priority::COUNT],
     accounts: IdMap<AccountId, Account>,
     /// Those that count as others.
@@ -56,8 +45,10 @@ pub(super) struct FairQueue {
 
 #[derive(Debug, Default)]
 struct Band {
-    /// Accounts with something to send, in turn.
-    ring: VecDeque<AccountId>,
+    /// Accounts with something to send, by their places: the least has the turn.
+    accounts: BTreeSet<(u64, AccountId)>,
+    /// The place that had the last turn. Who had nothing to send begins here.
+    place: u64,
     in_flight: u32,
 }
 
@@ -80,18 +71,21 @@ struct Account {
 #[derive(Debug, Default)]
 struct Turn {
     ring: VecDeque<DestinationId>,
-    /// Sends left before the next account has its turn.
-    credit: u32,
-    /// Stands in the band's ring.
-    in_ring: bool,
+    /// Moves on with each send, the further the less the account weighs.
+    place: u64,
+    /// It had something to send when it was last looked at.
+    keeps_place: bool,
+    /// It is among the band's accounts.
+    is_queued: bool,
 }
 
 impl FairQueue {
-    pub(super) fn new(slots: u32, floors: Floors, cap_among_others: u32) -> Self {
+    pub(super) fn new(SchedulerOptions { slots, floors, .. }: SchedulerOptions) -> Self {
         FairQueue {
             slots,
             floors,
-            cap_among_others,
+            cap_among_others: floors.account_cap(slots),
+            turns: BandTurns::default(),
             bands: Default::default(),
             accounts: IdMap::default(),
             presence: Presence::default(),
@@ -162,8 +156,12 @@ impl FairQueue {
 
     /// A destination may send in this band. The caller sees to it that it stands there once.
     pub(super) fn push(&mut self, band: Priority, account: AccountId, destination: DestinationId) {
-        let found = self.accounts.entry(account).or_default();
-        found.turns[band.index()].ring.push_back(destination);
+        let turn = &mut self.accounts.entry(account).or_default().turns[band.index()];
+        if !std::mem::replace(&mut turn.keeps_place, true) {
+            // Nobody saves turns up by having nothing to send.
+            turn.place = turn.place.max(self.bands[band.index()].place);
+        }
+        turn.ring.push_back(destination);
         self.admit(account);
     }
 
@@ -171,49 +169,52 @@ impl FairQueue {
     pub(super) fn pop(&mut self) -> Option<(Priority, DestinationId)> {
         loop {
             let band = self.next_band()?;
-            let account = *self.bands[band.index()].ring.front()?;
+            let (place, account) = self.bands[band.index()].accounts.first().copied()?;
             // It may have been alone when it had its last turn.
             if self.dismiss_if_full(account) {
                 continue;
             }
             let turn = &mut self.accounts.get_mut(&account)?.turns[band.index()];
             match turn.ring.pop_front() {
-                Some(destination) => return Some((band, destination)),
-                // It keeps its turn until now, so that one with a single destination is not cut short.
+                Some(destination) => {
+                    let passed = &mut self.bands[band.index()].place;
+                    *passed = place.max(*passed);
+                    return Some((band, destination));
+                }
+                // It stays until now, so that one with a single destination keeps its place.
                 None => {
-                    turn.credit = 0;
+                    turn.keeps_place = false;
                     self.dismiss(band, account);
                 }
             }
         }
     }
 
-    /// A band under its floor, the most urgent first; else the most urgent that has a slot open to it.
+    /// A band under its floor, the most urgent first; else the most urgent that has a slot open to it, and with few
+    /// slots now and then a less urgent one.
     fn next_band(&self) -> Option<Priority> {
-        let waits = |band: &Priority| !self.bands[band.index()].ring.is_empty();
-        let mut waiting = Priority::ALL.into_iter().filter(waits);
-        let under_floor = waiting.clone().find(|band| self.is_under_floor(*band));
-        under_floor.or_else(|| waiting.find(|band| self.open_slots(*band) > 0))
-    }
-
-    fn is_under_floor(&self, band: Priority) -> bool {
-        self.bands[band.index()].in_flight < self.floors.of(band) && self.free_slots() > 0
-    }
-
-    fn free_slots(&self) -> u32 {
-        self.slots - self.bands.iter().map(|band| band.in_flight).sum::<u32>()
-    }
-
-    /// Slots that a band may have now: all that are free, but those kept for the more urgent.
-    pub(super) fn open_slots(&self, band: Priority) -> u32 {
-        if self.slots < KEEPS_FROM_SLOTS {
-            return self.free_slots();
+        let may_go = |band: &Priority| self.waits(*band) && self.open_slots(*band) > 0;
+        let mut waiting = Priority::ALL.into_iter().filter(may_go);
+        let is_under_floor = |band: &Priority| self.bands[band.index()].in_flight < self.floors.of(*band);
+        if let Some(band) = waiting.clone().find(is_under_floor) {
+            return Some(band);
         }
-        let kept =
-            |urgent: Priority| self.floors.of(urgent).saturating_sub(self.bands[urgent.index()].in_flight);
-        let urgent = Priority::ALL.into_iter().take_while(|urgent| *urgent < band);
-        let open = self.free_slots().saturating_sub(urgent.map(kept).sum());
-        if self.is_under_floor(band) { open.max(1) } else { open }
+        let band = waiting.next()?;
+        if self.slots >= FLOORS_FROM_SLOTS {
+            return Some(band);
+        }
+        Some(self.turns.choose(band, |less| may_go(&less)))
+    }
+
+    fn waits(&self, band: Priority) -> bool {
+        !self.bands[band.index()].accounts.is_empty()
+    }
+
+    /// Slots that a band may have now.
+    pub(super) fn open_slots(&self, band: Priority) -> u32 {
+        let in_flight = Priority::ALL.map(|band| self.bands[band.index()].in_flight);
+        let free = self.slots.saturating_sub(in_flight.iter().sum());
+        self.floors.open(band, free, in_flight)
     }
 
     /// Whether a slot of a band may go to a less urgent one: another is left for whoever else of the band waits.
@@ -223,19 +224,16 @@ impl FairQueue {
 
     /// What [`FairQueue::pop`] gave was sent.
     pub(super) fn sent(&mut self, band: Priority, account: AccountId) {
+        self.turns.sent(band, Priority::ALL.map(|band| self.waits(band)));
         self.bands[band.index()].in_flight += 1;
         self.change(account, |found| found.in_flight += 1);
         let Some(found) = self.accounts.get_mut(&account) else { return };
-        let weight = found.share.weight.get();
-        let turn = &mut found.turns[band.index()];
-        // If not, it was sent in the turn of a more urgent band.
-        let has_turn = self.bands[band.index()].ring.front() == Some(&account);
-        if turn.in_ring && has_turn {
-            let credit = if turn.credit == 0 { weight } else { turn.credit };
-            turn.credit = credit - 1;
-            if turn.credit == 0 {
-                self.bands[band.index()].ring.rotate_left(1);
-            }
+        let (turn, band) = (&mut found.turns[band.index()], &mut self.bands[band.index()]);
+        let before = turn.place;
+        turn.place = before + STEP / u64::from(found.share.weight.get());
+        if turn.is_queued {
+            band.accounts.remove(&(before, account));
+            band.accounts.insert((turn.place, account));
         }
         self.dismiss_if_full(account);
     }
@@ -265,7 +263,9 @@ impl FairQueue {
         self.accounts.len()
     }
 
-    /// Takes an account into the rings of the bands in which it has something to send, unless it is full.
+    /// Queues an account in the bands in which it has something to send, unless it is full. One that was full keeps its
+    /// place, so that it makes up for turns that its cap took from it: for a bounded number of sends, since it may
+    /// have been full for long.
     fn admit(&mut self, account: AccountId) {
         if self.is_full(account) {
             return;
@@ -275,38 +275,26 @@ impl FairQueue {
         if std::mem::take(&mut found.capped) {
             found.uncapped_since = self.now;
         }
+        let made_up_for = STEP / u64::from(found.share.weight.get()) * MADE_UP_FOR_MAX;
         for (turn, band) in found.turns.iter_mut().zip(&mut self.bands) {
-            if !turn.ring.is_empty() && !turn.in_ring {
-                turn.in_ring = true;
-                match turn.credit {
-                    0 => band.ring.push_back(account),
-                    // It was full in the middle of its turn.
-                    _ => band.ring.push_front(account),
-                }
+            if !turn.ring.is_empty() && !turn.is_queued {
+                turn.is_queued = true;
+                turn.place = turn.place.max(band.place.saturating_sub(made_up_for));
+                band.accounts.insert((turn.place, account));
             }
         }
     }
 
-    /// Takes an account out of a band's ring. Its destinations keep their order for when it comes back.
+    /// Takes an account out of a band. Its destinations keep their order for when it comes back.
     fn dismiss(&mut self, band: Priority, account: AccountId) {
         let Some(found) = self.accounts.get_mut(&account) else { return };
         let turn = &mut found.turns[band.index()];
-        if !turn.in_ring {
-            return;
-        }
-        turn.in_ring = false;
-        let ring = &mut self.bands[band.index()].ring;
-        // It had the turn, so it is at the front, or at the back when its turn just ended; rarely elsewhere.
-        if ring.front() == Some(&account) {
-            ring.pop_front();
-        } else if ring.back() == Some(&account) {
-            ring.pop_back();
-        } else {
-            ring.retain(|known| *known != account);
+        if std::mem::take(&mut turn.is_queued) {
+            self.bands[band.index()].accounts.remove(&(turn.place, account));
         }
     }
 
-    /// Takes an account out of all rings if it has all that it may have in flight; whether it has.
+    /// Takes an account out of all bands if it has all that it may have in flight; whether it has.
     fn dismiss_if_full(&mut self, account: AccountId) -> bool {
         let full = self.is_full(account);
         if full {
@@ -335,6 +323,6 @@ impl Account {
 
     /// Nothing hangs on it any more.
     fn is_spent(&self) -> bool {
-        !self.is_busy() && self.turns.iter().all(|turn| turn.ring.is_empty() && !turn.in_ring)
+        !self.is_busy() && self.turns.iter().all(|turn| turn.ring.is_empty())
     }
 }

@@ -12,6 +12,7 @@ mod breakdown;
 mod departed;
 mod destination;
 mod fair_queue;
+mod floors;
 mod input;
 mod lanes;
 mod limiter;
@@ -37,7 +38,7 @@ pub use backlog::Backlog;
 use backlog::Wait;
 use destination::Destination;
 use fair_queue::FairQueue;
-pub use fair_queue::Floors;
+pub use floors::Floors;
 pub use input::{Action, After, Depth, Input, Settings, Share, Verdict};
 pub use limiter::LimitReason;
 pub use queue_view::{DestinationQueue, LineQueue, Lines, Oldest};
@@ -107,14 +108,12 @@ impl Scheduler {
     pub fn new(options: SchedulerOptions) -> Self {
         assert!(options.slots > 0, "a scheduler without slots would never send");
         assert!(options.promotion_age.is_none_or(|age| age >= Duration::from_millis(1)), "an age takes time");
-        // A quarter of the slots is out of reach of any one account while there are others to leave it to.
-        let cap_among_others = (options.slots - options.slots / 4).max(1);
         Scheduler {
             slots: options.slots as usize,
             promotion_age: options.promotion_age,
             draining: false,
             destinations: IdMap::default(),
-            queue: FairQueue::new(options.slots, options.floors, cap_among_others),
+            queue: FairQueue::new(options),
             in_flight: IdMap::default(),
             timers: BTreeSet::new(),
             waiting: 0,

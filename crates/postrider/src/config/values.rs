@@ -50,6 +50,9 @@ pub(super) fn floors(value: &str, slots: u32) -> Result<Floors, String> {
     })?;
     Floors::new(four, slots).ok_or_else(|| {
         let sum: u64 = four.iter().copied().map(u64::from).sum();
+        if sum == u64::from(slots) {
+            return format!("must leave one of the {slots} slots to the priorities whose floor is 0");
+        }
         format!("must not be more than the {slots} slots together, not {sum}")
     })
 }

@@ -1,5 +1,5 @@
-//! What is kept free: from 32 slots on those of their floors that the urgent do not use, and from a limit of 8 on a
-//! quarter of a destination's concurrency for fresh events.
+//! What is kept free: for each priority the slots of its floor that it does not use, and from a limit of 8 on a quarter
+//! of a destination's concurrency for fresh events.
 
 use super::line_up::{RANKS, rank};
 use super::{Flight, Ledger};
@@ -8,24 +8,22 @@ use postrider_core::delivery::{Priority, Ticket};
 use postrider_core::id::DestinationId;
 use postrider_core::time::Timestamp;
 
-const SLOTS_KEPT_FROM: u32 = 32;
 const CONCURRENCY_KEPT_FROM: usize = 8;
 
 impl Ledger {
     /// Whether a slot is surely open to what is due since then at a priority. What waited long enough to be raised
-    /// stands in a more urgent band, to which no fewer are open, but for those of a floor.
+    /// stands in another band, and it is not known in which: surely open is only what nobody's floor keeps.
     pub(super) fn is_open_to(&self, priority: Priority, due: Timestamp, now: Timestamp) -> bool {
-        let free = self.free_slots();
-        let kept = self.kept_from(priority, |urgent| self.surely_in(urgent));
-        let floor = self.options.floors.of(priority) as usize;
-        let under_floor = self.is_young(due, now) && self.possibly_in(priority) < floor;
-        free > kept || (free > 0 && under_floor)
+        let young = self.is_young(due, now);
+        let others = Priority::ALL.into_iter().filter(|band| !young || *band != priority);
+        self.free_slots() > self.kept_for(others, |band| self.surely_in(band))
     }
 
-    /// Whether what is to be sent surely has a slot that is kept for the more urgent.
+    /// Whether what is to be sent surely has a slot that is kept for another priority.
     pub(super) fn check_kept(&self, now: Timestamp, sent: &Ticket) -> Result<(), Breach> {
         let band = sent.priority;
-        let kept = self.kept_from(band, |urgent| self.possibly_in(urgent));
+        let others = Priority::ALL.into_iter().filter(|other| *other != band);
+        let kept = self.kept_for(others, |other| self.possibly_in(other));
         let has_floor = self.surely_in(band) >= self.options.floors.of(band) as usize;
         if self.is_young(sent.due, now) && has_floor && self.free_slots() <= kept {
             return Err(Breach::KeptSlotTaken { sent: sent.delivery, band });
@@ -37,12 +35,8 @@ impl Ledger {
         (self.options.slots as usize).saturating_sub(self.in_flight.len())
     }
 
-    fn kept_from(&self, band: Priority, used: impl Fn(Priority) -> usize) -> usize {
-        if self.options.slots < SLOTS_KEPT_FROM {
-            return 0;
-        }
-        let urgent = Priority::ALL.into_iter().filter(|urgent| *urgent < band);
-        urgent.map(|urgent| (self.options.floors.of(urgent) as usize).saturating_sub(used(urgent))).sum()
+    fn kept_for(&self, bands: impl Iterator<Item = Priority>, used: impl Fn(Priority) -> usize) -> usize {
+        bands.map(|band| (self.options.floors.of(band) as usize).saturating_sub(used(band))).sum()
     }
 
     /// Attempts that surely have a slot of this band.

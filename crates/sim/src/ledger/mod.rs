@@ -17,7 +17,7 @@ use crate::breach::{Breach, Mismatch};
 use line_up::LineUp;
 use neighbours::Seen;
 use postrider_core::breaker::CircuitRecord;
-use postrider_core::delivery::{Lane, Line, OrderKey, Ticket};
+use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId};
 use postrider_core::limits::{KEY_WINDOW_MAX, WINDOW_MAX};
 use postrider_core::outcome::Next;
@@ -47,6 +47,8 @@ pub(crate) struct Ledger {
     kept: BTreeMap<DestinationId, CircuitRecord>,
     /// Sent in this step.
     sent_now: Vec<Ticket>,
+    /// Sends since the last of each priority.
+    passed: [usize; Priority::COUNT],
     stopping: bool,
     repeated: u64,
 }
@@ -109,6 +111,7 @@ impl Ledger {
             moved: Vec::new(),
             kept: BTreeMap::new(),
             sent_now: Vec::new(),
+            passed: [0; Priority::COUNT],
             stopping: false,
             repeated: 0,
         }

@@ -1,9 +1,10 @@
-//! Whether an account has all that it may have in flight: its cap, or without one three quarters of the slots while
-//! another account is owed something or was within the last minute.
+//! Whether an account has all that it may have in flight: its cap, or without one three quarters of the slots, and all
+//! but one of those that are open to a priority, while another account is owed something or was within the last minute.
 //!
 //! News are on their way for a while, so that the checker knows of some accounts only that they may count.
 
 use super::Ledger;
+use postrider_core::delivery::Priority;
 use postrider_core::id::AccountId;
 use postrider_core::time::Timestamp;
 use std::time::Duration;
@@ -12,6 +13,9 @@ use std::time::Duration;
 const LINGER: Duration = Duration::from_secs(60);
 /// Longer than news are on their way.
 const NEWS_MAX: Duration = Duration::from_secs(60);
+
+/// Of so many slots one is left to another account.
+const OPEN_FOR_ANOTHER: u32 = 4;
 
 /// When an account was last seen with something.
 #[derive(Debug, Default)]
@@ -63,7 +67,10 @@ impl Ledger {
     fn has_all(&self, account: AccountId, counts: impl Fn(&AccountId) -> bool) -> bool {
         let slots = self.options.slots;
         let others = self.accounts.keys().any(|other| *other != account && counts(other));
-        let among_others = others.then_some((slots - slots / 4).max(1));
+        let floors = Priority::ALL.map(|band| self.options.floors.of(band));
+        let open = slots - floors.iter().sum::<u32>() + floors.into_iter().min().unwrap_or(0);
+        let left = if open < OPEN_FOR_ANOTHER { open } else { open - 1 };
+        let among_others = others.then_some((slots - slots / 4).min(left).max(1));
         let cap = self.accounts.get(&account).and_then(|share| share.max_in_flight).or(among_others);
         cap.is_some_and(|cap| self.used_by(account) >= cap as usize)
     }

@@ -10,6 +10,11 @@ use postrider_core::time::Timestamp;
 
 /// One of eight, and as much again for what the checker cannot see.
 const LANE_PASSED_MAX: usize = 16;
+/// With fewer slots the less urgent have turns in place of floors: of sixteen sends one.
+const FLOORS_FROM_SLOTS: u32 = 8;
+const PASSED_BEFORE_TURN: usize = 15;
+/// Sends that an account makes up for when its cap took turns from it.
+const MADE_UP_FOR_MAX: usize = 64;
 
 /// A destination that has something to send at a priority.
 struct Waiting {
@@ -53,8 +58,10 @@ impl Ledger {
                 _ => self.forgive_lanes(to),
             }
         }
+        let turns = self.note_turns(&sent, now);
         // What waited long enough to be raised may stand in any band.
-        let sent: Vec<&Ticket> = sent.iter().filter(|ticket| self.is_young(ticket.due, now)).collect();
+        let young = |(ticket, _): &(&Ticket, bool)| self.is_young(ticket.due, now);
+        let (sent, turns): (Vec<&Ticket>, Vec<bool>) = sent.iter().zip(turns).filter(young).unzip();
         if !sent.is_empty() {
             self.note_waiting(now, limit)?;
         }
@@ -62,7 +69,7 @@ impl Ledger {
             return Ok(());
         }
         for waiting in self.who_waits(now) {
-            self.check_bands(&waiting, &sent)?;
+            self.check_bands(&waiting, &sent, &turns)?;
             self.count_passing(&waiting, &sent)?;
         }
         Ok(())
@@ -88,18 +95,34 @@ impl Ledger {
         self.options.promotion_age.is_none_or(|age| now.since(due) < age)
     }
 
-    fn check_bands(&self, waits: &Waiting, sent: &[&Ticket]) -> Result<(), Breach> {
+    /// Whether each was sent in a turn that the less urgent have where slots are few. What may have been raised uses
+    /// up a turn of its priority or of another: it is not known which.
+    fn note_turns(&mut self, sent: &[Ticket], now: Timestamp) -> Vec<bool> {
+        let few = self.options.slots < FLOORS_FROM_SLOTS;
+        let mut had = Vec::new();
+        for ticket in sent {
+            let own = ticket.priority.index();
+            had.push(few && self.passed[own] >= PASSED_BEFORE_TURN);
+            self.passed.iter_mut().for_each(|passed| *passed += 1);
+            if self.is_young(ticket.due, now) {
+                self.passed[own] = 0;
+            }
+        }
+        had
+    }
+
+    fn check_bands(&self, waits: &Waiting, sent: &[&Ticket], turns: &[bool]) -> Result<(), Breach> {
         let (waiting, band) = (waits.id, waits.band_at_least);
         let floor = self.options.floors.of(waits.priority) as usize;
         let under_floor = waits.young && self.possibly_in(waits.priority) < floor;
-        for ticket in sent {
+        for (ticket, had_turn) in sent.iter().zip(turns) {
             let over_floor =
                 self.surely_in(ticket.priority) > self.options.floors.of(ticket.priority) as usize;
             let sent = ticket.delivery;
             if over_floor && under_floor {
                 return Err(Breach::FloorIgnored { waiting, band, sent });
             }
-            if over_floor && band < ticket.priority {
+            if over_floor && band < ticket.priority && !had_turn {
                 return Err(Breach::LessUrgentFirst { waiting, band, sent });
             }
         }
@@ -107,7 +130,7 @@ impl Ledger {
     }
 
     /// Counts what went in the same band meanwhile: what the weights make of a round for each destination of its
-    /// account, and one more for what the checker cannot see.
+    /// account, one more for what the checker cannot see, and what other accounts make up for.
     fn count_passing(&mut self, waits: &Waiting, sent: &[&Ticket]) -> Result<(), Breach> {
         let (id, band) = (waits.id, waits.priority);
         // Nobody is passed over by what goes to itself.
@@ -116,7 +139,7 @@ impl Ledger {
         let account = self.destinations[&id].account;
         let of_account = self.destinations.values().filter(|terms| terms.account == account).count();
         let weights: u32 = self.accounts.values().map(|share| share.weight.get()).sum();
-        let bound = weights as usize * (of_account + 1);
+        let bound = weights as usize * (of_account + 1) + MADE_UP_FOR_MAX * (self.accounts.len() - 1);
         let Some(terms) = self.destinations.get_mut(&id) else { return Ok(()) };
         let Some(waits) = &mut terms.waits[band.index()] else { return Ok(()) };
         waits.passed_over += others;

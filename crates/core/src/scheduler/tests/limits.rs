@@ -16,7 +16,7 @@ fn a_destination_never_has_more_in_flight_than_its_concurrency() {
 
 #[test]
 fn a_full_destination_does_not_keep_others_waiting() {
-    let mut bench = Bench::new(10, 20, 5);
+    let mut bench = Bench::new(13, 20, 5);
     (0..180).for_each(|_| drop(bench.owe(0)));
     let sent: Vec<_> = (1..20).flat_map(|to| bench.owe(to)).collect();
     assert_eq!(bench.in_flight_to(0), 5);

@@ -3,6 +3,7 @@
 mod backlog;
 mod circuit;
 mod delayed;
+mod few_slots;
 mod keys;
 mod limits;
 mod ordered;
@@ -12,6 +13,7 @@ mod properties;
 mod queue;
 mod told;
 mod turns;
+mod weights;
 
 use super::*;
 use crate::delivery::Line;

@@ -100,7 +100,8 @@ pub(in crate::doctor) fn starved(seen: &Snapshot) -> Vec<Finding> {
 /// What the others have by default, and a quarter of the slots for the one that starves.
 fn floors(seen: &Snapshot, starved: usize) -> String {
     let Some(slots) = seen.slots.map(|slots| slots.of_a_node()) else { return "…".to_owned() };
-    let floor = |priority| if priority == starved { (slots / 4).max(1) } else { slots / 16 };
+    let usual = (slots / 16).max(u64::from(slots >= 8));
+    let floor = |priority| if priority == starved { (slots / 4).max(1) } else { usual };
     (1..=Priority::COUNT).map(|priority| floor(priority).to_string()).collect::<Vec<_>>().join(",")
 }
 

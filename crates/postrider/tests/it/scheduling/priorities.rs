@@ -7,10 +7,42 @@ use std::time::Duration;
 
 /// Takes the only slot until the sink releases.
 fn take_the_slot(stage: &Stage) {
+    hang(stage, 1, 1);
+}
+
+/// Posts so many events to a receiver that hangs until the sink releases, and waits until so many attempts hang.
+fn hang(stage: &Stage, events: usize, attempts: usize) {
     stage.sink.always("/gate", Reply::held());
-    stage.destination("gate", 3, &json!({ "timeout_seconds": 60 }));
-    stage.send("gate", &json!({}));
-    stage.sink.wait_for("/gate", 1);
+    let patient = json!({ "timeout_seconds": 60, "max_concurrency": 100, "adaptive": false });
+    stage.destination("gate", 3, &patient);
+    stage.send_many("gate", events);
+    stage.sink.wait_for("/gate", attempts);
+}
+
+/// 14 critical events beside more normal ones than there are slots, all of which hang.
+fn critical_beside_hanging(slots: &str, hanging: usize) {
+    let stage = Stage::new(&["--slots", slots]);
+    hang(&stage, 40, hanging);
+    stage.destination("critical", 1, &json!({}));
+    let events = stage.send_many("critical", 14);
+    stage.all_delivered(&events);
+    assert_eq!(stage.sink.arrivals_at("/gate").len(), hanging, "nothing ended meanwhile");
+}
+
+#[test]
+fn critical_events_are_delivered_while_normal_ones_hang_however_few_slots_there_are() {
+    critical_beside_hanging("2", 1);
+    critical_beside_hanging("7", 6);
+    critical_beside_hanging("10", 7);
+}
+
+#[test]
+fn bulk_is_delivered_while_all_others_hang() {
+    let stage = Stage::new(&["--slots", "10"]);
+    hang(&stage, 40, 7);
+    stage.destination("bulk", 4, &json!({}));
+    let events = stage.send_many("bulk", 14);
+    stage.all_delivered(&events);
 }
 
 /// The paths in the order of what arrived, without the gate.
@@ -89,10 +121,12 @@ fn without_a_floor_bulk_waits_for_all_that_is_more_urgent() {
 
 /// One bulk event behind a backlog of critical ones; gives how many of these came after it.
 fn critical_after_bulk(age_seconds: &str, count: usize, answer: Duration) -> usize {
-    let stage = Stage::new(&["--slots", "1", "--promotion-age-seconds", age_seconds]);
-    take_the_slot(&stage);
+    // With floors of zero, and no fewer slots than those from which floors alone decide.
+    let floors = ["--slots", "8", "--priority-floors", "0,0,0,0"];
+    let stage = Stage::new(&[&floors[..], &["--promotion-age-seconds", age_seconds]].concat());
+    hang(&stage, 8, 8);
     stage.sink.always("/critical", Reply::status(200).after(answer));
-    stage.destination("critical", 1, &json!({}));
+    stage.destination("critical", 1, &json!({ "max_concurrency": 100, "adaptive": false }));
     stage.destination("bulk", 4, &json!({}));
     let mut events = vec![stage.send("bulk", &json!({}))];
     events.extend(stage.send_many("critical", count));
@@ -106,11 +140,12 @@ fn critical_after_bulk(age_seconds: &str, count: usize, answer: Duration) -> usi
 #[test]
 fn what_waits_for_its_promotion_age_becomes_more_urgent() {
     // Three bands to rise: it is critical after three seconds, and the backlog takes longer than that.
-    let after = critical_after_bulk("1", 130, Duration::from_millis(50));
+    let after = critical_after_bulk("1", 700, Duration::from_millis(50));
     assert!(after > 0, "the bulk came last");
 }
 
 #[test]
 fn without_a_promotion_age_nothing_rises() {
-    assert_eq!(critical_after_bulk("0", 30, Duration::from_millis(5)), 0);
+    // The last of them are on their way at the same time.
+    assert!(critical_after_bulk("0", 60, Duration::from_millis(5)) < 8);
 }

@@ -18,6 +18,7 @@ fn check(args: &[&str], said: &str) {
 #[test]
 fn bad_floors_are_refused() {
     check(&["--slots=10", "--priority-floors=5,5,5,5"], "more than the 10 slots together, not 20");
+    check(&["--slots=10", "--priority-floors=5,5,0,0"], "must leave one of the 10 slots to the priorities");
     check(&["--priority-floors=500,5,5,5"], "more than the 512 slots together, not 515");
     check(&["--priority-floors=4294967295,4294967295,4294967295,4294967295"], "more than the 512 slots");
     for value in

@@ -79,6 +79,40 @@ fn an_account_gets_its_share_by_weight() {
     assert!((7..=9).contains(&first), "{first} of 40");
 }
 
+/// Two accounts that always have something waiting, of weights 3 and 1, at receivers that take their time; gives how
+/// many of the first came for each of the second while both waited.
+fn ratio_with_slots(slots: &str) -> f64 {
+    let stage = Stage::new(&["--slots", slots]);
+    let names = ["three", "one"];
+    let tenants = names.map(|name| {
+        let tenant = Tenant::new(&stage, name);
+        stage.sink.always(&format!("/{name}"), Reply::status(200).after(Duration::from_millis(20)));
+        tenant.set(&stage, &json!({ "weight": if name == "three" { 3 } else { 1 } }));
+        let limits = json!({ "max_concurrency": 100, "adaptive": false });
+        let id = stage.destination_of(&tenant.api, name, 3, &limits);
+        tenant.api.post(&format!("/v1/destinations/{id}/pause"), &json!({})).data(200);
+        tenant.send_many(name, 300);
+        (tenant, id)
+    });
+    for (tenant, id) in &tenants {
+        tenant.api.post(&format!("/v1/destinations/{id}/resume"), &json!({})).data(200);
+    }
+    names.into_iter().for_each(|name| drop(stage.sink.wait_for(&format!("/{name}"), 300)));
+    let paths: Vec<String> = stage.sink.arrivals().into_iter().map(|arrival| arrival.path).collect();
+    let begin = paths.iter().position(|path| path == "/one").unwrap();
+    let end = paths.iter().rposition(|path| path == "/three").unwrap();
+    let of = |name| paths[begin..end].iter().filter(|path| *path == name).count() as f64;
+    of("/three") / of("/one")
+}
+
+#[test]
+fn an_account_of_thrice_the_weight_gets_thrice_as_much_at_any_number_of_slots() {
+    for slots in ["2", "5", "8", "16"] {
+        let ratio = ratio_with_slots(slots);
+        assert!((2.7..=3.3).contains(&ratio), "{ratio} with {slots} slots");
+    }
+}
+
 #[test]
 fn an_account_has_no_more_in_flight_than_its_limit() {
     let stage = Stage::new(&[]);

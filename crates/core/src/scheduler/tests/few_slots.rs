@@ -1,0 +1,150 @@
+//! What a band and an account get when slots are few and attempts take their time.
+
+use super::*;
+use crate::account::Weight;
+use std::collections::BTreeMap;
+
+/// A destination for each band, each with more to send than there are slots.
+fn four_bands(slots: u32) -> Bench {
+    let bench = Bench::with(SchedulerOptions { promotion_age: None, ..SchedulerOptions::of_slots(slots) });
+    open_bands(bench)
+}
+
+fn open_bands(mut bench: Bench) -> Bench {
+    (1..=4).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(100)))));
+    bench
+}
+
+fn flood(bench: &mut Bench, band: Priority) {
+    (0..50).for_each(|_| drop(bench.owe_at(band.number().into(), band)));
+}
+
+#[test]
+fn a_critical_delivery_finds_a_slot_however_long_the_others_hang() {
+    for slots in 2..=64 {
+        let mut bench = four_bands(slots);
+        for band in [Priority::Bulk, Priority::Normal, Priority::High] {
+            flood(&mut bench, band);
+        }
+        assert_eq!(bench.owe_at(1, Priority::Critical).len(), 1, "with {slots} slots");
+    }
+}
+
+#[test]
+fn every_band_has_its_floor_however_long_the_others_hang() {
+    for slots in 8..=64 {
+        for first in Priority::ALL {
+            let mut bench = four_bands(slots);
+            flood(&mut bench, first);
+            for band in Priority::ALL.into_iter().rev().filter(|band| *band != first) {
+                flood(&mut bench, band);
+            }
+            let of = |band: Priority| bench.in_flight_to(band.number().into());
+            let found = Priority::ALL.map(of);
+            let floors = Priority::ALL.map(|band| Floors::of_slots(slots).of(band) as usize);
+            let kept = found.iter().zip(floors).all(|(found, floor)| *found >= floor);
+            assert!(
+                kept && found.iter().sum::<usize>() == slots as usize,
+                "{slots}: {found:?} of {floors:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn with_few_slots_bulk_gets_one_of_sixteen_sends() {
+    for slots in 1..8 {
+        let mut bench = four_bands(slots);
+        flood(&mut bench, Priority::Bulk);
+        flood(&mut bench, Priority::Critical);
+        let mut sent = Vec::new();
+        while sent.len() < 160 {
+            let next = *bench.scheduler.in_flight().min_by_key(|ticket| ticket.delivery).unwrap();
+            sent.push(next.priority);
+            bench.owe_at(1, Priority::Critical);
+            bench.finish(next.delivery, None);
+        }
+        let late = &sent[slots as usize..];
+        let bulk = late.iter().filter(|band| **band == Priority::Bulk).count();
+        assert!((8..=20).contains(&bulk), "{bulk} of {} with {slots} slots", late.len());
+    }
+}
+
+#[test]
+fn floors_that_an_operator_sets_to_zero_keep_nothing() {
+    let floors = Floors::new([0; 4], 10).unwrap();
+    let mut bench = open_bands(Bench::with(SchedulerOptions { floors, ..SchedulerOptions::of_slots(10) }));
+    flood(&mut bench, Priority::Bulk);
+    assert_eq!(bench.in_flight_to(4), 10);
+}
+
+/// Two accounts that always have something waiting, while each attempt takes a time of its own.
+struct Busy {
+    bench: Bench,
+    random: u64,
+    /// By when each ends.
+    running: BTreeMap<(u64, DeliveryId), u64>,
+}
+
+impl Busy {
+    fn new(slots: u32, weights: [u64; 2]) -> Self {
+        let bench = Bench::with(SchedulerOptions::of_slots(slots));
+        let mut busy = Busy { bench, random: u64::from(slots), running: BTreeMap::new() };
+        for (to, weight) in (1..).zip(weights) {
+            let account = AccountId::from_u64(to);
+            let share = Share { weight: Weight::new(weight).unwrap(), max_in_flight: None };
+            busy.bench.step(Input::Share(account, share));
+            let settings = Settings { account, adaptive: false, ..settings(1000) };
+            busy.bench.step(Input::Configure(destination(to), settings));
+            (0..100).for_each(|_| drop(busy.owe(to, 0)));
+        }
+        busy
+    }
+
+    fn owe(&mut self, to: u64, at: u64) -> Vec<u64> {
+        let ticket = self.bench.ticket(to, Lane::Fresh, START);
+        let actions = self.bench.step(Input::Owed(ticket));
+        self.begin(&actions, at)
+    }
+
+    /// Gives where something was sent.
+    fn begin(&mut self, actions: &[Action], at: u64) -> Vec<u64> {
+        let mut sent = Vec::new();
+        for action in actions {
+            let Action::Send(ticket) = action else { continue };
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let to = ticket.line.destination.as_u64();
+            self.running.insert((at + 10 + (self.random >> 33) % 90, ticket.delivery), to);
+            sent.push(to);
+        }
+        sent
+    }
+
+    /// Ends the attempt that ends next, and owes another in its place.
+    fn turn(&mut self) -> Vec<u64> {
+        let ((at, done), to) = self.running.pop_first().unwrap();
+        let mut sent = self.owe(to, at);
+        let actions = self.bench.end(done, After::Gone, Health::Good);
+        sent.extend(self.begin(&actions, at));
+        sent
+    }
+}
+
+/// How often the first account was sent to for each time of the second.
+fn ratio(slots: u32, weights: [u64; 2]) -> f64 {
+    let mut busy = Busy::new(slots, weights);
+    (0..200).for_each(|_| drop(busy.turn()));
+    let sent: Vec<u64> = (0..4000).flat_map(|_| busy.turn()).collect();
+    let first = sent.iter().filter(|to| **to == 1).count();
+    first as f64 / (sent.len() - first) as f64
+}
+
+#[test]
+fn accounts_share_by_weight_at_any_number_of_slots() {
+    for slots in (1..=40).chain([64, 100]) {
+        for (weights, expected) in [([1, 1], 1.0), ([2, 1], 2.0), ([3, 1], 3.0)] {
+            let found = ratio(slots, weights);
+            assert!((found / expected - 1.0).abs() <= 0.1, "{weights:?} gives {found:.2} with {slots} slots");
+        }
+    }
+}
