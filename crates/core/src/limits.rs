@@ -102,6 +102,8 @@ pub const ROUTES_MAX: usize = 100_000;
 pub const SOURCES_MAX: usize = 100_000;
 /// Most keys of an account.
 pub const API_KEYS_MAX: usize = 10_000;
+/// Sessions that begin with one key and count at once, at the dashboard and at the portal; the oldest make room.
+pub const SESSIONS_PER_KEY_MAX: usize = 100;
 /// Most destinations, and most routes, up to which users of the portal add to them.
 pub const PORTAL_OBJECTS_MAX: usize = 1000;
 

@@ -9,9 +9,10 @@ CREATE TABLE cluster (
     configuration_version bigint NOT NULL, -- grows with each change
     secret_key            bytea, -- what secrets are sealed with, unless the nodes were given a key
     secret_check          text,  -- a sealed word, by which a node sees that it has the right key
-    admin_key_hash        bytea
+    admin_key_hash        bytea,
+    session_secret        text   -- sealed; what cookies and entity tags are made with
 );
-INSERT INTO cluster VALUES (1, 64, 0, NULL, NULL, NULL);
+INSERT INTO cluster VALUES (1, 64, 0, NULL, NULL, NULL, NULL);
 
 -- Nodes that are alive. A node is taken for dead by deleting its row, which waits for a batch that it is
 -- writing; afterwards its batches find no row to update and change nothing.
@@ -106,6 +107,18 @@ CREATE TABLE configuration (
     PRIMARY KEY (kind, id)
 );
 CREATE INDEX configuration_by_version ON configuration (version);
+
+-- Who is signed in to the dashboard or the portal, on whichever node. Bounded: so many of a key, none past its end.
+CREATE TABLE sessions (
+    id        bytea  PRIMARY KEY, -- a hash of what the cookie carries
+    key_id    bigint,             -- NULL: the gateway's own key
+    key_print bytea  NOT NULL,
+    note      text   NOT NULL,
+    began_at  bigint NOT NULL,
+    ends_at   bigint NOT NULL
+);
+CREATE INDEX sessions_by_key ON sessions (key_print, began_at);
+CREATE INDEX sessions_by_end ON sessions (ends_at);
 
 -- Circuits that are not closed.
 CREATE TABLE circuits (

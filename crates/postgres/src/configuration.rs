@@ -5,6 +5,7 @@ use crate::audit_log;
 use crate::database::Database;
 use crate::error::QueryError;
 use crate::members;
+use crate::sessions;
 use crate::values::{column, int, read_time, time, uint};
 use deadpool_postgres::{GenericClient, Object, Transaction};
 use postrider_core::breaker::{Circuit, CircuitRecord};
@@ -115,6 +116,7 @@ async fn apply(change: &Transaction<'_>, edit: &Edit, version: i64) -> Result<()
                  WHERE kind = $1 AND document::json ->> $2 = $3";
             change.execute(delete, &[&Kind::Route.as_str(), field, text, &version]).await?;
         }
+        Edit::EndSessions(key) => sessions::end_of_key(change, *key).await?,
         // All of them together, at the end.
         Edit::Record(_) => {}
     }

@@ -34,6 +34,7 @@ mod pause;
 mod queue;
 mod replays;
 mod series;
+mod sessions;
 mod standing;
 mod stats;
 #[cfg(feature = "testing")]
@@ -60,8 +61,8 @@ use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
     DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,
     EventDetail, EventPage, EventQuery, Health, LineDepth, Mail, Moment, News, NodeActivity, Others,
-    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Shards, Space, Stats, Store, StoreError,
-    TellOf, ToldHealth, Vault,
+    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Shards, Space, Stats, Store,
+    StoreError, TellOf, ToldHealth, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
@@ -251,6 +252,10 @@ impl Store for PostgresStore {
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
         self.run(|database| async move { replays::all(&database).await }).await
+    }
+
+    fn sessions(&self) -> &dyn SessionStore {
+        self
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@ use crate::circuits;
 use crate::error::corrupt;
 use crate::reader::Reader;
 use crate::rows::{int, uint};
+use crate::sessions;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::id::DestinationId;
 use postrider_store::codec::{Document, Edit, Kind, accounts_noted, edits};
@@ -39,6 +40,7 @@ fn apply(into: &Transaction<'_>, edit: &Edit) -> rusqlite::Result<()> {
             let delete = "DELETE FROM configuration WHERE kind = ?1 AND document ->> ?2 = ?3";
             into.execute(delete, params![Kind::Route.as_str(), field, text])?;
         }
+        Edit::EndSessions(key) => sessions::end_of_key(into, *key)?,
         Edit::Record(record) => audit_log::add(into, record)?,
     }
     Ok(())

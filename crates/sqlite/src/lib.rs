@@ -27,6 +27,7 @@ mod retention;
 mod rows;
 mod segment;
 mod series;
+mod sessions;
 mod standing;
 mod statements;
 mod stats;
@@ -51,8 +52,8 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
     DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, LineDepth,
-    Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, Space, Stats, Store, StoreError,
-    Vault,
+    Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Space, Stats, Store,
+    StoreError, Vault,
 };
 use reader::{Reader, Readers};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -251,6 +252,10 @@ impl Store for SqliteStore {
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
         self.readers.run(replays::all).await
+    }
+
+    fn sessions(&self) -> &dyn SessionStore {
+        self
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

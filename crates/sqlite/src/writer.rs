@@ -83,6 +83,14 @@ impl Writer {
         configuration::write(&mut self.live, changes, vault)
     }
 
+    /// Writes what has nothing to do with events.
+    pub(crate) fn in_live<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        work(&mut self.live)
+    }
+
     pub(crate) fn keep_series(&mut self, points: &[SeriesPoint]) -> rusqlite::Result<()> {
         series::write(&mut self.live, points)
     }

@@ -28,6 +28,7 @@ mod origin;
 mod query;
 mod replay;
 mod series;
+mod session;
 mod space;
 mod standing;
 mod stats;
@@ -66,6 +67,7 @@ pub use origin::{Direction, Origin, SendWindow};
 pub use query::{EventPage, EventQuery, EventStatus, LineDepth, Page};
 pub use replay::{Replay, ReplayState};
 pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
+pub use session::{KeptSecret, SESSION_BYTES, SessionRecord, SessionStore};
 pub use space::Space;
 pub use standing::{Dead, Followed, Owing, Standings};
 pub use stats::{Counts, Owed, Stats, StatsChange};
@@ -219,6 +221,9 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// [`AUDIT_RECORDS_MAX`]: postrider_core::limits::AUDIT_RECORDS_MAX
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, StoreError>;
+
+    /// Who is signed in.
+    fn sessions(&self) -> &dyn SessionStore;
 
     /// Drops history past its retention and does other housekeeping; called now and then.
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError>;

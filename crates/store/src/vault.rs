@@ -71,6 +71,11 @@ impl Vault {
         format!("{}:{}", self.first.name, STANDARD.encode([&nonce[..], &bytes].concat()))
     }
 
+    /// Whether a sealed text has the name of the first key on it.
+    pub(crate) fn sealed_by_first(&self, sealed: &str) -> bool {
+        sealed.split_once(':').is_some_and(|(name, _)| name == self.first.name)
+    }
+
     /// Opens what was sealed for this place.
     pub fn open(&self, place: &str, sealed: &str) -> Result<String, NotOpened> {
         let (name, text) = sealed.split_once(':').ok_or(NotOpened::Changed)?;

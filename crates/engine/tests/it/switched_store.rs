@@ -11,7 +11,7 @@ use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
     DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished,
     LineDepth, MemoryStore, Moment, News, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint,
-    Shards, Space, Stats, Store, StoreError,
+    SessionStore, Shards, Space, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -271,6 +271,10 @@ impl Store for SwitchedStore {
         self.burials.fetch_add(1, Ordering::SeqCst);
         Switch::pass(&self.upkeep).await?;
         self.inner.bury(destination, now, limit).await
+    }
+
+    fn sessions(&self) -> &dyn SessionStore {
+        self.inner.sessions()
     }
 
     async fn events(&self, query: EventQuery) -> Result<EventPage, StoreError> {

@@ -9,6 +9,7 @@ use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Version};
 use postrider_core::id::{AccountId, ApiKeyId};
+use postrider_core::time::Timestamp;
 use postrider_store::{Scope, Way};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -200,6 +201,31 @@ impl SignedIn {
     /// Another call of the same page.
     pub(crate) const fn further(key_hash: [u8; 32]) -> Self {
         SignedIn { key_hash, counts: Counts::No }
+    }
+}
+
+/// A key that somebody has shown, as a session keeps it.
+#[derive(Clone, Copy)]
+pub(crate) struct KnownKey {
+    /// `None` for the gateway's own.
+    pub(crate) id: Option<ApiKeyId>,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+impl App {
+    /// The hash of the gateway's own key.
+    pub(crate) const fn admin_hash(&self) -> [u8; 32] {
+        self.admin_hash
+    }
+
+    /// The key with this hash, if it counts.
+    pub(crate) fn known_key(&self, hash: &[u8; 32]) -> Option<KnownKey> {
+        if bool::from(hash.ct_eq(&self.admin_hash)) {
+            return Some(KnownKey { id: None, expires_at: None });
+        }
+        let catalog = self.engine.catalog();
+        let key = &catalog.api_key(hash, self.engine.clock().now())?.key;
+        Some(KnownKey { id: Some(key.id), expires_at: key.expires_at })
     }
 }
 

@@ -33,12 +33,10 @@ impl EntityTag {
     }
 
     /// Of an object that has secrets, by the change that would put it: with another secret it is another. The hash is
-    /// made with a key of the gateway, or else whoever sees the tag could try out which secret has it.
+    /// made with a key of the gateway for nothing else, or else whoever sees the tag could try out which secret has it.
     pub(crate) fn with_secrets<T: Serialize>(app: &App, shown: &T, put: &Change) -> Self {
         let (_, fingerprint) = fingerprint(put);
-        let mut hash = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &app.admin_hash));
-        // Cookies are signed with the same key: neither must ever be taken for the other.
-        hash.update(b"entity tag");
+        let mut hash = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &app.entity_tag_key));
         hash.update(fingerprint.as_bytes());
         hash.update(&text_of(shown));
         EntityTag::quoted(hash.sign().as_ref())

@@ -62,7 +62,7 @@ mod view;
 pub(crate) mod waiting;
 mod webhooks;
 
-pub(crate) use auth::{ACCOUNT_HEADER, SignedIn};
+pub(crate) use auth::{ACCOUNT_HEADER, KnownKey, SignedIn};
 pub(crate) use body::BODY_DEADLINE;
 pub(crate) use error::ApiError;
 pub(crate) use events::newest_cursor;
@@ -73,6 +73,7 @@ pub(crate) use verification::SECRET_FIELDS;
 use crate::config::Config;
 use crate::serve::admin_key::hash;
 use crate::serve::bootstrap::FirstThings;
+use crate::serve::subkeys::Subkeys;
 use axum::Router;
 use axum::routing::get;
 use http::{HeaderValue, StatusCode};
@@ -90,6 +91,7 @@ use utoipa_axum::routes;
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
+    entity_tag_key: [u8; 32],
     /// Of the key that opens the metrics and nothing else.
     metrics_hash: Option<[u8; 32]>,
     first: FirstThings,
@@ -118,7 +120,7 @@ impl App {
         engine: Arc<Engine>,
         config: &Config,
         address: SocketAddr,
-        admin_hash: [u8; 32],
+        (admin_hash, subkeys): ([u8; 32], &Subkeys),
         first: FirstThings,
     ) -> Arc<Self> {
         let public_url = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
@@ -130,6 +132,7 @@ impl App {
             engine,
             node,
             admin_hash,
+            entity_tag_key: subkeys.entity_tags,
             metrics_hash: config.metrics_key.as_ref().map(|key| hash(&key.0)),
             first,
             webhooks,

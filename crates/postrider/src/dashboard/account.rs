@@ -249,11 +249,11 @@ pub(super) async fn delete(
     if !ask::is_agreed(&form) {
         return shown(&session, ask(&desk.api, &session, &id).await);
     }
-    let made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await;
-    let was_looked_at = made.is_ok() && session.account.as_ref() == Some(&id);
-    let response = done(&session, made, "/accounts");
-    // There is nothing to look at any more.
-    if was_looked_at { looking::end(&desk, &session, response) } else { response }
+    let mut made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await.map(drop);
+    if made.is_ok() && session.account.as_ref() == Some(&id) {
+        made = looking::end(&desk, &session).await;
+    }
+    done(&session, made, "/accounts")
 }
 
 async fn ask(api: &Inside, session: &Session, id: &str) -> Result<DeletePage, Refused> {

@@ -12,7 +12,6 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::SystemTime;
 use subtle::ConstantTimeEq;
 
 /// Of a form; the largest is that of a destination.
@@ -81,7 +80,10 @@ impl FromRequestParts<Arc<Desk>> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
         desk.hosts.check(&parts.headers).map_err(|refused| refused.page(None))?;
-        let session = desk.sessions.read(&parts.headers, SystemTime::now());
+        let session = match parts.extensions.get::<Session>() {
+            Some(found) => Some(found.clone()),
+            None => desk.sessions.find(&parts.headers).await.map_err(|refused| refused.page(None))?,
+        };
         let session = session.map(|session| live::of_page(session, &parts.extensions));
         session.map(Visitor).ok_or_else(|| sign_in::first(parts, &desk.hosts))
     }

@@ -1,18 +1,17 @@
-//! The operator looks at another account: its pages then show and change what is that account's. The choice stands in
-//! the session's cookie, and forms are of the session, so none that was opened before is sent to another account.
+//! The operator looks at another account: its pages then show and change what is that account's. The choice is noted of
+//! the session, and forms are of the note, so none that was opened before is sent to another account.
 
 use super::Shared;
 use super::answer::{Refused, see_other};
 use super::guard::{Change, Form};
 use super::inside::segment;
 use super::session::{OPERATOR, Session, note_of};
-use super::sign_in::{ours, with_cookie};
+use super::sign_in::ours;
 use super::{Desk, show};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use std::time::SystemTime;
 
 /// Looked at by the operator, as every page says.
 #[derive(Deserialize)]
@@ -23,18 +22,20 @@ pub(super) struct LookedAt {
 
 /// Without an account it is their own again.
 pub(super) async fn choose(State(desk): Shared, Change(session, form): Change) -> Response {
-    match chosen(&desk, &session, &form).await {
-        Ok(note) => {
-            let next = form.text("next").and_then(ours).unwrap_or("/");
-            with_cookie(see_other(next), &desk.sessions.noting(&session, &note, SystemTime::now()))
-        }
+    match look_at(&desk, &session, &form).await {
+        Ok(()) => see_other(form.text("next").and_then(ours).unwrap_or("/")),
         Err(refused) => refused.page(Some(&session)),
     }
 }
 
-/// The same, on the way to another page.
-pub(super) fn end(desk: &Desk, session: &Session, response: Response) -> Response {
-    with_cookie(response, &desk.sessions.noting(session, OPERATOR, SystemTime::now()))
+async fn look_at(desk: &Desk, session: &Session, form: &Form) -> Result<(), Refused> {
+    let note = chosen(desk, session, form).await?;
+    desk.sessions.note(session, &note).await
+}
+
+/// There is no such account any more: it is their own again.
+pub(super) async fn end(desk: &Desk, session: &Session) -> Result<(), Refused> {
+    desk.sessions.note(session, OPERATOR).await
 }
 
 async fn chosen(desk: &Desk, session: &Session, form: &Form) -> Result<String, Refused> {

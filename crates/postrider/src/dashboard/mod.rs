@@ -36,6 +36,7 @@ mod replays;
 mod route_test;
 mod routes;
 mod session;
+mod sessions;
 mod settings;
 mod show;
 mod sign_in;
@@ -43,6 +44,8 @@ mod source;
 mod sources;
 mod tail;
 
+use crate::api::App;
+use crate::serve::subkeys::Subkeys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
@@ -50,12 +53,14 @@ use guard::Hosts;
 use inside::Inside;
 use live::Seats;
 use once::Once;
-use session::{Door, Sessions};
+use postrider_store::Store;
+use sessions::{SessionKind, Sessions};
 use std::sync::Arc;
 
 /// What pages share.
 struct Desk {
     api: Inside,
+    app: Arc<App>,
     sessions: Sessions,
     portal: Sessions,
     hosts: Hosts,
@@ -66,14 +71,18 @@ struct Desk {
 type Shared = axum::extract::State<Arc<Desk>>;
 
 /// The pages. `api` is asked for what they show.
-pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Router {
+pub(crate) fn router(api: Router, app: &Arc<App>, store: &Arc<dyn Store>, subkeys: &Subkeys) -> Router {
+    let public_url = app.public_url();
+    let sessions =
+        |kind| Sessions::new(kind, Arc::clone(store), &subkeys.sessions, app.admin_hash(), public_url);
     let desk = Desk {
         api: Inside::new(api),
-        sessions: Sessions::new(Door::Dashboard, admin_hash, public_url),
-        portal: Sessions::new(Door::Portal, admin_hash, public_url),
+        sessions: sessions(SessionKind::Dashboard),
+        portal: sessions(SessionKind::Portal),
         hosts: Hosts::new(public_url),
-        once: Once::new(admin_hash, public_url),
+        once: Once::new(subkeys.once, public_url),
         seats: Seats::new(),
+        app: Arc::clone(app),
     };
     let desk = Arc::new(desk);
     Router::new()
@@ -117,11 +126,11 @@ pub(crate) fn router(api: Router, public_url: &str, admin_hash: &[u8; 32]) -> Ro
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}", get(keys::page).post(keys::change))
         .route("/keys/{id}/revoke", post(keys::revoke))
+        .route_layer(from_fn_with_state(Arc::clone(&desk), readers::leave_out))
         .route("/assets/page.css", get(answer::style))
         .route("/assets/page.js", get(answer::script))
         .route("/assets/tail.js", get(answer::tail_script))
         .route("/assets/icon.svg", get(answer::icon))
-        .route_layer(from_fn_with_state(Arc::clone(&desk), readers::leave_out))
         .merge(portal::pages())
         .route_layer(from_fn_with_state(Arc::clone(&desk), live::follow))
         .route("/tail/stream", get(tail::stream))

@@ -9,7 +9,6 @@ use axum::response::Response;
 use http::HeaderMap;
 use http::header::COOKIE;
 use postrider_store::Vault;
-use ring::hmac;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,9 +25,7 @@ pub(super) struct Once {
 
 impl Once {
     /// By a key that all nodes have and that is for nothing else.
-    pub(super) fn new(admin_hash: &[u8; 32], public_url: &str) -> Self {
-        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, admin_hash), COOKIE_NAME.as_bytes());
-        let key = derived.as_ref().try_into().expect("SHA-256 has as many bytes as a key");
+    pub(super) fn new(key: [u8; 32], public_url: &str) -> Self {
         let secure = if public_url.starts_with("https://") { "; Secure" } else { "" };
         Once { vault: Vault::new(key, &[]), attributes: format!("; HttpOnly; SameSite=Strict{secure}") }
     }
@@ -95,7 +92,7 @@ mod tests {
 
     #[test]
     fn it_is_for_one_page_of_one_session_of_one_gateway() {
-        let once = Once::new(&[7; 32], "https://hooks.example.com");
+        let once = Once::new([7; 32], "https://hooks.example.com");
         let left = once.leave(&session("a"), "/keys", &"hk_secret");
         assert_eq!((left.status().as_u16(), &left.headers()[LOCATION]), (303, &"/keys".parse().unwrap()));
         let cookie = left.headers()[SET_COOKIE].to_str().unwrap();
@@ -107,13 +104,13 @@ mod tests {
         assert_eq!(told(&once, "a", "/keys").as_deref(), Some("hk_secret"));
         assert_eq!(told(&once, "b", "/keys"), None, "another session");
         assert_eq!(told(&once, "a", "/accounts"), None, "another page");
-        assert_eq!(told(&Once::new(&[8; 32], ""), "a", "/keys"), None, "another gateway");
+        assert_eq!(told(&Once::new([8; 32], ""), "a", "/keys"), None, "another gateway");
         assert_eq!(once.told::<String>(&session("a"), "/keys", &HeaderMap::new()), None);
     }
 
     #[test]
     fn a_page_that_has_shown_it_takes_it_away() {
-        let once = Once::new(&[7; 32], "");
+        let once = Once::new([7; 32], "");
         let given = headers(&once.leave(&session("a"), "/keys", &"hk_secret"));
         let cookie = |headers: &HeaderMap, response| {
             let taken = once.taken("/keys", headers, response);

@@ -13,14 +13,17 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http_body_util::BodyExt;
-use std::time::SystemTime;
 
 /// Forms that change nothing of what a key is for.
 const KEPT: [&str; 3] = ["/sign-in", "/sign-out", "/routes/test"];
 
 /// Stands before every page of the dashboard.
-pub(super) async fn leave_out(State(desk): Shared, request: Request, next: Next) -> Response {
-    let session = desk.sessions.read(request.headers(), SystemTime::now());
+pub(super) async fn leave_out(State(desk): Shared, mut request: Request, next: Next) -> Response {
+    // A store that cannot say who this is refuses the page itself, if it is not for everybody.
+    let session = desk.sessions.find(request.headers()).await.ok().flatten();
+    if let Some(session) = &session {
+        request.extensions_mut().insert(session.clone());
+    }
     let answer = next.run(request).await;
     if session.is_some_and(|session| Session::is_reader(&session)) && is_page(&answer) {
         return rewritten(answer).await;

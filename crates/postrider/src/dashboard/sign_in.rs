@@ -14,7 +14,6 @@ use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::time::SystemTime;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -58,13 +57,9 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
         Err(refused) => return refused.page(None),
     };
     let next = next_of(query.as_deref());
-    let key_hash = hash(form.text("key").unwrap_or_default());
-    let session = Session::of_key(key_hash);
-    match try_key(&desk, &session).await {
-        Ok(()) => {
-            let note = note(&desk, &session).await;
-            with_cookie(see_other(&next), &desk.sessions.cookie(&key_hash, note, SystemTime::now()))
-        }
+    let session = Session::of_key(hash(form.text("key").unwrap_or_default()));
+    match begin(&desk, &session).await {
+        Ok(cookie) => with_cookie(see_other(&next), &cookie),
         Err(refused) => {
             let status = refused.status;
             let frame = Frame::of(None, "").refusing(Some(refused));
@@ -75,14 +70,23 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
     }
 }
 
+async fn begin(desk: &Desk, session: &Session) -> Result<String, Refused> {
+    try_key(desk, session).await?;
+    let note = note(desk, session).await;
+    let key = desk.app.known_key(&session.key_hash).ok_or_else(not_known)?;
+    desk.sessions.begin(&session.key_hash, key, note).await
+}
+
+fn not_known() -> Refused {
+    let sentence = "This key is not known, or it is revoked or expired. The admin key is in admin.key in the data directory.";
+    Refused::new(StatusCode::UNAUTHORIZED, sentence)
+}
+
 /// A key that may not look at destinations has nothing to see here.
 async fn try_key(desk: &Desk, session: &Session) -> Result<(), Refused> {
     let seen = desk.api.get::<Value>(session, "/v1/destinations?limit=1").await;
     seen.map(drop).map_err(|refused| match refused.status {
-        StatusCode::UNAUTHORIZED => Refused::new(
-            refused.status,
-            "This key is not known, or it is revoked or expired. The admin key is in admin.key in the data directory.",
-        ),
+        StatusCode::UNAUTHORIZED => not_known(),
         _ => refused,
     })
 }
@@ -100,8 +104,11 @@ async fn note(desk: &Desk, session: &Session) -> &'static str {
     }
 }
 
-pub(super) async fn out(State(desk): Shared, Change(..): Change) -> Response {
-    with_cookie(see_other("/sign-in"), &desk.sessions.no_cookie())
+pub(super) async fn out(State(desk): Shared, Change(session, _): Change) -> Response {
+    match desk.sessions.end(&session).await {
+        Ok(no_cookie) => with_cookie(see_other("/sign-in"), &no_cookie),
+        Err(refused) => refused.page(Some(&session)),
+    }
 }
 
 /// The page that comes next: a path that no browser takes for another host.

@@ -7,15 +7,20 @@ use super::choices::{self, Named};
 use super::guard::Visitor;
 use super::inside::{Inside, Listed};
 use super::session::Session;
-use super::show;
+use super::sessions::now;
+use super::{Desk, show};
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use futures_util::StreamExt;
 use http::HeaderMap;
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::time::sleep;
+
+/// Looked at so often whether the session of a stream is over.
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);
 
 const FILTERS: &[&str] = &["kind", "event_type", "source_id", "destination_id"];
 
@@ -59,14 +64,21 @@ pub(super) async fn stream(
 ) -> Response {
     let begun = desk.api.stream(&session, &asked.path("/v1/stream", FILTERS), &headers).await;
     match begun {
-        Ok(answer) => ending(answer, session.left(SystemTime::now())),
+        Ok(answer) => ending(answer, over(desk, session)),
         Err(refused) => refused.page(Some(&session)),
     }
 }
 
 /// The stream for as long as the session lasts: the API looks at its key alone, which lasts longer.
-fn ending(answer: Response, left: Duration) -> Response {
-    answer.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(sleep(left)))))
+fn ending(answer: Response, over: impl Future<Output = ()> + Send + 'static) -> Response {
+    answer.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
+}
+
+/// Until a session is over, by itself or because somebody has ended it.
+async fn over(desk: Arc<Desk>, session: Session) {
+    while desk.sessions.goes_on(&session).await {
+        sleep(session.left(now()).min(LOOKED_AT_EVERY)).await;
+    }
 }
 
 #[cfg(test)]
@@ -83,7 +95,8 @@ mod tests {
         let told = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"data: 1\n\n")) });
         let endless = Body::from_stream(told.chain(stream::pending()));
         let (hour, began) = (Duration::from_secs(3600), Instant::now());
-        let all = ending(Response::new(endless), hour).into_body().collect();
+        let over = async move { drop(timeout(hour, std::future::pending::<()>()).await) };
+        let all = ending(Response::new(endless), over).into_body().collect();
         let all = timeout(2 * hour, all).await.expect("it ends").unwrap().to_bytes();
         assert_eq!((all.as_ref(), began.elapsed()), (&b"data: 1\n\n"[..], hour));
     }

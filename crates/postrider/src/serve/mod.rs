@@ -23,6 +23,7 @@ mod read_buffer;
 pub(crate) mod room;
 pub(crate) mod secret_key;
 mod storage;
+pub(crate) mod subkeys;
 
 use crate::api;
 use crate::cli::ServeArgs;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::Storage;
+use subkeys::Subkeys;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -85,6 +87,8 @@ struct Started {
     senders: Vec<SendWorker>,
     first: bootstrap::FirstThings,
     key: admin_key::AdminKey,
+    store: Arc<dyn Store>,
+    subkeys: Subkeys,
     place: String,
     appending: Option<JoinHandle<()>>,
     exporter: Option<otlp::Exporter>,
@@ -100,8 +104,9 @@ async fn start(config: &Config, guard: AddressGuard, patience: &mut Patience<'_>
     let begin =
         || async { Ok(Engine::start(Arc::clone(&store), Arc::clone(&connector), options.clone()).await?) };
     let (engine, senders) = patience.keep_trying(begin).await?;
+    let subkeys = patience.keep_trying(|| async { Ok(Subkeys::open(&*store).await?) }).await?;
     let first = patience.keep_trying(|| bootstrap::first_things(&engine, config)).await?;
-    Ok(Started { engine, senders, first, key, place, appending, exporter })
+    Ok(Started { engine, senders, first, key, store, subkeys, place, appending, exporter })
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
@@ -120,14 +125,14 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         }
         started => started?,
     };
-    let Started { engine, senders, first, key, place, appending, exporter } = started;
+    let Started { engine, senders, first, key, store, subkeys, place, appending, exporter } = started;
 
-    let app = api::App::new(Arc::clone(&engine), &config, address, key.hash, first.clone());
+    let app = api::App::new(Arc::clone(&engine), &config, address, (key.hash, &subkeys), first.clone());
     let (stop, stopping) = watch::channel(false);
     if let Some(metrics) = metrics {
         metrics.serve(Arc::clone(&app), config.connections, &stopping);
     }
-    let front = Front::with_door(site(Arc::clone(&app), &key.hash), app);
+    let front = Front::with_door(site(&app, &store, &subkeys), app);
     let (handovers, threads) = start_workers(senders, &front, &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
@@ -180,10 +185,9 @@ async fn give_back_room() {
 }
 
 /// The API, the dashboard that asks it, and the documentation.
-fn site(app: Arc<api::App>, admin_hash: &[u8; 32]) -> axum::Router {
-    let public_url = app.public_url().to_owned();
-    let api = api::router(app);
-    api.clone().merge(dashboard::router(api, &public_url, admin_hash)).merge(guide::router())
+fn site(app: &Arc<api::App>, store: &Arc<dyn Store>, subkeys: &Subkeys) -> axum::Router {
+    let api = api::router(Arc::clone(app));
+    api.clone().merge(dashboard::router(api, app, store, subkeys)).merge(guide::router())
 }
 
 async fn stop_in_order(

@@ -3,9 +3,10 @@
 CREATE TABLE meta (
     id      INTEGER PRIMARY KEY CHECK (id = 1),
     last_id INTEGER NOT NULL, -- of anything configured
-    running INTEGER NOT NULL  -- 1 from open to an orderly close
+    running INTEGER NOT NULL, -- 1 from open to an orderly close
+    session_secret TEXT       -- sealed; what cookies and entity tags are made with
 ) STRICT;
-INSERT INTO meta VALUES (1, 0, 0);
+INSERT INTO meta VALUES (1, 0, 0, NULL);
 
 CREATE TABLE segments (
     number         INTEGER PRIMARY KEY,
@@ -22,6 +23,18 @@ CREATE TABLE configuration (
     checksum INTEGER NOT NULL, -- of the document
     PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Who is signed in to the dashboard or the portal. Bounded: so many of a key, none past its end.
+CREATE TABLE sessions (
+    id        BLOB PRIMARY KEY, -- a hash of what the cookie carries
+    key_id    INTEGER,          -- NULL: the gateway's own key
+    key_print BLOB    NOT NULL,
+    note      TEXT    NOT NULL,
+    began_at  INTEGER NOT NULL,
+    ends_at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_key ON sessions (key_print, began_at);
+CREATE INDEX sessions_by_end ON sessions (ends_at);
 
 -- Circuits that are not closed.
 CREATE TABLE circuits (

@@ -30,6 +30,7 @@ pub mod restart;
 pub mod revive;
 mod sample;
 pub mod series;
+pub mod sessions;
 pub mod stats;
 
 use crate::Store;
@@ -182,6 +183,14 @@ macro_rules! conformance_suite {
                 a_point_comes_back_and_the_next_writing_replaces_it
                 rings_are_kept_apart_and_outlive_a_crash
                 a_ring_holds_so_many_points_and_no_more
+            }
+            sessions {
+                a_session_comes_back_with_every_field_in_the_next_run
+                the_first_secret_is_the_secret_of_all_runs
+                a_session_is_noted_and_ended_alone
+                a_key_that_is_revoked_or_deleted_takes_its_sessions_along
+                sessions_that_are_over_are_forgotten
+                the_oldest_sessions_of_a_key_make_room
             }
             restart {
                 what_was_committed_outlives_a_crash

@@ -6,6 +6,7 @@
 mod data;
 mod dead_letters;
 mod history;
+mod sessions;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use crate::event::{EventContent, EventDetail};
 use crate::query::{EventPage, EventQuery, LineDepth, Page};
 use crate::replay::Replay;
 use crate::series::{Moment, Ring, SeriesPoint};
+use crate::session::{SessionStore, ended_by};
 use crate::space::Space;
 use crate::stats::Stats;
 use async_trait::async_trait;
@@ -30,6 +32,7 @@ use postrider_core::delivery::{Line, OrderKey};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::scheduler::Depth;
 use postrider_core::time::Timestamp;
+use sessions::Sessions;
 use settings::Settings;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -46,6 +49,7 @@ struct State {
     settings: Settings,
     /// By ring and place.
     series: BTreeMap<(Ring, u64), SeriesPoint>,
+    sessions: Sessions,
     /// A run has begun and not stopped in order.
     running: bool,
     /// What the next commits fail with.
@@ -103,6 +107,7 @@ impl Store for MemoryStore {
     async fn configure(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let mut state = self.state();
         for change in changes {
+            ended_by(&change).into_iter().for_each(|key| state.sessions.end_of_key(key));
             state.settings.apply(change);
         }
         Ok(())
@@ -200,6 +205,10 @@ impl Store for MemoryStore {
 
     async fn replays(&self) -> Result<Vec<Replay>, StoreError> {
         Ok(self.state().settings.replays())
+    }
+
+    fn sessions(&self) -> &dyn SessionStore {
+        self
     }
 
     async fn maintain(&self, now: Timestamp) -> Result<(), StoreError> {

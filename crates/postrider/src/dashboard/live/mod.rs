@@ -23,7 +23,7 @@ use http_body_util::BodyExt;
 use parts::Shown;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep};
 
@@ -79,7 +79,7 @@ pub(super) async fn follow(State(desk): Shared, request: Request, next: Next) ->
     if !asks_to_follow(&request) {
         return next.run(request).await;
     }
-    let session = desk.sessions.read(request.headers(), SystemTime::now());
+    let session = desk.sessions.find(request.headers()).await.ok().flatten();
     begin(&desk.seats, session.as_ref(), request, next).await
 }
 

@@ -14,8 +14,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
 use postrider_core::limits::URL_BYTES_MAX;
-use serde_json::Value;
-use std::time::SystemTime;
+use serde::de::IgnoredAny;
 
 const NOT_KNOWN: &str = "This link is over, or it is not whole. Ask for a new one where you got it.";
 
@@ -38,16 +37,18 @@ pub(super) async fn submit(State(desk): Shared, request: Request) -> Response {
         Err(refused) => return frame::refused(&refused),
     };
     let (token, way_back) = of_link(form.text("token").unwrap_or_default());
-    let key_hash = hash(&token);
-    let seen = desk.api.get::<Value>(&Session::of_key(key_hash), "/v1/brand-settings").await;
-    match seen {
-        Ok(_) => {
-            let cookie = desk.portal.cookie(&key_hash, &way_back, SystemTime::now());
-            with_cookie(see_other("/portal/destinations"), &cookie)
-        }
+    match begin(&desk, &Session::of_key(hash(&token)), &way_back).await {
+        Ok(cookie) => with_cookie(see_other("/portal/destinations"), &cookie),
         Err(refused) if refused.status == StatusCode::UNAUTHORIZED => over(&desk),
         Err(refused) => frame::refused(&refused),
     }
+}
+
+async fn begin(desk: &Desk, session: &Session, way_back: &str) -> Result<String, Refused> {
+    desk.api.get::<IgnoredAny>(session, "/v1/brand-settings").await?;
+    let not_known = || Refused::new(StatusCode::UNAUTHORIZED, NOT_KNOWN);
+    let key = desk.app.known_key(&session.key_hash).ok_or_else(not_known)?;
+    desk.portal.begin(&session.key_hash, key, way_back).await
 }
 
 /// The door again, for somebody whose link does not work or does not work any more.
@@ -58,8 +59,11 @@ pub(super) fn over(desk: &Desk) -> Response {
     with_cookie(response, &desk.portal.no_cookie())
 }
 
-pub(super) async fn leave(State(desk): Shared, GuestChange(..): GuestChange) -> Response {
-    with_cookie(see_other("/portal"), &desk.portal.no_cookie())
+pub(super) async fn leave(State(desk): Shared, GuestChange(session, _): GuestChange) -> Response {
+    match desk.portal.end(&session).await {
+        Ok(no_cookie) => with_cookie(see_other("/portal"), &no_cookie),
+        Err(refused) => frame::refused(&refused),
+    }
 }
 
 /// The token and the way back, from what stands behind the `#`, from the whole link, or from the token alone.

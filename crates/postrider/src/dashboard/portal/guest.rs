@@ -1,6 +1,6 @@
 //! Who may open a page of the portal or make a change there: whoever came by a link, with a form of their own session.
 
-use super::frame;
+use super::{entry, frame};
 use crate::dashboard::answer::see_other;
 use crate::dashboard::guard::Form;
 use crate::dashboard::session::Session;
@@ -9,7 +9,6 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::Response;
 use http::request::Parts;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// Somebody who came by a link and looks at a page.
 pub(super) struct Guest(pub(super) Session);
@@ -19,9 +18,12 @@ impl FromRequestParts<Arc<Desk>> for Guest {
 
     async fn from_request_parts(parts: &mut Parts, desk: &Arc<Desk>) -> Result<Self, Response> {
         desk.hosts.check(&parts.headers).map_err(|refused| frame::refused(&refused))?;
-        let session = desk.portal.read(&parts.headers, SystemTime::now());
+        let session = desk.portal.find(&parts.headers).await.map_err(|refused| frame::refused(&refused))?;
         let session = session.map(|session| live::of_page(session, &parts.extensions));
-        session.map(Guest).ok_or_else(|| see_other("/portal"))
+        session.map(Guest).ok_or_else(|| match desk.portal.was_made_here(&parts.headers) {
+            true => entry::over(desk),
+            false => see_other("/portal"),
+        })
     }
 }
 

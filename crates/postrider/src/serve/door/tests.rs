@@ -6,6 +6,7 @@ use super::super::lingering::LINGER;
 use super::*;
 use crate::cli::ServeArgs;
 use crate::config::Config;
+use crate::serve::subkeys::Subkeys;
 use postrider_engine::send::{AddressGuard, Connector, tls_config};
 use postrider_engine::{Engine, EngineOptions};
 use postrider_store::MemoryStore;
@@ -26,7 +27,7 @@ async fn start() -> (Arc<App>, String) {
     workers.into_iter().for_each(|worker| drop(tokio::spawn(worker.run())));
     let first = first_things(&engine, &config).await.unwrap();
     let path = format!("/ingest/{}", first.source.as_ref().unwrap().token);
-    let app = App::new(engine, &config, config.listen, [0; 32], first);
+    let app = App::new(engine, &config, config.listen, ([0; 32], &Subkeys::of(&[0; 32])), first);
     tokio::time::pause();
     (app, path)
 }

@@ -20,6 +20,7 @@ mod queue;
 mod readiness;
 mod refusals;
 mod seen;
+mod sessions;
 mod starting;
 mod takeover;
 mod turnover;

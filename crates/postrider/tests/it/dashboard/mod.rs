@@ -20,5 +20,6 @@ mod rates;
 mod readers;
 mod replays;
 mod search;
+pub(crate) mod sessions;
 mod sizes;
 mod sources;

@@ -12,9 +12,9 @@ mod source;
 mod tls;
 
 use crate::vault::{NotOpened, Vault};
-use crate::{AuditRecord, Change, Configuration};
+use crate::{AuditRecord, Change, Configuration, session};
 use fields::{Reading, Writing};
-use postrider_core::id::AccountId;
+use postrider_core::id::{AccountId, ApiKeyId};
 use ring::digest::{Context, SHA256};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -79,12 +79,19 @@ pub enum Edit {
     Delete(Kind, u64),
     /// Deletes the routes whose document has this text in this field.
     DeleteRoutes(&'static str, String),
+    /// Ends the sessions that began with a key.
+    EndSessions(ApiKeyId),
     /// Adds a line to the audit log.
     Record(Box<AuditRecord>),
 }
 
 /// The edits that make up a change, in order.
 pub fn edits(change: &Change, vault: &Vault) -> Vec<Edit> {
+    let ended = session::ended_by(change).map(Edit::EndSessions);
+    objects(change, vault).into_iter().chain(ended).collect()
+}
+
+fn objects(change: &Change, vault: &Vault) -> Vec<Edit> {
     let put = |kind, id, write: &dyn Fn(&mut Writing<'_>)| vec![Edit::Put(document(kind, id, vault, write))];
     match change {
         Change::PutAccount(put_in) => {
