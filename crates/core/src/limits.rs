@@ -150,6 +150,10 @@ pub const DESTINATION_HOLD_MAX: Duration = Duration::from_secs(3600);
 pub const PUSHBACK_HOLD_FIRST: Duration = Duration::from_secs(1);
 /// The longest of the same: each that follows is twice as long.
 pub const PUSHBACK_HOLD_MAX: Duration = Duration::from_secs(30);
+/// How long a destination is held to which the node could not begin an attempt: it had no descriptor, port or memory left.
+pub const DEFERRAL_HOLD_FIRST: Duration = Duration::from_millis(250);
+/// The longest of the same: each that follows is twice as long.
+pub const DEFERRAL_HOLD_MAX: Duration = Duration::from_secs(5);
 /// Slots are left to an account for so long after it was last owed something: as long as most attempts keep one.
 pub const ACCOUNT_LINGER: Duration = Duration::from_secs(60);
 /// Waiting for a slot for so long makes a delivery one band more urgent, unless configured.
@@ -231,6 +235,7 @@ const _: () = assert!(BODIES_PER_ACCOUNT_BYTES_MAX < BODIES_BYTES_MAX);
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);
+const _: () = assert!(DEFERRAL_HOLD_FIRST.as_millis() < DEFERRAL_HOLD_MAX.as_millis());
 const _: () = assert!(PUSHBACK_HOLD_FIRST.as_secs() < PUSHBACK_HOLD_MAX.as_secs());
 const _: () = assert!(PUSHBACK_HOLD_MAX.as_secs() <= DESTINATION_HOLD_MAX.as_secs());
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());

@@ -33,6 +33,11 @@ impl RateGate {
         self.paid_us <= now.unix_ms() * US_PER_MS
     }
 
+    /// One that passed was not sent.
+    pub fn give_back(&mut self, limit: RateLimit) {
+        self.paid_us = self.paid_us.saturating_sub(interval_us(limit));
+    }
+
     /// One passes.
     pub fn pass(&mut self, limit: RateLimit, now: Timestamp) {
         let now_us = now.unix_ms() * US_PER_MS;

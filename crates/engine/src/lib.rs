@@ -58,7 +58,7 @@ pub use live::{
 };
 pub use meters::{
     CIRCUITS, Counter, DestinationHealth, DestinationLatency, Histogram, HistogramView, Meters, Shed,
-    ShedCause, circuit_index,
+    ShedCause, ShortageSeen, Shortages, circuit_index,
 };
 pub use replay::{ReplayChange, ReplayError, Replays};
 pub use schema::{BadSchema, Mismatch, Schema};

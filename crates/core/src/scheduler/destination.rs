@@ -1,7 +1,10 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
+mod deferred;
+
 use super::bands::BandTurns;
 use super::breakdown::Breakdown;
+use super::deferral::Deferral;
 use super::departed::Departed;
 use super::lanes::{LaneTurns, Rank};
 use super::limiter::{Limiter, Sample};
@@ -55,6 +58,7 @@ pub(super) struct Destination {
     throttled_until: Timestamp,
     /// It answers that it is overwhelmed, and not until when.
     pushback: Pushback,
+    deferral: Deferral,
     /// Since when nothing but limits keeps it from sending: what waited before does not count as waiting. Nor does what waited
     /// before it was known here, since nobody knows for what.
     open_since: Timestamp,
@@ -112,6 +116,7 @@ impl Destination {
             rate: RateGate::default(),
             throttled_until: Timestamp::ZERO,
             pushback: Pushback::default(),
+            deferral: Deferral::default(),
             open_since: now,
             shut: false,
             unlimited_since: now,
@@ -199,6 +204,9 @@ impl Destination {
         }
         if self.pushback.until() > now {
             return Some(Standing::Until(self.pushback.until(), Why::Overwhelmed));
+        }
+        if self.deferral.until() > now {
+            return Some(Standing::Until(self.deferral.until(), Why::NodeResources));
         }
         match self.breaker.gate(now) {
             Gate::Pass => None,
@@ -320,9 +328,8 @@ impl Destination {
         let ticket = &flight.ticket;
         // Retries and replays by themselves never have all of it in use.
         let full = self.in_flight >= self.limiter.current() || self.is_late_full();
-        // A destination that was removed and configured anew while this was in flight does not count it.
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.late_in_flight = self.late_in_flight.saturating_sub(u32::from(is_late(ticket)));
+        self.end(ticket);
+        self.deferral.end();
         self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
         self.pushback.learn(verdict, flight.sent_at, now);

@@ -6,6 +6,7 @@ use crate::delivery::{Line, OrderKey, Ticket};
 use crate::destination::{CircuitPolicy, MaxConcurrency, Ordering, RateLimit};
 use crate::id::{AccountId, DeliveryId, DestinationId};
 use crate::outcome::Health;
+use crate::retry::Chance;
 use crate::time::Timestamp;
 use std::time::Duration;
 
@@ -84,6 +85,13 @@ pub enum Input {
         after: After,
         /// What it says about the receiver.
         verdict: Verdict,
+    },
+    /// An attempt could not be begun for want of something of this node's own: the delivery is as it was before.
+    Deferred {
+        /// Of which delivery.
+        delivery: DeliveryId,
+        /// Spreads the pause before the next try.
+        chance: Chance,
     },
     /// Time passed.
     Tick,

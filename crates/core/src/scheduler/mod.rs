@@ -9,6 +9,7 @@
 mod backlog;
 mod bands;
 mod breakdown;
+mod deferral;
 mod departed;
 mod destination;
 mod fair_queue;
@@ -238,6 +239,7 @@ impl Scheduler {
             Input::Finished { delivery, after, verdict } => {
                 self.finish(now, delivery, after, verdict, actions)
             }
+            Input::Deferred { delivery, chance } => self.defer(now, delivery, chance),
             Input::Tick => None,
             Input::Drain => {
                 self.draining = true;

@@ -46,6 +46,8 @@ pub enum Why {
     Throttled,
     /// The receiver says again that it is overwhelmed, and not for how long.
     Overwhelmed,
+    /// The node had no descriptor, port or memory left for an attempt.
+    NodeResources,
     /// Requests of a run that was cut off may still be running there.
     Held,
     /// It is paused or disabled.
@@ -57,7 +59,7 @@ pub enum Why {
 }
 
 impl Why {
-    const ALL: [Why; 11] = [
+    const ALL: [Why; 12] = [
         Why::Nothing,
         Why::NotDue,
         Why::Full,
@@ -65,6 +67,7 @@ impl Why {
         Why::Circuit,
         Why::Throttled,
         Why::Overwhelmed,
+        Why::NodeResources,
         Why::Held,
         Why::Paused,
         Why::Blocked,
@@ -86,6 +89,7 @@ impl Why {
             Why::Circuit => "circuit",
             Why::Throttled => "retry_after",
             Why::Overwhelmed => "overwhelmed",
+            Why::NodeResources => "node_resources",
             Why::Held => "unclean_stop",
             Why::Paused => "paused",
             Why::Blocked => "dead_letter",

@@ -6,6 +6,7 @@
 mod announce;
 mod commits;
 mod contents;
+mod deferrals;
 mod elsewhere;
 mod expiry;
 mod log;
@@ -27,7 +28,7 @@ use crate::lease::Lease;
 use crate::live::{Happening, Live};
 use crate::meters::Meters;
 use crate::operational::{Notice, Operational};
-use crate::send::{AttemptReport, WorkerHandle};
+use crate::send::{Report, WorkerHandle};
 use announce::OverLimit;
 use commits::Commits;
 use futures_util::StreamExt;
@@ -122,7 +123,7 @@ enum Turn {
 pub(crate) struct Inboxes {
     pub(crate) drafts: mpsc::Receiver<Draft>,
     pub(crate) batches: mpsc::Receiver<Vec<Draft>>,
-    pub(crate) reports: mpsc::Receiver<AttemptReport>,
+    pub(crate) reports: mpsc::Receiver<Report>,
     pub(crate) control: mpsc::Receiver<Control>,
 }
 
@@ -285,7 +286,7 @@ impl Dispatcher {
         }
     }
 
-    fn take_more(&self, inboxes: &mut Inboxes, reports: &mut Vec<AttemptReport>, drafts: &mut Vec<Draft>) {
+    fn take_more(&self, inboxes: &mut Inboxes, reports: &mut Vec<Report>, drafts: &mut Vec<Draft>) {
         reports.extend(std::iter::from_fn(|| inboxes.reports.try_recv().ok()));
         while drafts.len() < COMMIT_EVENTS_MAX && self.commits.has_room() {
             let Ok(draft) = inboxes.drafts.try_recv() else { break };

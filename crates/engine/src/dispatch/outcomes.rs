@@ -2,7 +2,7 @@
 
 use super::Dispatcher;
 use crate::pause::random_bits;
-use crate::send::AttemptReport;
+use crate::send::{AttemptReport, Report};
 use postrider_core::delivery::Ticket;
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::AttemptId;
@@ -16,7 +16,14 @@ use postrider_store::{Attempt, ErrorKind, Finished, Problem};
 use std::sync::{Arc, PoisonError};
 
 impl Dispatcher {
-    pub(super) fn report(&mut self, report: AttemptReport) {
+    pub(super) fn report(&mut self, report: Report) {
+        match report {
+            Report::Made(report) => self.made(report),
+            Report::Deferred(deferred) => self.defer(&deferred),
+        }
+    }
+
+    fn made(&mut self, report: AttemptReport) {
         self.workers[report.worker].in_flight -= 1;
         if self.owned.is_fenced(report.ticket.delivery) {
             return self.drop_fenced(report.ticket.delivery);

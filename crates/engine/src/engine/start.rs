@@ -19,7 +19,7 @@ use crate::maintenance;
 use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{AttemptReport, Connector, Pool, SendWorker, Sender, Timers, WorkerHandle};
+use crate::send::{Connector, Pool, Report, SendWorker, Sender, Timers, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
@@ -161,7 +161,7 @@ fn workers(
     connector: &Arc<Connector>,
     clock: Clock,
     lease: &Lease,
-    reports: &mpsc::Sender<AttemptReport>,
+    reports: &mpsc::Sender<Report>,
 ) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
     let workers = options.workers.max(1);
     let worker = |number| {
@@ -183,7 +183,7 @@ struct Ways {
     drafts: mpsc::Sender<Draft>,
     batches: mpsc::Sender<Vec<Draft>>,
     control: mpsc::Sender<Control>,
-    reports: mpsc::Sender<AttemptReport>,
+    reports: mpsc::Sender<Report>,
 }
 
 fn ways(slots: usize) -> (Ways, Inboxes) {

@@ -74,7 +74,7 @@ pub(super) struct UnderWay<'a>(&'a Trials, DestinationId);
 
 impl TrialReport {
     pub(super) fn of(event: EventId, made: Made) -> Self {
-        let Made { started_at, outcome, problem, request_headers, trace } = made;
+        let Made { started_at, outcome, problem, request_headers, trace, shortage: _ } = made;
         TrialReport {
             event,
             started_at,

@@ -5,6 +5,7 @@ mod by_destination;
 mod destination_health;
 mod histogram;
 mod shed;
+mod shortages;
 
 pub use by_destination::DestinationLatency;
 pub use destination_health::DestinationHealth;
@@ -15,6 +16,7 @@ use postrider_core::outcome::{DeathReason, Next, Outcome};
 use postrider_core::time::Timestamp;
 use postrider_store::Finished;
 pub use shed::{Shed, ShedCause};
+pub use shortages::{ShortageSeen, Shortages};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -72,6 +74,8 @@ pub struct Meters {
     pub fenced: Counter,
     /// Times the lease was renewed.
     pub lease_renewals: Counter,
+    /// Attempts that were not begun for want of something of this node's own.
+    pub shortages: Shortages,
     /// Events that were refused for want of room.
     pub shed: Shed,
 }

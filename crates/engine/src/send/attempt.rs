@@ -5,6 +5,7 @@ use super::exchange::{Trace, exchange};
 use super::passed_on::{TRACEPARENT, TRACESTATE};
 use super::pool::Pool;
 use super::request::{Request, build};
+use super::shortage::{Failure, Shortage};
 use super::target::{Ready, Target};
 use super::timers::Timers;
 use crate::clock::Clock;
@@ -42,6 +43,24 @@ pub(crate) struct Rewrite {
     pub(crate) source: String,
 }
 
+/// What came of a job.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are the large one, which a box would cost an allocation each"
+)]
+pub(crate) enum Report {
+    Made(AttemptReport),
+    /// Nothing was sent.
+    Deferred(Deferred),
+}
+
+/// A job that the node had nothing left for.
+pub(crate) struct Deferred {
+    pub(crate) worker: usize,
+    pub(crate) ticket: Ticket,
+    pub(crate) shortage: Shortage,
+}
+
 /// An attempt that was made.
 pub(crate) struct AttemptReport {
     pub(crate) worker: usize,
@@ -72,10 +91,12 @@ pub(crate) struct Made {
     pub(crate) problem: Option<Problem>,
     pub(crate) request_headers: Headers,
     pub(crate) trace: Trace,
+    /// For want of this nothing was sent.
+    pub(crate) shortage: Option<Shortage>,
 }
 
 impl Sender {
-    pub(crate) async fn attempt(&self, job: Job) -> AttemptReport {
+    pub(crate) async fn attempt(&self, job: Job) -> Report {
         let number = job.ticket.attempts + 1;
         let prepare = || {
             #[cfg(test)]
@@ -92,8 +113,11 @@ impl Sender {
             }
             request
         };
-        let Made { started_at, outcome, problem, request_headers, trace } =
-            self.make(&job.target, prepare, request).await;
+        let made = self.make(&job.target, prepare, request).await;
+        let Made { started_at, outcome, problem, request_headers, trace, shortage } = made;
+        if let Some(shortage) = shortage {
+            return Report::Deferred(Deferred { worker: job.worker, ticket: job.ticket, shortage });
+        }
         let retry_after = caught(|| {
             #[cfg(test)]
             planted(&job.content, "retry-after");
@@ -118,7 +142,7 @@ impl Sender {
                 spans.attempted(&report, &context);
             });
         }
-        report
+        Report::Made(report)
     }
 
     /// The trace of the sender; one of our own only where somebody collects its spans.
@@ -152,13 +176,18 @@ impl Sender {
         };
         self.timers.put(timer);
         trace.end();
+        let mut shortage = None;
         let (outcome, problem) = match caught {
             Ok(Some(Ok(()))) => judge(trace.status),
-            Ok(Some(Err(problem))) => (outcome_of(problem.kind), Some(problem)),
+            Ok(Some(Err(Failure::Problem(problem)))) => (outcome_of(problem.kind), Some(problem)),
+            Ok(Some(Err(Failure::Shortage(of)))) => {
+                shortage = Some(of);
+                (Outcome::Cancelled, Some(unsent(of)))
+            }
             Ok(None) => (Outcome::Timeout, Some(timed_out(target, &trace))),
             Err(_panic) => (Outcome::Cancelled, Some(internal())),
         };
-        Made { started_at, outcome, problem, request_headers, trace }
+        Made { started_at, outcome, problem, request_headers, trace, shortage }
     }
 
     async fn run<T>(
@@ -168,7 +197,7 @@ impl Sender {
         request: impl Fn(&Ready, &T) -> Request,
         trace: &mut Trace,
         request_headers: &mut Headers,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), Failure> {
         let unusable = |why: &String| {
             problem(ErrorKind::BadRequest, format!("The destination's settings cannot be used: {why}."))
         };
@@ -263,6 +292,10 @@ fn timed_out(target: &Target, trace: &Trace) -> Problem {
 fn without_lease() -> Problem {
     let sentence = "Nothing was sent: the node's lease had ended before there was a connection.";
     problem(ErrorKind::Internal, sentence.to_owned())
+}
+
+fn unsent(shortage: Shortage) -> Problem {
+    problem(ErrorKind::Internal, format!("Nothing was sent: {shortage}."))
 }
 
 fn internal() -> Problem {

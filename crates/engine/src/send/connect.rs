@@ -6,11 +6,13 @@ use super::connection::Connection;
 use super::http1::Http1;
 use super::http2::Http2;
 use super::resolve::{Names, Resolve, SystemResolver, no_open_address};
+use super::shortage::{Failure, Shortage};
 use super::target::{DestinationUrl, Ready};
 use crate::clock::wall;
 use postrider_store::{ErrorKind, Problem, Timing};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -54,7 +56,7 @@ impl Connector {
         ready: &Ready,
         left: Duration,
         timing: &mut Timing,
-    ) -> Result<Connection, Problem> {
+    ) -> Result<Connection, Failure> {
         let (url, until) = (&ready.url, tokio::time::Instant::now() + left);
         self.guard.check_scheme(url).map_err(|refusal| refused(url, refusal))?;
         let started = Instant::now();
@@ -79,7 +81,7 @@ impl Connector {
         }
     }
 
-    async fn resolve(&self, ready: &Ready) -> Result<Arc<[IpAddr]>, Problem> {
+    async fn resolve(&self, ready: &Ready) -> Result<Arc<[IpAddr]>, Failure> {
         match &ready.url.host {
             Host::Ipv4(address) => Ok([IpAddr::from(*address)].into()),
             Host::Ipv6(address) => Ok([IpAddr::from(*address)].into()),
@@ -92,9 +94,9 @@ impl Connector {
         url: &DestinationUrl,
         addresses: &[IpAddr],
         until: tokio::time::Instant,
-    ) -> Result<TcpStream, Problem> {
+    ) -> Result<TcpStream, Failure> {
         let mut doubt = Doubt { names: &self.names, host: Some(&url.host) };
-        let (mut open, mut last) = (Vec::new(), None);
+        let (mut open, mut last, mut short) = (Vec::new(), None, None);
         for address in addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
             match self.guard.check(address) {
                 Ok(()) => open.push(address),
@@ -111,19 +113,24 @@ impl Connector {
                     doubt.host = None;
                     return Ok(stream);
                 }
-                Err(why) => {
-                    last = Some(problem(ErrorKind::Connect, format!("No connection to {address}: {why}.")));
+                Err(error) => {
+                    short = short.or(Shortage::of_connect(&error, *address));
+                    last = Some(problem(ErrorKind::Connect, format!("No connection to {address}: {error}.")));
                 }
             }
         }
-        Err(last.unwrap_or_else(|| no_open_address(&url.host.to_string())))
+        // Whether the receiver is there is not known while one of its addresses was not tried.
+        if let Some(short) = short {
+            return Err(Failure::Shortage(short));
+        }
+        Err(last.unwrap_or_else(|| no_open_address(&url.host.to_string())).into())
     }
 
     async fn secure(
         &self,
         ready: &Ready,
         stream: TcpStream,
-    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Problem> {
+    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Failure> {
         let url = &ready.url;
         let name = match &url.host {
             Host::Domain(name) => ServerName::try_from(name.clone())
@@ -142,7 +149,10 @@ impl Connector {
             }
             Err(error) => self.certificates.note_refused(key, error, now),
         }
-        connected.map_err(|error| problem(ErrorKind::Tls, format!("TLS with {} failed: {error}.", url.host)))
+        connected.map_err(|error| match Shortage::of(&error) {
+            Some(shortage) => Failure::Shortage(shortage),
+            None => problem(ErrorKind::Tls, format!("TLS with {} failed: {error}.", url.host)).into(),
+        })
     }
 }
 
@@ -168,16 +178,11 @@ fn share(until: tokio::time::Instant, still_open: usize) -> Option<Duration> {
     u32::try_from(still_open).ok().filter(|still_open| *still_open > 1).map(|still_open| left / still_open)
 }
 
-async fn reach(address: SocketAddr, within: Option<Duration>) -> Result<TcpStream, String> {
+async fn reach(address: SocketAddr, within: Option<Duration>) -> io::Result<TcpStream> {
     let connect = TcpStream::connect(address);
-    let reached = match within {
-        None => connect.await,
-        Some(within) => match tokio::time::timeout(within, connect).await {
-            Ok(reached) => reached,
-            Err(_elapsed) => return Err(format!("no answer within {:.1} s", within.as_secs_f64())),
-        },
-    };
-    reached.map_err(|error| error.to_string())
+    let Some(within) = within else { return connect.await };
+    let late = |_elapsed| io::Error::other(format!("no answer within {:.1} s", within.as_secs_f64()));
+    tokio::time::timeout(within, connect).await.map_err(late)?
 }
 
 /// Trusts the system's roots, or the ones built in where the system has none.

@@ -5,6 +5,7 @@ use super::connection::{Connection, Failed};
 use super::http1::Head;
 use super::pool::Pool;
 use super::request::Request;
+use super::shortage::Failure;
 use super::target::{Ready, Target};
 use bytes::BytesMut;
 use postrider_store::{Headers, Problem, Timing};
@@ -60,7 +61,7 @@ pub(crate) async fn exchange(
     ready: &Ready,
     mut request: impl FnMut() -> Result<Request, Problem>,
     trace: &mut Trace,
-) -> Result<(), Problem> {
+) -> Result<(), Failure> {
     let keep = |connection: Connection, stays_open: bool| {
         if stays_open {
             pool.put(ready.pool_key, connection, target.max_concurrency as usize);
@@ -75,7 +76,7 @@ pub(crate) async fn exchange(
                 return keep(idle, stays_open);
             }
             Err(Failed { was_closed: true, .. }) => {}
-            Err(Failed { problem, .. }) => return Err(problem),
+            Err(Failed { problem, .. }) => return Err(problem.into()),
         }
     }
     // In a box, since it is rarely needed and large: every attempt would carry its room around.

@@ -4,6 +4,7 @@
 
 use super::connect::problem;
 use super::lookups::{LOOKUPS_MAX, Lookups, Permit, Turn};
+use super::shortage::{Failure, Shortage};
 use async_trait::async_trait;
 use postrider_core::id::AccountId;
 use postrider_store::{ErrorKind, Problem};
@@ -34,9 +35,13 @@ impl Resolve for SystemResolver {
         let host = host.to_owned();
         let look_up = move || {
             let found = (host.as_str(), 0).to_socket_addrs();
-            let _ = answer.send(found.map(|found| found.map(|address| address.ip()).collect()));
+            let found = found.map(|found| found.map(|address| address.ip()).collect());
+            // Looked at here and now: a moment later there may be a socket again.
+            let _ =
+                answer.send(found.map_err(|error| Shortage::of_sockets().map_or(error, io::Error::other)));
         };
-        std::thread::Builder::new().name("name-lookup".into()).spawn(look_up)?;
+        let begun = std::thread::Builder::new().name("name-lookup".into()).spawn(look_up);
+        begun.map_err(|_| io::Error::other(Shortage::Threads))?;
         answered.await.unwrap_or_else(|_| Err(io::Error::other("the lookup broke off")))
     }
 }
@@ -58,7 +63,16 @@ const OLDER_FOR: Duration = Duration::from_secs(10 * 60);
 const NAMES_MAX: usize = 4096;
 
 /// The addresses of a name, or why there are none.
-type Answer = Result<Arc<[IpAddr]>, String>;
+type Answer = Result<Arc<[IpAddr]>, Unknown>;
+
+/// Why there are no addresses.
+#[derive(Clone, Debug)]
+enum Unknown {
+    /// The sentence of it.
+    NotFound(String),
+    /// Nobody could be asked.
+    Shortage(Shortage),
+}
 
 #[derive(Clone)]
 pub(crate) struct Names {
@@ -100,19 +114,22 @@ impl Names {
     }
 
     /// The addresses of a name that this account sends to.
-    pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Arc<[IpAddr]>, Problem> {
+    pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Arc<[IpAddr]>, Failure> {
         let remembered = locked(&self.book).remembered(host);
         let answer = match remembered {
             Remembered::Current(answer) => answer,
             Remembered::Older(addresses) => {
                 match timeout(OLDER_AFTER, self.look_up(account, host, Turn::Known)).await {
-                    Ok(Ok(newer)) => newer,
+                    Ok(Ok(newer)) if !is_short(&newer) => newer,
                     _ => Ok(addresses),
                 }
             }
-            Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await.unwrap_or_else(Err),
+            Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await.unwrap_or_else(not_found),
         };
-        answer.map_err(|why| not_found(host, &why))
+        answer.map_err(|unknown| match unknown {
+            Unknown::Shortage(shortage) => Failure::Shortage(shortage),
+            Unknown::NotFound(why) => not_found_because(host, &why).into(),
+        })
     }
 
     /// What was remembered led nowhere; the next attempt asks anew.
@@ -153,6 +170,14 @@ impl Names {
     }
 }
 
+fn not_found(why: String) -> Answer {
+    Err(Unknown::NotFound(why))
+}
+
+fn is_short(answer: &Answer) -> bool {
+    matches!(answer, Err(Unknown::Shortage(_)))
+}
+
 fn queued_too_long() -> String {
     let seconds = DEADLINE.as_secs();
     format!(
@@ -172,7 +197,11 @@ impl Book {
         }
     }
 
+    /// That nobody could be asked says nothing of the name.
     fn remember(&mut self, host: &str, answer: Answer) {
+        if is_short(&answer) {
+            return;
+        }
         let now = Instant::now();
         let until = now + if answer.is_ok() { KNOWN_FOR } else { UNKNOWN_FOR };
         if self.known.len() >= NAMES_MAX {
@@ -268,10 +297,10 @@ const NO_OPEN_ADDRESS: &str = "it has no address that is open to deliveries; an 
 
 /// A name leads to no address that may be dialled.
 pub(super) fn no_open_address(host: &str) -> Problem {
-    not_found(host, NO_OPEN_ADDRESS)
+    not_found_because(host, NO_OPEN_ADDRESS)
 }
 
-fn not_found(host: &str, why: &str) -> Problem {
+fn not_found_because(host: &str, why: &str) -> Problem {
     problem(ErrorKind::Dns, format!("The host {host} was not found: {why}."))
 }
 
@@ -280,12 +309,15 @@ fn answer(host: &str, found: io::Result<Vec<IpAddr>>) -> Answer {
         Ok(found) if !found.is_empty() => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
         Ok(_) => {
             tracing::debug!(host, "a receiver's name has no address");
-            Err(NO_OPEN_ADDRESS.to_owned())
+            not_found(NO_OPEN_ADDRESS.to_owned())
         }
-        Err(error) => {
-            tracing::debug!(host, %error, "a receiver's name was not found");
-            Err(NO_OPEN_ADDRESS.to_owned())
-        }
+        Err(error) => Err(Shortage::of(&error).map_or_else(
+            || {
+                tracing::debug!(host, %error, "a receiver's name was not found");
+                Unknown::NotFound(NO_OPEN_ADDRESS.to_owned())
+            },
+            Unknown::Shortage,
+        )),
     }
 }
 

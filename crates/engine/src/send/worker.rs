@@ -1,6 +1,6 @@
 //! Runs attempts on one runtime: takes jobs, and reports each of them back.
 
-use super::attempt::{AttemptReport, Job, Sender};
+use super::attempt::{Job, Report, Sender};
 use crate::ingest::{Answer, Reply};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -69,7 +69,7 @@ pub struct SendWorker {
     number: usize,
     sender: Sender,
     orders: mpsc::Receiver<Orders>,
-    reports: mpsc::Sender<AttemptReport>,
+    reports: mpsc::Sender<Report>,
 }
 
 impl SendWorker {
@@ -77,7 +77,7 @@ impl SendWorker {
         number: usize,
         sender: Sender,
         slots: usize,
-        reports: mpsc::Sender<AttemptReport>,
+        reports: mpsc::Sender<Report>,
     ) -> (WorkerHandle, SendWorker) {
         // There are never more orders than attempts and answers that wait, so the channel is never full.
         let (orders, inbox) = mpsc::channel(slots + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);

@@ -33,6 +33,7 @@ mod replays;
 mod request;
 mod restart;
 mod retries;
+mod shortages;
 mod signing;
 mod spellings;
 mod stopping;

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Certificates that end within so long are told: two weeks are time enough to renew one by hand.
 const CERTIFICATES_WITHIN: Duration = Duration::from_secs(14 * 24 * 3600);
+/// A shortage is told for so long after it was met last: as long as the alert rules look back.
+const SHORTAGES_WITHIN: Duration = Duration::from_secs(5 * 60);
 
 /// See what is owed right now
 ///
@@ -61,6 +63,10 @@ pub(crate) async fn get(
     let slots = caller.is_admin().then(|| queue.slots());
     let mut shown = view::Queue::of(&queue, &all, page, slots.as_deref(), &catalog);
     shown.next_cursor = next_cursor;
+    if caller.is_admin() {
+        let (seen, now) = (&app.engine.meters().shortages, app.engine.clock().now());
+        shown.node_shortages = Some(view::node_shortages(seen, SHORTAGES_WITHIN, now));
+    }
     let of_account = |found: &EndingCertificate| whose.is_none_or(|id| found.destination.account == id);
     let ending = app.engine.ending_certificates(CERTIFICATES_WITHIN).into_iter().filter(of_account);
     shown.certificates = view::certificates(ending);

@@ -16,10 +16,11 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 23] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 24] = [
         gateway::not_ready,
         gateway::shedding,
         gateway::unowned,
+        gateway::shortages,
         gateway::clock,
         store::disk,
         store::slow,

@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     pub(crate) pending: u64,
     /// As an operator sees them.
     pub(crate) slots: Option<Slots>,
+    /// What the node had no more of a moment ago, and how many attempts it has not begun for it since it started.
+    pub(crate) shortages: Vec<(String, u64)>,
     /// The most urgent first.
     pub(crate) bands: Vec<Waiting>,
     pub(crate) fresh: Waiting,
@@ -121,6 +123,10 @@ impl Snapshot {
         Snapshot {
             pending: number(&queue["total"]["pending"]),
             slots,
+            shortages: list(&queue["node_shortages"])
+                .iter()
+                .map(|found| (text(&found["resource"]), number(&found["attempts_deferred"])))
+                .collect(),
             bands: list(&queue["by_priority"]).iter().map(Waiting::of).collect(),
             fresh: lane("fresh"),
             retries: lane("retry"),

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod circuit;
+mod deferred;
 mod delayed;
 mod few_slots;
 mod keys;

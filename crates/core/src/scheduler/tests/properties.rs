@@ -5,6 +5,7 @@ use crate::account::Weight;
 use crate::breaker::CircuitOrder;
 use crate::delivery::OrderKey;
 use crate::limits::ACCOUNT_LINGER;
+use crate::retry::Chance;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -29,6 +30,7 @@ enum How {
     Failed { wait_ms: u64 },
     Throttled { wait_ms: u64 },
     GivenUpOn,
+    Deferred,
 }
 
 /// With more slots more comes at once, and more of it is sent at once.
@@ -39,6 +41,7 @@ fn ops(slots: u32) -> impl Strategy<Value = Vec<Op>> {
         3 => (0..100_000_u64).prop_map(|wait_ms| How::Failed { wait_ms }),
         1 => (0..5000_u64).prop_map(|wait_ms| How::Throttled { wait_ms }),
         1 => Just(How::GivenUpOn),
+        1 => Just(How::Deferred),
     ];
     let order =
         prop_oneof![Just(CircuitOrder::Open), Just(CircuitOrder::HalfOpen), Just(CircuitOrder::Close)];
@@ -140,12 +143,15 @@ impl World {
 
     fn end(&mut self, nth: usize, how: How) {
         let ticket = self.running.remove(nth).unwrap();
+        if let How::Deferred = how {
+            return self.input(Input::Deferred { delivery: ticket.delivery, chance: Chance::new(self.owed) });
+        }
         let (at, delivery) = ticket.place();
         self.stored.remove(&(ticket.line, at, delivery));
         let ms = |wait_ms| self.bench.now.after(Duration::from_millis(wait_ms));
         let (after, health, hold_until) = match how {
             How::Delivered => (After::Gone, Health::Good, None),
-            How::GivenUpOn => (After::Gone, Health::Failed, None),
+            How::GivenUpOn | How::Deferred => (After::Gone, Health::Failed, None),
             How::Failed { wait_ms } => (After::DueAgain(ms(wait_ms)), Health::Failed, None),
             How::Throttled { wait_ms } => {
                 (After::DueAgain(ms(wait_ms)), Health::Throttled, Some(ms(wait_ms)))
@@ -221,10 +227,7 @@ impl World {
         for (id, view) in views.filter(|(_, view)| view.why == Why::Slots) {
             let heads = self.heads(id, view.limit as usize);
             let open = heads.iter().find(|head| self.is_open(head.priority));
-            assert!(
-                open.is_none() || self.is_at_cap(id),
-                "{open:?} waits for a slot while one is open to it"
-            );
+            assert!(open.is_none() || self.is_at_cap(id), "{open:?} waits while a slot is open to it");
         }
     }
 
@@ -280,13 +283,11 @@ impl World {
             self.configure(to, 3, false);
         }
         while !self.stored.is_empty() {
-            match self.running.is_empty() {
-                true => {
-                    let wake =
-                        self.bench.scheduler.next_wake().expect("something is owed, so something is due");
-                    self.pass(wake.since(self.bench.now).as_millis() as u64);
-                }
-                false => self.end(0, How::Delivered),
+            if self.running.is_empty() {
+                let wake = self.bench.scheduler.next_wake().expect("something is owed, so something is due");
+                self.pass(wake.since(self.bench.now).as_millis() as u64);
+            } else {
+                self.end(0, How::Delivered);
             }
         }
     }

@@ -46,7 +46,7 @@ async fn connect(addresses: &[[u8; 4]], port: u16) -> (Result<(), ErrorKind>, Du
     let _ = tokio::time::timeout(LEFT, connector.connect(ready, LEFT, &mut timing)).await;
     let reached = match tried {
         Err(_elapsed) => Err(ErrorKind::Timeout),
-        Ok(Err(problem)) => Err(problem.kind),
+        Ok(Err(failure)) => Err(failure.problem().kind),
         Ok(Ok(_)) => Ok(()),
     };
     (reached, took, asked.load(Ordering::SeqCst))

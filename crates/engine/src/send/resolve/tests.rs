@@ -25,6 +25,8 @@ impl Resolve for Scripted {
                 tokio::time::sleep(Duration::from_secs(8)).await;
                 Ok(vec![IpAddr::from([1, 1, 1, 2])])
             }
+            "short" if self.0.load(Ordering::SeqCst) > 1 => Ok(vec![IpAddr::from([1, 1, 1, 3])]),
+            "short" => Err(io::Error::other(Shortage::Threads)),
             "broken" => Err(io::Error::other("planted")),
             "panics" => panic!("planted by a test"),
             _ => Ok(vec![IpAddr::from([1, 1, 1, 1])]),
@@ -55,7 +57,7 @@ async fn what_is_not_found_in_time_is_told_as_a_problem_of_the_name() {
     for (host, why) in
         [("none", NO_OPEN_ADDRESS), ("never", "no answer within 6 s"), ("broken", NO_OPEN_ADDRESS)]
     {
-        let problem = names.find(ACCOUNT, host).await.unwrap_err();
+        let problem = names.find(ACCOUNT, host).await.unwrap_err().problem();
         assert_eq!(problem.kind, ErrorKind::Dns);
         assert_eq!(problem.sentence, format!("The host {host} was not found: {why}."));
     }
@@ -70,7 +72,7 @@ async fn a_name_is_asked_for_once_however_many_want_it_and_give_up() {
         assert!(one.is_err() && other.is_err(), "they gave up before it did");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
-    let problem = names.find(ACCOUNT, "never").await.unwrap_err();
+    let problem = names.find(ACCOUNT, "never").await.unwrap_err().problem();
     assert_eq!(problem.sentence, "The host never was not found: no answer within 6 s.");
     tokio::time::sleep(Duration::from_secs(120)).await;
     assert!(locked(&names.book).under_way.is_empty(), "the next may ask again");
@@ -80,7 +82,7 @@ async fn a_name_is_asked_for_once_however_many_want_it_and_give_up() {
 async fn a_question_that_breaks_off_is_told_and_asked_again() {
     let (names, asked) = names();
     for times in 1..=2 {
-        let problem = names.find(ACCOUNT, "panics").await.unwrap_err();
+        let problem = names.find(ACCOUNT, "panics").await.unwrap_err().problem();
         assert_eq!(problem.sentence, "The host panics was not found: the lookup broke off.");
         assert_eq!(asked.load(Ordering::SeqCst), times);
     }
@@ -100,12 +102,21 @@ async fn an_answer_that_comes_late_is_used_by_the_next() {
     let (names, asked) = names();
     for wait in [0, 1] {
         tokio::time::sleep(Duration::from_secs(wait)).await;
-        let problem = names.find(ACCOUNT, "slow").await.unwrap_err();
+        let problem = names.find(ACCOUNT, "slow").await.unwrap_err().problem();
         assert_eq!(problem.sentence, "The host slow was not found: no answer within 6 s.");
     }
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(*names.find(OTHER, "slow").await.unwrap(), [IpAddr::from([1, 1, 1, 2])]);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_could_not_be_asked_for_is_not_remembered_as_unknown() {
+    let (names, asked) = names();
+    let failure = names.find(ACCOUNT, "short").await.unwrap_err();
+    assert!(matches!(failure, Failure::Shortage(Shortage::Threads)), "{failure:?}");
+    assert_eq!(*names.find(ACCOUNT, "short").await.unwrap(), [IpAddr::from([1, 1, 1, 3])]);
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
 /// Has so many names looked up for an account that get no answer, and goes on asking.
@@ -137,7 +148,7 @@ async fn ten_thousand_names_without_an_answer_keep_no_other_account_waiting() {
         600 + 57,
         "the one account has its part of the lookups, no more"
     );
-    let problem = names.find(ACCOUNT, "host").await.unwrap_err();
+    let problem = names.find(ACCOUNT, "host").await.unwrap_err().problem();
     assert_eq!(
         problem.sentence,
         "The host host was not found: it could not be looked up within 6 s, since too many other names of the account \

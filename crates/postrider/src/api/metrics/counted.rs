@@ -52,6 +52,12 @@ fn attempts(text: &mut Exposition, meters: &Meters, counters: &Counters) {
     for (outcome, count) in Outcome::ALL.iter().zip(&meters.attempts) {
         family.sample(&[("outcome", outcome.as_str())], count.get());
     }
+    let help =
+        "Attempts that were not begun since the node had no more of this; their deliveries stay queued.";
+    let mut family = text.family("postrider_attempts_deferred_total", Kind::Counter, help);
+    for seen in meters.shortages.seen() {
+        family.sample(&[("resource", seen.shortage.as_str())], seen.count);
+    }
     let mut family =
         text.family("postrider_delivered_total", Kind::Counter, "Deliveries delivered, by priority.");
     for (priority, count) in Priority::ALL.iter().zip(&meters.delivered) {

@@ -52,7 +52,7 @@ pub(crate) use page::Page;
 pub(crate) use portal::{Brand, PortalSession};
 pub(crate) use preset::DestinationPreset;
 pub(crate) use provider_preset::ProviderPreset;
-pub(crate) use queue::{Queue, certificates};
+pub(crate) use queue::{Queue, certificates, node_shortages};
 pub(crate) use reject::Reject;
 pub(crate) use replay::{DryRun, Replay};
 pub(crate) use route::Route;

@@ -1,14 +1,15 @@
 //! What is owed right now.
 
 use super::destination::{Concurrency, age_ms};
-use super::word::{CircuitState, Lane as LaneWord, WaitingFor};
+use super::word::{CircuitState, Lane as LaneWord, NodeResource, WaitingFor};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::id::{AccountId, time_of};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::DestinationQueue;
 use postrider_core::time::Timestamp;
-use postrider_engine::{Catalog, ClusterQueue, EndingCertificate, Waiting};
+use postrider_engine::{Catalog, ClusterQueue, EndingCertificate, ShortageSeen, Shortages, Waiting};
 use serde::Serialize;
+use std::time::Duration;
 use utoipa::ToSchema;
 
 /// Accounts that are shown.
@@ -27,6 +28,11 @@ pub(crate) struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     slots: Option<Slots>,
+    /// What the node that answers had no more of within the last five minutes when it wanted to begin attempts; with an admin
+    /// key. Their deliveries stay queued and are tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) node_shortages: Option<Vec<NodeShortage>>,
     /// All four, the most urgent first.
     by_priority: Vec<Waits>,
     /// All four.
@@ -150,6 +156,31 @@ struct QueueItem {
     activity_age_ms: Option<u64>,
 }
 
+/// Something that a node had no more of.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct NodeShortage {
+    #[schema(value_type = NodeResource)]
+    resource: &'static str,
+    /// Attempts that were not begun for it since the node started.
+    attempts_deferred: u64,
+    /// The last time.
+    #[schema(format = DateTime)]
+    last_at: String,
+}
+
+/// What the node had no more of within so long before now.
+pub(crate) fn node_shortages(seen: &Shortages, within: Duration, now: Timestamp) -> Vec<NodeShortage> {
+    let recent = |seen: ShortageSeen| {
+        let last_at = seen.last_at.filter(|at| now.since(*at) <= within)?;
+        Some(NodeShortage {
+            resource: seen.shortage.as_str(),
+            attempts_deferred: seen.count,
+            last_at: last_at.to_string(),
+        })
+    };
+    seen.seen().filter_map(recent).collect()
+}
+
 /// The certificate of a destination's receiver.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct QueueCertificate {
@@ -217,6 +248,7 @@ impl Queue {
             taken_at: now.to_string(),
             total: Waits::of(&sum.total, now),
             slots: slots.map(Slots::of),
+            node_shortages: None,
             by_priority: by_priority.collect(),
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),

@@ -36,8 +36,9 @@ words! {
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [
         "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "overwhelmed",
-        "unclean_stop", "paused", "dead_letter", "slots",
+        "node_resources", "unclean_stop", "paused", "dead_letter", "slots",
     ];
+    NodeResource = ["file_descriptors", "local_ports", "memory", "threads"];
     Resolution = ["1s", "1m", "1h"];
     StoreKind = ["sqlite", "postgresql"];
     Durability = ["none", "server", "standby"];

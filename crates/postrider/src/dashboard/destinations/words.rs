@@ -109,6 +109,7 @@ pub(super) fn waits_for(word: &str) -> String {
         "circuit" => "its circuit",
         "retry_after" => "the receiver: it asked for a pause",
         "overwhelmed" => "the receiver: it says that it is overwhelmed",
+        "node_resources" => "the gateway: its node has no connection left to begin an attempt with",
         "unclean_stop" => "attempts of before the last stop, which may still run at the receiver",
         "paused" => "somebody to resume it",
         "dead_letter" => "the dead letter that it must not pass",

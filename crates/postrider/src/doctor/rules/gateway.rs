@@ -85,6 +85,37 @@ pub(in crate::doctor) fn unowned(seen: &Snapshot) -> Vec<Finding> {
     vec![finding]
 }
 
+/// Attempts that a node cannot begin, although nothing is wrong with their receivers.
+pub(in crate::doctor) fn shortages(seen: &Snapshot) -> Vec<Finding> {
+    seen.shortages.iter().map(|(resource, deferred)| shortage(resource, *deferred)).collect()
+}
+
+fn shortage(resource: &str, deferred: u64) -> Finding {
+    let sentence = format!(
+        "This node has too few {}: {} could not begin since it started. Their deliveries stay queued and are tried again.",
+        match resource {
+            "file_descriptors" => "file descriptors",
+            "local_ports" => "local ports towards a receiver",
+            "threads" => "threads",
+            _ => "buffers in its kernel's memory",
+        },
+        counted(deferred, "attempt"),
+    );
+    let finding = Finding::new(Severity::Critical, "node_resources", sentence);
+    match resource {
+        "file_descriptors" => finding
+            .next("systemctl show postrider -p LimitNOFILE   # how many it may have; the unit raises it")
+            .next("sysctl fs.file-nr   # how many of the machine's are in use"),
+        "local_ports" => finding
+            .next("ss -s   # how many connections there are, and how many wait for their end")
+            .next("sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"   # more ports"),
+        "threads" => finding.next("systemctl show postrider -p TasksMax   # how many threads it may have"),
+        _ => finding.next(
+            "sysctl net.ipv4.tcp_mem; cat /proc/net/sockstat   # what sockets may take, and what they do",
+        ),
+    }
+}
+
 pub(in crate::doctor) fn clock(seen: &Snapshot) -> Vec<Finding> {
     let apart = seen.clock_ahead_seconds;
     if apart.unsigned_abs() <= CLOCK_SECONDS_MAX {

@@ -74,6 +74,21 @@ fn what_is_refused_is_critical_and_told_by_its_code() {
 }
 
 #[test]
+fn what_a_node_has_no_more_of_is_told_with_what_to_raise() {
+    for (resource, says, raises) in [
+        ("file_descriptors", "too few file descriptors: 7 attempts", "LimitNOFILE"),
+        ("local_ports", "too few local ports", "ip_local_port_range"),
+        ("memory", "memory", "tcp_mem"),
+        ("threads", "too few threads", "TasksMax"),
+    ] {
+        let seen = Snapshot { shortages: vec![(resource.into(), 7)], ..Snapshot::default() };
+        assert_eq!(codes(&seen), [("node_resources", Severity::Critical)]);
+        assert!(all(&seen)[0].sentence.contains(says), "{}", all(&seen)[0].sentence);
+        assert!(next(&seen, "node_resources").contains(raises), "{resource}");
+    }
+}
+
+#[test]
 fn a_clock_that_is_off_and_keys_that_end_are_told() {
     let seen = |clock_ahead_seconds| Snapshot { clock_ahead_seconds, ..Snapshot::default() };
     assert_eq!(codes(&seen(-61)), [("clock", Severity::Warning)]);

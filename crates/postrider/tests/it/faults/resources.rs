@@ -2,6 +2,7 @@
 
 mod bodies;
 mod names;
+mod shortage;
 
 use crate::rig::certificate::self_signed;
 use crate::rig::client::{Client, head, request};
