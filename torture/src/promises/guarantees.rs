@@ -31,7 +31,9 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G3",
         name: "Integrity",
-        promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination.",
+        promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination. An answer counts for the \
+                  request before it, and a connection that carried a refusal is not used again. The exception: over HTTP/1.1, an \
+                  answer that a receiver sends unasked behind a 2xx, and that arrives only after the next request was written.",
         columns: &["phantom", "changed"],
         by: &[
             Test(
@@ -42,6 +44,7 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
                 "crates/engine/tests/it/early_answers.rs",
                 "an_event_that_was_accepted_and_not_taken_is_not_delivered",
             ),
+            Test("crates/engine/tests/it/connections.rs", "an_answer_behind_a_refusal_is_nobody_s"),
         ],
     },
     Guarantee {

@@ -73,11 +73,12 @@ async fn by_http1(connection: &mut Http1, request: Request, trace: &mut Trace) -
     let received = connection.receive(&mut rest, &mut trace.response_body).await;
     received.map_err(|error| Failed::midway(broken(error)))?;
     trace.is_answered = true;
-    if must_have_all(status) {
+    if is_accepted(status) {
         let sent = connection.finish(&mut rest).await;
         sent.map_err(|error| Failed::midway(not_taken(status, error)))?;
     }
-    Ok(rest.stays_open())
+    // What comes second over a connection is taken for the answer to its second request. One that refused has no say there.
+    Ok(rest.stays_open() && is_accepted(status))
 }
 
 async fn by_http2(
@@ -95,14 +96,14 @@ async fn by_http2(
     let received = http2::receive(&mut rest, &mut trace.response_body).await;
     let stays_open = received.map_err(|error| Failed::midway(broken_http2(&error)))?;
     trace.is_answered = true;
-    if must_have_all(status) && !rest.finish().await {
+    if is_accepted(status) && !rest.finish().await {
         return Err(Failed::midway(not_taken(status, "it ended the stream")));
     }
     Ok(stays_open)
 }
 
 /// Whoever refuses an event need not read it; whoever accepts it must have it.
-fn must_have_all(status: u16) -> bool {
+fn is_accepted(status: u16) -> bool {
     Outcome::from_status(status) == Outcome::Success
 }
 

@@ -33,14 +33,24 @@ async fn twenty_deliveries_in_a_row_share_one_connection_however_the_answer_ends
 }
 
 #[tokio::test]
-async fn a_failed_delivery_with_a_whole_answer_keeps_its_connection() {
-    let receiver = Receiver::answering([BROKEN, OK]).await;
+async fn an_answer_behind_a_refusal_is_nobody_s() {
+    // Whatever comes second over a connection is a 200 that belongs to nothing.
+    let receiver = Receiver::start(|mut peer| async move {
+        peer.request().await;
+        let _ = peer.write(BROKEN).await;
+        peer.request().await;
+        let _ = peer.write(OK).await;
+        peer.until_closed().await;
+    })
+    .await;
     let gateway = Gateway::start().await;
     gateway.deliver_to(&receiver.url()).await;
-    let failed = gateway.accept("failed").await;
-    gateway.attempt(failed).await;
-    deliver_in_turn(&gateway, 1).await;
-    assert_eq!(receiver.connections(), 1);
+    // Fewer than open the circuit.
+    for count in 1..=4 {
+        let event = gateway.accept("{}").await;
+        assert_eq!(gateway.attempt(event).await.status, Some(500));
+        assert_eq!((receiver.requests().len(), receiver.connections()), (count, count));
+    }
 }
 
 #[tokio::test]

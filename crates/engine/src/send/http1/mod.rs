@@ -13,11 +13,16 @@ use body::{Body, Next};
 use bytes::{Buf, Bytes, BytesMut};
 use head::{Answer, Begun};
 use postrider_core::limits::RESPONSE_BYTES_MAX;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 /// What is read at once.
 const READ_BYTES: usize = 4096;
@@ -49,9 +54,21 @@ pub(crate) enum Broken {
     Closed,
 }
 
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
+    fn socket(&self) -> BorrowedFd<'_>;
+}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+impl Stream for TcpStream {
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.as_fd()
+    }
+}
+
+impl Stream for TlsStream<TcpStream> {
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.get_ref().0.as_fd()
+    }
+}
 
 /// Dropping it closes it at once, whatever it is busy with.
 pub(crate) struct Http1 {
@@ -84,7 +101,14 @@ impl Http1 {
     /// Whether an idle one can carry a request. Whatever comes unasked is no answer to it.
     pub(super) fn is_open(&mut self) -> bool {
         let unasked = self.poll_read(&mut Context::from_waker(Waker::noop()));
-        unasked.is_pending() && self.read.is_empty()
+        unasked.is_pending() && self.read.is_empty() && !self.has_unread()
+    }
+
+    /// Whether anything has come, or the end, that the runtime has not heard of yet: it would be read as the answer to the
+    /// request that is written next.
+    fn has_unread(&self) -> bool {
+        let peeked = recv(self.stream.socket(), &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        peeked.err() != Some(Errno::AGAIN)
     }
 
     /// Whether anything came back since the last request.
@@ -238,5 +262,37 @@ impl Outgoing {
 
     fn advance(&mut self, bytes: usize) {
         if self.head.is_empty() { self.body.advance(bytes) } else { self.head.advance(bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener};
+
+    /// What a receiver does on an idle connection is seen at once, though the runtime has not looked at its sockets since.
+    #[tokio::test]
+    async fn a_connection_with_something_unread_is_not_open() {
+        type Act = fn(&mut std::net::TcpStream);
+        let acts: [(Act, bool); 3] = [
+            (|_| {}, true),
+            (|peer| peer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap(), false),
+            (|peer| peer.shutdown(Shutdown::Both).unwrap(), false),
+        ];
+        for (act, is_open) in acts {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (mut peer, _) = listener.accept().unwrap();
+            // Once read to its end, as after an answer.
+            peer.write_all(b"x").unwrap();
+            stream.read_exact(&mut [0]).await.unwrap();
+            let mut idle = Http1::new(stream);
+            assert!(idle.is_open());
+            act(&mut peer);
+            assert_eq!(idle.is_open(), is_open);
+            drop(idle);
+            let _ = peer.read(&mut [0]);
+        }
     }
 }
