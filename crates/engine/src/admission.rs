@@ -80,7 +80,7 @@ const PRESSURE_PERCENT: u64 = 80;
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Admission {
-    limits: BacklogLimits,
+    limits: CurrentLimits,
     /// Owed by this node.
     own_rows: AtomicU64,
     /// Owed by all nodes, and so on.
@@ -98,6 +98,40 @@ pub(crate) struct Admission {
     elsewhere: RwLock<Elsewhere>,
 }
 
+/// The limits of now. Every event reads them, so they are no lock.
+struct CurrentLimits {
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    age_ms: AtomicU64,
+    commit_ms: AtomicU64,
+}
+
+impl CurrentLimits {
+    fn new(limits: BacklogLimits) -> Self {
+        let zero = || AtomicU64::new(0);
+        let current = CurrentLimits { rows: zero(), bytes: zero(), age_ms: zero(), commit_ms: zero() };
+        current.set(limits);
+        current
+    }
+
+    fn set(&self, BacklogLimits { rows, bytes, age, commit }: BacklogLimits) {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.rows.store(rows, Relaxed);
+        self.bytes.store(bytes, Relaxed);
+        self.age_ms.store(ms(age), Relaxed);
+        self.commit_ms.store(ms(commit), Relaxed);
+    }
+
+    fn get(&self) -> BacklogLimits {
+        BacklogLimits {
+            rows: self.rows.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            age: Duration::from_millis(self.age_ms.load(Relaxed)),
+            commit: Duration::from_millis(self.commit_ms.load(Relaxed)),
+        }
+    }
+}
+
 /// Why an event is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -110,7 +144,7 @@ pub(crate) enum Refusal {
 impl Admission {
     pub(crate) fn new(limits: BacklogLimits) -> Self {
         Admission {
-            limits,
+            limits: CurrentLimits::new(limits),
             own_rows: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
@@ -137,7 +171,7 @@ impl Admission {
     pub(crate) fn admit_anyone(&self, now: Timestamp) -> Result<(), Limit> {
         let commit_since = self.commit_since_ms.load(Relaxed);
         let committing_ms = if commit_since == 0 { 0 } else { now.unix_ms().saturating_sub(commit_since) };
-        let BacklogLimits { rows, bytes, age, commit } = self.limits;
+        let BacklogLimits { rows, bytes, age, commit } = self.limits.get();
         if self.rows.load(Relaxed) >= rows {
             Err(Limit::Rows)
         } else if self.bytes.load(Relaxed) >= bytes {
@@ -149,6 +183,12 @@ impl Admission {
         } else {
             Ok(())
         }
+    }
+
+    /// Goes on with other limits; looked at in the same turn.
+    pub(crate) fn limit(&self, limits: BacklogLimits) {
+        self.limits.set(limits);
+        self.looked_at_ms.store(0, Relaxed);
     }
 
     /// Deliveries owed by this node.
@@ -168,7 +208,7 @@ impl Admission {
 
     /// Who is over which limit of the backlog; `None` stands for all accounts together.
     pub(crate) fn refusing(&self) -> HashMap<Option<AccountId>, Limit> {
-        let BacklogLimits { rows, bytes, age, .. } = self.limits;
+        let BacklogLimits { rows, bytes, age, .. } = self.limits.get();
         let reached = [
             (self.rows.load(Relaxed) >= rows, Limit::Rows),
             (self.bytes.load(Relaxed) >= bytes, Limit::Bytes),
@@ -247,7 +287,8 @@ impl Admission {
 
     /// While somebody is refused for what only a look can tell, it is looked again by then, also if nothing happens.
     pub(crate) fn look_again_at(&self) -> Option<Timestamp> {
-        let waits_too_long = Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.age;
+        let waits_too_long =
+            Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.get().age;
         let refusing = waits_too_long || self.any_over.load(Relaxed);
         refusing.then(|| Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed)).after(LOOK))
     }
@@ -258,8 +299,9 @@ impl Admission {
         catalog: &Catalog,
     ) -> IdMap<AccountId, Limit> {
         let (rows, bytes) = (self.rows.load(Relaxed), self.bytes.load(Relaxed));
-        let under_pressure = is_past_share(rows, self.limits.rows, PRESSURE_PERCENT, 100)
-            || is_past_share(bytes, self.limits.bytes, PRESSURE_PERCENT, 100);
+        let limits = self.limits.get();
+        let under_pressure = is_past_share(rows, limits.rows, PRESSURE_PERCENT, 100)
+            || is_past_share(bytes, limits.bytes, PRESSURE_PERCENT, 100);
         let weights = if under_pressure { catalog.total_weight() } else { 0 };
         let mut over = IdMap::default();
         for (id, waits) in backlogs {
@@ -269,10 +311,10 @@ impl Admission {
             let crowded = under_pressure && weights > weight;
             let unfair = |found, limit| crowded && is_past_share(found, limit, weight, weights);
             // What waits for a cap of its account is no reason to refuse the others.
-            let age = self.limits.age;
-            let share = if unfair(waits.pending.rows, self.limits.rows) {
+            let age = limits.age;
+            let share = if unfair(waits.pending.rows, limits.rows) {
                 Some(Limit::Rows)
-            } else if unfair(waits.pending.bytes, self.limits.bytes) {
+            } else if unfair(waits.pending.bytes, limits.bytes) {
                 Some(Limit::Bytes)
             } else {
                 (waits.longest_wait >= age && waits.uncapped_wait < age).then_some(Limit::Age)

@@ -94,6 +94,16 @@ impl FairQueue {
         }
     }
 
+    /// Goes on with other slots and floors, and what follows from them for accounts.
+    pub(super) fn limit(&mut self, SchedulerOptions { slots, floors, .. }: SchedulerOptions) {
+        (self.slots, self.floors, self.cap_among_others) = (slots, floors, floors.account_cap(slots));
+        let all: Vec<AccountId> = self.accounts.keys().copied().collect();
+        for account in all {
+            self.admit(account);
+            self.dismiss_if_full(account);
+        }
+    }
+
     /// Time passes: who was alone for long enough may have all slots.
     pub(super) fn pass(&mut self, now: Timestamp) {
         self.now = now;

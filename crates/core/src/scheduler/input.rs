@@ -1,5 +1,6 @@
 //! What goes into the scheduler and what comes out of it.
 
+use super::SchedulerOptions;
 use crate::account::Weight;
 use crate::breaker::{CircuitOrder, CircuitRecord};
 use crate::delivery::{Line, OrderKey, Ticket};
@@ -93,6 +94,8 @@ pub enum Input {
         /// Spreads the pause before the next try.
         chance: Chance,
     },
+    /// Slots, floors and the promotion age are others from now on. What is in flight keeps its slots.
+    Limits(SchedulerOptions),
     /// Time passed.
     Tick,
     /// Send nothing more.

@@ -67,6 +67,11 @@ impl SchedulerOptions {
         let promotion_age = Some(PROMOTION_AGE_DEFAULT);
         SchedulerOptions { slots, floors: Floors::of_slots(slots), promotion_age }
     }
+
+    fn check(self) {
+        assert!(self.slots > 0, "a scheduler without slots would never send");
+        assert!(self.promotion_age.is_none_or(|age| age >= Duration::from_millis(1)), "an age takes time");
+    }
 }
 
 /// The state machine.
@@ -107,8 +112,7 @@ struct Flight {
 impl Scheduler {
     /// With so many attempts in flight at most.
     pub fn new(options: SchedulerOptions) -> Self {
-        assert!(options.slots > 0, "a scheduler without slots would never send");
-        assert!(options.promotion_age.is_none_or(|age| age >= Duration::from_millis(1)), "an age takes time");
+        options.check();
         Scheduler {
             slots: options.slots as usize,
             promotion_age: options.promotion_age,
@@ -129,12 +133,17 @@ impl Scheduler {
     /// Takes one input and appends what is to be done.
     pub fn step(&mut self, now: Timestamp, input: Input, actions: &mut Vec<Action>) {
         self.queue.pass(now);
+        let before = self.in_flight.len();
         if let Some(touched) = self.apply(now, input, actions) {
             self.refresh(touched, now, actions);
         }
         self.fire_timers(now, actions);
         self.fill_slots(now, actions);
-        assert!(self.in_flight.len() <= self.slots, "never more in flight than slots");
+        let most = self.slots.max(before);
+        assert!(
+            self.in_flight.len() <= most,
+            "never more in flight than slots, but what was before there were fewer"
+        );
     }
 
     /// When time alone makes something due.
@@ -240,6 +249,10 @@ impl Scheduler {
                 self.finish(now, delivery, after, verdict, actions)
             }
             Input::Deferred { delivery, chance } => self.defer(now, delivery, chance),
+            Input::Limits(options) => {
+                self.limit(options, now, actions);
+                None
+            }
             Input::Tick => None,
             Input::Drain => {
                 self.draining = true;

@@ -1,7 +1,7 @@
 //! Giving out slots: who may send, whose turn it is, and what happens when an attempt ends.
 
 use super::destination::Standing;
-use super::{Action, After, Depth, Flight, Scheduler, Verdict, Why};
+use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Verdict, Why};
 use crate::breaker::Moved;
 use crate::delivery::Priority;
 use crate::id::{DeliveryId, DestinationId};
@@ -62,6 +62,19 @@ impl Scheduler {
             }
             self.refresh(id, now, actions);
         }
+    }
+
+    /// Goes on with other limits.
+    pub(super) fn limit(&mut self, options: SchedulerOptions, now: Timestamp, actions: &mut Vec<Action>) {
+        options.check();
+        self.slots = options.slots as usize;
+        self.queue.limit(options);
+        if std::mem::replace(&mut self.promotion_age, options.promotion_age) == options.promotion_age {
+            return;
+        }
+        // When each is raised next is another time now.
+        let all: Vec<DestinationId> = self.destinations.keys().copied().collect();
+        all.into_iter().for_each(|id| self.refresh(id, now, actions));
     }
 
     /// Gives every free slot to whose turn it is.

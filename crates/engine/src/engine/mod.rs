@@ -50,7 +50,7 @@ use holds::Holds;
 pub use intake::{Offered, Replayed};
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
-use postrider_core::scheduler::{Floors, SchedulerOptions};
+use postrider_core::scheduler::{Floors, Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
 pub(crate) use queue::QueueStep;
@@ -253,6 +253,12 @@ impl Engine {
     /// How the store is.
     pub fn store_health(&self) -> &StoreHealth {
         &self.store_health
+    }
+
+    /// Goes on with other limits of attempts and of the backlog. What is in flight keeps its slots.
+    pub async fn limit(&self, attempts: SchedulerOptions, backlog: BacklogLimits) {
+        self.admission.limit(backlog);
+        self.tell(Control::Input(Input::Limits(attempts))).await;
     }
 
     /// A dispatcher that is gone needs to be told nothing.

@@ -23,7 +23,7 @@ use crate::send::{Connector, Pool, Report, SendWorker, Sender, Timers, WorkerHan
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
-use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX};
+use postrider_core::limits::{BATCHES_WAITING_MAX, INGEST_WAITING_MAX, SLOTS_MAX};
 use postrider_core::scheduler::{Input, SchedulerOptions};
 use postrider_store::{Configuration, Gained, Shards, Store, StoreError};
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,7 @@ impl Engine {
         let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
-        let (Ways { drafts, batches, control, reports }, inboxes) = ways(options.slots as usize);
+        let (Ways { drafts, batches, control, reports }, inboxes) = ways();
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let fault = FaultSender::default();
         let meters = Arc::new(Meters::default());
@@ -173,7 +173,7 @@ fn workers(
             lease: lease.clone(),
             spans: options.spans.clone(),
         };
-        SendWorker::new(number, sender, options.slots as usize, reports.clone())
+        SendWorker::new(number, sender, reports.clone())
     };
     (0..workers).map(worker).unzip()
 }
@@ -186,11 +186,12 @@ struct Ways {
     reports: mpsc::Sender<Report>,
 }
 
-fn ways(slots: usize) -> (Ways, Inboxes) {
+fn ways() -> (Ways, Inboxes) {
     let (drafts, drafts_inbox) = mpsc::channel(INGEST_WAITING_MAX);
     let (batches, batches_inbox) = mpsc::channel(BATCHES_WAITING_MAX);
     let (control, control_inbox) = mpsc::channel(CONTROL_MAX);
-    let (reports, reports_inbox) = mpsc::channel(slots);
+    // Room for as many as there may ever be: there may be more slots from some time on. What is unused takes no memory.
+    let (reports, reports_inbox) = mpsc::channel(SLOTS_MAX as usize);
     let inboxes = Inboxes {
         drafts: drafts_inbox,
         batches: batches_inbox,

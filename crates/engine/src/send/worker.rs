@@ -4,7 +4,7 @@ use super::attempt::{Job, Report, Sender};
 use crate::ingest::{Answer, Reply};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use postrider_core::limits::{COMMIT_EVENTS_MAX, INGEST_WAITING_MAX};
+use postrider_core::limits::{COMMIT_EVENTS_MAX, INGEST_WAITING_MAX, SLOTS_MAX};
 use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -76,11 +76,10 @@ impl SendWorker {
     pub(crate) fn new(
         number: usize,
         sender: Sender,
-        slots: usize,
         reports: mpsc::Sender<Report>,
     ) -> (WorkerHandle, SendWorker) {
         // There are never more orders than attempts and answers that wait, so the channel is never full.
-        let (orders, inbox) = mpsc::channel(slots + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);
+        let (orders, inbox) = mpsc::channel(SLOTS_MAX as usize + INGEST_WAITING_MAX + COMMIT_EVENTS_MAX);
         let handle = WorkerHandle { orders, next: Orders::default(), in_flight: 0 };
         (handle, SendWorker { number, sender, orders: inbox, reports })
     }

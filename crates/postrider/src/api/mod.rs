@@ -82,7 +82,7 @@ use postrider_engine::send::DestinationUrl;
 use postrider_engine::{Catalog, Engine};
 use postrider_store::Change;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -103,7 +103,7 @@ pub(crate) struct App {
     rejects: rejects::Rejects,
     /// How long events are kept at all.
     retention_days: u32,
-    settings: settings::Configured,
+    settings: RwLock<settings::Configured>,
     /// What ingest URLs begin with.
     public_url: String,
     /// How the gateway calls itself to receivers that must agree first.
@@ -139,7 +139,7 @@ impl App {
             rates: rates::Rates::default(),
             rejects: rejects::Rejects::default(),
             retention_days: config.retention_days,
-            settings: settings::Configured::of(config),
+            settings: RwLock::new(settings::Configured::of(config)),
             public_url,
             handshake_origin,
             public_figures: public_figures::PublicFigures::new(config.public_platform_stats),
@@ -152,6 +152,11 @@ impl App {
     fn pass_rate(&self, id: u64, limit: Option<RateLimit>) -> Result<(), ApiError> {
         let Some(limit) = limit else { return Ok(()) };
         self.rates.pass(id, limit.among(self.engine.nodes()), self.engine.clock().now())
+    }
+
+    /// The limits of the gateway are others from now on.
+    pub(crate) fn limit(&self, config: &Config) {
+        self.settings.write().unwrap_or_else(PoisonError::into_inner).limit(config);
     }
 
     /// What this gateway is known by.

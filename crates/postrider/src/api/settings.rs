@@ -9,7 +9,9 @@ use crate::config::Config;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use postrider_core::scheduler::Floors;
 use postrider_engine::BacklogLimits;
+use std::sync::PoisonError;
 
 /// What of the settings an operator may want to see again. No secret is among them.
 pub(crate) struct Configured {
@@ -19,6 +21,7 @@ pub(crate) struct Configured {
     pub(crate) retention_days: u32,
     pub(crate) retention_bytes: Option<u64>,
     pub(crate) slots: u32,
+    pub(crate) floors: Floors,
     pub(crate) workers: usize,
     pub(crate) backlog: BacklogLimits,
     pub(crate) connections: usize,
@@ -41,6 +44,7 @@ impl Configured {
             // Only segments are dropped for their size.
             retention_bytes: config.retention_bytes.filter(|_| !is_shared),
             slots: config.slots,
+            floors: floors(config),
             workers: config.workers,
             backlog: config.backlog,
             connections: config.connections.total,
@@ -52,16 +56,34 @@ impl Configured {
             sends_traces: config.traces.is_some(),
         }
     }
+
+    /// Takes in limits that were changed while the gateway runs.
+    pub(crate) fn limit(&mut self, config: &Config) {
+        self.slots = config.slots;
+        self.floors = floors(config);
+        self.promotion_age_seconds = config.promotion_age.map(|age| age.as_secs());
+        self.backlog = config.backlog;
+        self.connections = config.connections.total;
+        self.connections_per_address = config.connections.per_address;
+    }
+}
+
+fn floors(config: &Config) -> Floors {
+    config.floors.unwrap_or_else(|| Floors::of_slots(config.slots))
 }
 
 /// Get the settings
 ///
-/// How the node that answers was started, without secrets, and how much room its store takes and has.
+/// How the node that answers is set up, without secrets, and how much room its store takes and has.
 #[utoipa::path(
     get, path = "/v1/settings", operation_id = "get_settings", tag = "gateway",
     responses((status = 200, description = "The settings.", body = Data<view::Settings>), Keyed)
 )]
 pub(crate) async fn get(State(app): Shared, _operator: Caller) -> Result<Response, ApiError> {
     let space = app.engine.store_health().space();
-    Ok(view::data(StatusCode::OK, &view::Settings::of(&app.settings, &app.public_url, space)))
+    let settings = {
+        let configured = app.settings.read().unwrap_or_else(PoisonError::into_inner);
+        view::Settings::of(&configured, &app.public_url, space)
+    };
+    Ok(view::data(StatusCode::OK, &settings))
 }

@@ -2,6 +2,7 @@
 
 use crate::cli::ServeArgs;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
@@ -58,6 +59,23 @@ const OTHER_VARIABLES: [&str; 8] = [
     "POSTRIDER_LISTEN_SECRET",
     "POSTRIDER_SIM_SEED",
 ];
+
+/// What each setting was given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given(BTreeMap<&'static str, u64>);
+
+impl Given {
+    /// The settings that were given something else.
+    pub(crate) fn changed(&self, other: &Given) -> Vec<&'static str> {
+        KEYS.iter().copied().filter(|key| self.0.get(key) != other.0.get(key)).collect()
+    }
+}
+
+fn fingerprint(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
 
 /// A value and where it stands, for the sentence that refuses it.
 struct Found {
@@ -202,6 +220,13 @@ impl Layers {
             }
         }
         checked
+    }
+
+    /// What each setting was given, as a fingerprint: some of them are secrets.
+    pub(super) fn given(&self) -> Given {
+        let found = self.found.iter().map(|(key, found)| (*key, fingerprint(&found.values)));
+        let listed = self.listed.iter().map(|listed| ("destinations", fingerprint(&listed.to_string())));
+        Given(found.chain(listed).collect())
     }
 
     pub(super) fn mistake(&mut self, mistake: String) {

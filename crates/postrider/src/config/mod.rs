@@ -11,6 +11,7 @@ use crate::cli::ServeArgs;
 use crate::serve::room::ConnectionLimits;
 use http::HeaderValue;
 use ipnet::IpNet;
+pub(crate) use layers::Given;
 use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
@@ -84,6 +85,8 @@ pub(crate) struct Config {
     pub(crate) traces: Option<TracesTo>,
     /// Destinations that get every event posted to `/ingress`.
     pub(crate) destinations: Vec<ListedDestination>,
+    /// Tells apart what is set from what was set before.
+    pub(crate) given: Given,
 }
 
 /// A key or secret as it was given, which no log must show.
@@ -195,6 +198,7 @@ impl Config {
             log: layers.one("log", values::log_filter).unwrap_or_else(|| "info,tokio_postgres=warn".into()),
             log_format: layers.one("log_format", log_format).unwrap_or(LogFormat::Text),
             traces: traces(&mut layers),
+            given: layers.given(),
             destinations: listed::read(&mut layers),
         };
         if config.https_only {

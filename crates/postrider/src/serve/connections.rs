@@ -26,7 +26,7 @@ pub(crate) type Incoming = (std::net::TcpStream, Place);
 /// Takes connections until told to stop, and gives them to the workers in turn, so that the load is even.
 pub(crate) async fn accept(
     listener: TcpListener,
-    limits: ConnectionLimits,
+    limits: watch::Receiver<ConnectionLimits>,
     workers: Vec<mpsc::Sender<Incoming>>,
     mut stop: watch::Receiver<bool>,
 ) -> std::io::Result<()> {

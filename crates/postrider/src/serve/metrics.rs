@@ -32,6 +32,7 @@ impl Listening {
         let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
         let router = api::metrics_router(app, self.address);
         tokio::spawn(connections::serve(incoming, router.into(), stopping.clone()));
+        let limits = watch::channel(limits).1;
         tokio::spawn(connections::accept(self.listener, limits, vec![handover], stopping.clone()));
     }
 }

@@ -20,6 +20,7 @@ mod metrics;
 mod otlp;
 mod patience;
 mod read_buffer;
+mod reload;
 pub(crate) mod room;
 pub(crate) mod secret_key;
 mod storage;
@@ -32,6 +33,7 @@ use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
 use front::Front;
 use patience::Patience;
+use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
 use postrider_store::Store;
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let config = Config::read(args, &environment())?;
     log::start(&config)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(serve(descriptors::share_out(config)))
+    runtime.block_on(serve(descriptors::share_out(config), args.clone()))
 }
 
 /// Variables as text. One that is none keeps its name, so that ours are refused by it and others are ignored.
@@ -65,14 +67,20 @@ pub(crate) fn environment() -> HashMap<String, String> {
 
 fn engine_options(config: &Config) -> EngineOptions {
     let defaults = EngineOptions::new(config.slots, config.workers);
+    let SchedulerOptions { floors, promotion_age, .. } = scheduler_options(config);
     EngineOptions {
         idle_connections: config.idle_connections,
-        floors: config.floors.unwrap_or(defaults.floors),
-        promotion_age: config.promotion_age,
+        floors,
+        promotion_age,
         backlog: config.backlog,
         operational_destination: config.operational_destination,
         ..defaults
     }
+}
+
+fn scheduler_options(config: &Config) -> SchedulerOptions {
+    let floors = config.floors.unwrap_or_else(|| Floors::of_slots(config.slots));
+    SchedulerOptions { slots: config.slots, floors, promotion_age: config.promotion_age }
 }
 
 fn address_guard(config: &Config, address: SocketAddr, metrics: Option<SocketAddr>) -> AddressGuard {
@@ -109,8 +117,8 @@ async fn start(config: &Config, guard: AddressGuard, patience: &mut Patience<'_>
     Ok(Started { engine, senders, first, key, store, subkeys, place, appending, exporter })
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
-    let mut signals = Signals::new()?;
+async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
+    let (mut signals, mut hangup) = (Signals::new()?, signal(SignalKind::hangup())?);
     let listener = listen(config.listen, "--listen")?;
     let address = listener.local_addr()?;
     warn_of_no_name(&config, address);
@@ -132,19 +140,27 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     if let Some(metrics) = metrics {
         metrics.serve(Arc::clone(&app), config.connections, &stopping);
     }
+    let (mut reload, connection_limits) = reload::Reload::new(args, &config, &engine, &app);
     let front = Front::with_door(site(&app, &store, &subkeys), app);
     let (handovers, threads) = start_workers(senders, &front, &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
-    let accepting = tokio::spawn(connections::accept(listener, config.connections, handovers, stopping));
+    let accepting = tokio::spawn(connections::accept(listener, connection_limits, handovers, stopping));
 
     let banner = banner::text(address, &place, &key.place, &first, !config.egress_allow.is_empty());
     // Whoever started it may not be listening any more; the gateway serves all the same.
     let _ = std::io::stdout().lock().write_all(banner.as_bytes());
 
     tokio::spawn(give_back_room());
-    tokio::select! {
-        () = signals.next() => {}
-        failed = store_failure(&engine) => return Err(failed),
+    loop {
+        tokio::select! {
+            () = signals.stop() => break,
+            _ = hangup.recv() => match reload.has_file() {
+                true => reload.reload().await,
+                // A terminal was closed.
+                false => break,
+            },
+            failed = store_failure(&engine) => return Err(failed),
+        }
     }
     tracing::info!("stopping: no new work; attempts in flight may end");
     stop.send_replace(true);
@@ -158,7 +174,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
             }
             done
         }
-        () = signals.next() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
+        () = signals.stop() => bail!("stopped at once by a second signal; what was in flight will be sent again"),
     }
 }
 
@@ -273,7 +289,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) {
+    async fn stop(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -59,7 +59,7 @@ impl<'a> Patience<'a> {
         let began = Instant::now();
         let done = tokio::select! {
             done = try_again(error, self.pauses, self.until, attempt) => done,
-            () = self.signals.next() => {
+            () = self.signals.stop() => {
                 self.was_stopped = true;
                 Err(anyhow::anyhow!("it was stopped while it waited for the database"))
             }
@@ -118,7 +118,7 @@ impl Doors {
             tokio::spawn(connections::serve(incoming, api::waiting::router().into(), stopping.clone()));
             accepting.push(tokio::spawn(connections::accept(
                 listener,
-                limits,
+                watch::channel(limits).1,
                 vec![handover],
                 stopping.clone(),
             )));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
 
 /// Whoever has an address of IPv6 has all of its network.
 const IPV6_NETWORK_BITS: u32 = 64;
@@ -22,7 +23,8 @@ impl Default for ConnectionLimits {
 }
 
 pub(super) struct Room {
-    limits: ConnectionLimits,
+    /// As they are now: they may change while the gateway runs.
+    limits: watch::Receiver<ConnectionLimits>,
     taken: Arc<Mutex<Taken>>,
 }
 
@@ -40,17 +42,18 @@ pub(crate) struct Place {
 }
 
 impl Room {
-    pub(super) fn new(limits: ConnectionLimits) -> Self {
+    pub(super) fn new(limits: watch::Receiver<ConnectionLimits>) -> Self {
         Room { limits, taken: Arc::default() }
     }
 
     /// A place for a connection from this address, while there is one.
     pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
         let address = network(address.to_canonical());
+        let limits = *self.limits.borrow();
         let mut taken = lock(&self.taken);
         let from_there = taken.by_address.get(&address).copied().unwrap_or(0);
-        let crowded = from_there >= self.limits.per_address && !address.is_loopback();
-        if crowded || taken.total >= self.limits.total {
+        let crowded = from_there >= limits.per_address && !address.is_loopback();
+        if crowded || taken.total >= limits.total {
             return None;
         }
         taken.total += 1;
@@ -90,13 +93,17 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
+    fn room(total: usize, per_address: usize) -> Room {
+        Room::new(watch::channel(ConnectionLimits { total, per_address }).1)
+    }
+
     fn take(room: &Room, address: &str) -> Option<Place> {
         room.take(address.parse().unwrap())
     }
 
     #[test]
     fn one_address_leaves_room_for_the_others() {
-        let room = Room::new(ConnectionLimits { total: 5, per_address: 2 });
+        let room = room(5, 2);
         let first = [take(&room, "192.0.2.1"), take(&room, "::ffff:192.0.2.1")];
         assert!(first.iter().all(Option::is_some) && take(&room, "192.0.2.1").is_none());
         let network = [take(&room, "2001:db8::1"), take(&room, "2001:db8::ffff:2")];
@@ -109,8 +116,18 @@ mod tests {
     }
 
     #[test]
+    fn other_limits_count_for_the_next_connection() {
+        let (limits, current) = watch::channel(ConnectionLimits { total: 1, per_address: 1 });
+        let room = Room::new(current);
+        let first = take(&room, "192.0.2.1");
+        assert!(first.is_some() && take(&room, "198.51.100.7").is_none());
+        limits.send_replace(ConnectionLimits { total: 2, per_address: 1 });
+        assert!(take(&room, "198.51.100.7").is_some());
+    }
+
+    #[test]
     fn this_machine_may_have_all_of_it() {
-        let room = Room::new(ConnectionLimits { total: 4, per_address: 1 });
+        let room = room(4, 1);
         let places: Vec<_> =
             ["127.0.0.1", "127.0.0.1", "::1", "::1"].map(|address| take(&room, address)).into();
         assert!(places.iter().all(Option::is_some) && take(&room, "127.0.0.1").is_none());

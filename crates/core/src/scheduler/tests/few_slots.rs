@@ -148,3 +148,46 @@ fn accounts_share_by_weight_at_any_number_of_slots() {
         }
     }
 }
+
+#[test]
+fn other_slots_and_floors_count_from_now_on() {
+    let mut bench = four_bands(4);
+    flood(&mut bench, Priority::Normal);
+    flood(&mut bench, Priority::Bulk);
+    assert_eq!(bench.in_flight_to(3), 3);
+    let other = |slots, floors| {
+        let floors = Floors::new(floors, slots).unwrap();
+        Input::Limits(SchedulerOptions { slots, floors, promotion_age: None })
+    };
+    assert_eq!(sends(&bench.step(other(10, [1, 0, 0, 4]))).len(), 6, "all but the one for critical");
+    assert_eq!([bench.in_flight_to(3), bench.in_flight_to(4)], [5, 4]);
+    bench.step(other(2, [1, 0, 0, 0]));
+    let running: Vec<_> = bench.scheduler.in_flight().map(|ticket| ticket.delivery).collect();
+    let after: Vec<usize> = running.iter().map(|done| bench.finish(*done, None).len()).collect();
+    assert_eq!(after, [0, 0, 0, 0, 0, 0, 0, 0, 1], "what was in flight kept its slots");
+}
+
+#[test]
+fn an_account_that_was_full_goes_on_when_there_are_more_slots() {
+    let mut bench = Busy::new(5, [1, 1]).bench;
+    assert_eq!(bench.in_flight_to(1) + bench.in_flight_to(2), 4);
+    bench.step(Input::Limits(SchedulerOptions::of_slots(40)));
+    assert_eq!(
+        [bench.in_flight_to(1), bench.in_flight_to(2)],
+        [19, 16],
+        "it had four of them before there was another"
+    );
+}
+
+#[test]
+fn a_shorter_promotion_age_counts_for_what_waits() {
+    let mut bench = four_bands(1);
+    let busy = bench.owe_at(1, Priority::Critical)[0];
+    bench.owe_at(4, Priority::Bulk);
+    bench.pass(Duration::from_secs(60));
+    bench.owe_at(2, Priority::High);
+    let promotion_age = Some(Duration::from_secs(10));
+    bench.step(Input::Limits(SchedulerOptions { promotion_age, ..SchedulerOptions::of_slots(1) }));
+    bench.finish(busy, None);
+    assert_eq!(bench.in_flight_to(4), 1, "it is as urgent as critical now");
+}

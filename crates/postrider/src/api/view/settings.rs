@@ -2,11 +2,12 @@
 
 use super::word::StoreKind;
 use crate::api::settings::Configured;
+use postrider_core::delivery::Priority;
 use postrider_store::Space;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// How a node was started. The names are those of its settings.
+/// How a node is set up. The names are those of its settings.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Settings {
     version: &'static str,
@@ -34,6 +35,8 @@ pub(crate) struct Settings {
     disk_reserve_bytes: Option<u64>,
     /// Attempts at once.
     slots: u32,
+    /// Of these, those that each priority may always have, critical first.
+    priority_floors: [u32; Priority::COUNT],
     /// Threads that serve and send.
     workers: usize,
     backlog_max_rows: u64,
@@ -73,6 +76,7 @@ impl Settings {
             disk_free_bytes: space.free_bytes,
             disk_reserve_bytes: space.reserve_bytes,
             slots: configured.slots,
+            priority_floors: Priority::ALL.map(|band| configured.floors.of(band)),
             workers: configured.workers,
             backlog_max_rows: backlog.rows,
             backlog_max_bytes: backlog.bytes,

@@ -37,7 +37,7 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
     );
     let finding = Finding::new(Severity::Critical, "capacity", sentence)
         .next(format!(
-            "postrider serve --slots {} …     # twice as many{}, after a restart",
+            "postrider serve --slots {} …     # twice as many{}; or in its file, and SIGHUP",
             (slots.of_a_node() * 2).min(u64::from(SLOTS_MAX)),
             if slots.nodes > 1 { " on each node" } else { "" },
         ))

@@ -24,7 +24,11 @@ pub(crate) fn no_circuit() -> Value {
 
 impl Stage {
     pub(crate) fn new(args: &[&str]) -> Self {
-        let (sink, site) = (Sink::start(), Site::new().with(args));
+        Stage::at(Site::new().with(args))
+    }
+
+    pub(crate) fn at(site: Site) -> Self {
+        let sink = Sink::start();
         let gateway = site.start();
         let api = gateway.api();
         let (_, ingest) = api.source();
@@ -112,6 +116,11 @@ impl Stage {
         self.destination(&name, 4, &json!({}));
         let event = self.send(&name, &json!({}));
         self.api.event_once(&event, "delivered");
+    }
+
+    /// The gateway that runs.
+    pub(crate) fn gateway(&self) -> &Gateway {
+        self.gateway.as_ref().expect("it runs but for a restart")
     }
 
     /// Stops in order and starts again.

@@ -4,5 +4,6 @@ mod banner;
 mod bare;
 mod guide;
 mod refusals;
+mod reload;
 mod secret_key;
 mod settings;
