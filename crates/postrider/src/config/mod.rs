@@ -27,7 +27,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-pub(crate) use values::database_url;
+pub(crate) use values::{check_strength, database_url};
 use values::{count, log_format, number, path, size, url};
 
 /// How the gateway is set up. Everything in it is legal.

@@ -91,7 +91,7 @@ fn all_mistakes_are_reported_at_once_with_the_key_and_what_is_allowed() {
         "POSTRIDER_LITSEN: no such setting",
         "POSTRIDER_DEAD_LETTER_FILE: must be the path of a file, not \"\"",
         "POSTRIDER_DEAD_LETTER_FILE_MAX_MB: must be a whole number from 1 to 1000000, not \"0\"",
-        "POSTRIDER_ADMIN_KEY: must be 16 to 256 visible ASCII characters",
+        "POSTRIDER_ADMIN_KEY: must be 20 to 256 visible ASCII characters, at least 8 of them different",
         "--egress-allow: must be a range such as 10.0.0.0/8 or fd00::/8, not \"nonsense\"",
         "destinations[0].url: must begin with https:// or http://",
         "destinations[0].max_concurrency: must be a whole number from 1 to 1000",

@@ -90,10 +90,28 @@ pub(super) fn url(value: &str) -> Result<String, String> {
     parsed.map(|_| value.trim_end_matches('/').to_owned()).ok_or_else(allowed)
 }
 
-/// Long enough not to be guessed. What was given is not repeated: it may be somebody's real key.
+/// Long enough, and of enough different characters, not to be guessed. What was given is not repeated: it may be somebody's
+/// real key.
 pub(super) fn admin_key(value: &str) -> Result<String, String> {
-    let legal = (16..=256).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic());
-    if legal { Ok(value.to_owned()) } else { Err("must be 16 to 256 visible ASCII characters".into()) }
+    check_strength(value).map(|()| value.to_owned())
+}
+
+/// Shorter, or of fewer characters, than any random key. Of 32 random hexadecimal digits less than one in ten million has
+/// fewer than 8 different ones.
+const KEY_CHARS: std::ops::RangeInclusive<usize> = 20..=256;
+const KEY_CHARS_DIFFERENT_MIN: usize = 8;
+
+/// Whether a key that somebody chose may open the whole gateway.
+pub(crate) fn check_strength(key: &str) -> Result<(), String> {
+    let different = key.bytes().collect::<std::collections::BTreeSet<u8>>().len();
+    let legal = KEY_CHARS.contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if legal && different >= KEY_CHARS_DIFFERENT_MIN {
+        return Ok(());
+    }
+    let (least, most) = (KEY_CHARS.start(), KEY_CHARS.end());
+    Err(format!(
+        "must be {least} to {most} visible ASCII characters, at least {KEY_CHARS_DIFFERENT_MIN} of them different, such as `openssl rand -hex 32` makes"
+    ))
 }
 
 /// As with the admin key, what was given is not repeated.

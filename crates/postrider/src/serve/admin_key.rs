@@ -2,10 +2,11 @@
 //! lets others reach the gateway must have it already.
 
 use super::key_file::{KeyFile, find_or_make};
-use crate::config::Config;
-use anyhow::ensure;
+use crate::config::{Config, check_strength};
+use anyhow::{anyhow, ensure};
 use postrider_postgres::PostgresStore;
 use sha2::{Digest, Sha256};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 /// The admin key and where a person finds it.
@@ -53,6 +54,10 @@ impl AdminKey {
             "cannot listen on {} without an admin key, since others can reach it there: set POSTRIDER_ADMIN_KEY",
             config.listen
         );
+        ensure!(
+            std::io::stdout().is_terminal(),
+            "cannot make an admin key, since only its hash is kept in the database and the output is no terminal to show it on: set POSTRIDER_ADMIN_KEY, or start the first node once in a terminal"
+        );
         let key = random_key("hk_");
         // Another node may have been faster.
         let kept = store.keep_admin_key_hash(hash(&key)).await?;
@@ -68,7 +73,10 @@ impl AdminKey {
         match find_or_make(&path, || random_key("hk_"))? {
             KeyFile::Found(text) => {
                 let key = text.trim();
-                ensure!(key.len() >= 16, "{} holds no key; delete it to have a new one made", path.display());
+                let weak = |allowed| {
+                    anyhow!("the key in {} {allowed}; delete it to have a new one made", path.display())
+                };
+                check_strength(key).map_err(weak)?;
                 Ok(AdminKey { hash: hash(key), place: KeyPlace::File(path) })
             }
             KeyFile::Made(key) => Ok(AdminKey { hash: hash(&key), place: KeyPlace::New(path, key) }),

@@ -6,10 +6,19 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 
+/// Who reads it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// A person at a terminal, who may see secrets.
+    Terminal,
+    /// A journal, a file or another program: whoever reads those is not who may use the gateway.
+    Log,
+}
+
 pub(crate) fn text(
+    audience: Audience,
     address: SocketAddr,
-    place: &str,
-    key: &KeyPlace,
+    (place, key): (&str, &KeyPlace),
     first: &FirstThings,
     open: bool,
 ) -> String {
@@ -27,17 +36,21 @@ pub(crate) fn text(
             let _ = writeln!(text, "  admin key     in {}", path.display());
             format!("$(cat {})", quoted(path))
         }
-        KeyPlace::Database => {
-            let _ = writeln!(text, "  admin key     as the first node showed it");
-            "$POSTRIDER_ADMIN_KEY".to_owned()
-        }
-        KeyPlace::NewInDatabase(key) => {
+        KeyPlace::NewInDatabase(key) if audience == Audience::Terminal => {
             let _ = writeln!(text, "  admin key     {key}  (keep it: only its hash is in the database)");
             key.clone()
         }
-        KeyPlace::New(path, key) => {
+        KeyPlace::Database | KeyPlace::NewInDatabase(_) => {
+            let _ = writeln!(text, "  admin key     as the first node showed it");
+            "$POSTRIDER_ADMIN_KEY".to_owned()
+        }
+        KeyPlace::New(path, key) if audience == Audience::Terminal => {
             let _ = writeln!(text, "  admin key     {key}  (also in {})", path.display());
             key.clone()
+        }
+        KeyPlace::New(path, _) => {
+            let _ = writeln!(text, "  admin key     made now, in {}", path.display());
+            format!("$(cat {})", quoted(path))
         }
     };
     if let Some(source) = &first.source {
@@ -50,10 +63,13 @@ pub(crate) fn text(
             text,
             r#"  curl -s {url}/v1/routes -H "Authorization: Bearer {bearer}" -d "{{\"destination_id\":\"$D\"}}""#
         );
+        let ingest = match audience {
+            Audience::Terminal => format!("/ingest/{}", source.token),
+            Audience::Log => asked_for(&format!("{url}/v1/sources/{}", source.id), &bearer),
+        };
         let _ = writeln!(
             text,
-            r#"  curl -s {url}/ingest/{} -H 'X-Event-Type: hello.world' -d '{{"hello":"world"}}'"#,
-            source.token
+            r#"  curl -s {url}{ingest} -H 'X-Event-Type: hello.world' -d '{{"hello":"world"}}'"#
         );
     }
     if !open {
@@ -63,6 +79,13 @@ pub(crate) fn text(
         );
     }
     text
+}
+
+/// The path of a source, which a shell asks the gateway for.
+fn asked_for(source: &str, bearer: &str) -> String {
+    format!(
+        r#"$(curl -s {source} -H "Authorization: Bearer {bearer}" | grep -o '/ingest/src_[0-9a-z]*' | head -n 1)"#
+    )
 }
 
 /// A path as a shell takes it, whatever is in it.

@@ -31,6 +31,7 @@ use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::dashboard;
 use anyhow::{Context, anyhow, bail};
+use banner::Audience;
 use front::Front;
 use patience::Patience;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
@@ -39,7 +40,7 @@ use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
 use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -146,7 +147,9 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
     let accepting = tokio::spawn(connections::accept(listener, connection_limits, handovers, stopping));
 
-    let banner = banner::text(address, &place, &key.place, &first, !config.egress_allow.is_empty());
+    let audience = if std::io::stdout().is_terminal() { Audience::Terminal } else { Audience::Log };
+    let open = !config.egress_allow.is_empty();
+    let banner = banner::text(audience, address, (&place, &key.place), &first, open);
     // Whoever started it may not be listening any more; the gateway serves all the same.
     let _ = std::io::stdout().lock().write_all(banner.as_bytes());
 

@@ -14,7 +14,7 @@ mod objects;
 pub(crate) mod pages;
 mod picture;
 mod progress;
-mod pseudo_terminal;
+pub(crate) mod pseudo_terminal;
 mod replay;
 mod screens;
 mod send;

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 const ROWS: u16 = 24;
 
-pub(super) struct PseudoTerminal {
+pub(crate) struct PseudoTerminal {
     columns: u16,
     keyboard: File,
     child: Child,
@@ -21,7 +21,7 @@ pub(super) struct PseudoTerminal {
 
 impl PseudoTerminal {
     /// Runs a command on a terminal of this width.
-    pub(super) fn start(mut command: Command, columns: u16) -> Self {
+    pub(crate) fn start(mut command: Command, columns: u16) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -46,21 +46,21 @@ impl PseudoTerminal {
     }
 
     /// All that was written so far.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
     }
 
     /// What a person sees now, without the blanks at the ends of lines.
-    pub(super) fn screen(&self) -> String {
+    pub(crate) fn screen(&self) -> String {
         Picture::of(&self.text(), usize::from(ROWS), usize::from(self.columns)).text()
     }
 
-    pub(super) fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits for the end of the command, which must be a good one, and gives all that was written.
-    pub(super) fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         assert!(self.child.wait().unwrap().success(), "{}", self.text());
         self.reading.take().unwrap().join().unwrap();
         self.text()

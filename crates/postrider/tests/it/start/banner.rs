@@ -1,6 +1,11 @@
 //! The first second: the banner, the admin key, and three lines to paste.
 
-use crate::rig::{Gateway, Sink, Site, wait::PATIENCE};
+use super::refusals::{CHOSEN_KEY, check_refused};
+use crate::command::pseudo_terminal::PseudoTerminal;
+use crate::rig::api::text;
+use crate::rig::{Api, Gateway, Sink, Site, wait::PATIENCE, wait_until};
+use postrider_postgres::testing::Server;
+use postrider_torture::rig::tied;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -13,11 +18,66 @@ fn the_first_start_says_where_it_listens_and_keeps_data_and_how_to_get_in() {
     let (banner, key) = (gateway.out(), gateway.api().key);
     assert!(key.starts_with("hk_") && key.len() > 30, "{key}");
     let data_dir = site.data_dir().display().to_string();
-    for told in [&format!("http://{}", site.address()), &data_dir, &key] {
+    for told in [&format!("http://{}", site.address()), &data_dir, &format!("{data_dir}/admin.key")] {
         assert!(banner.contains(told.as_str()), "{told} is not in\n{banner}");
     }
     assert_eq!(curl_lines(&gateway).len(), 3, "{banner}");
     gateway.api().get("/v1/destinations").data(200);
+}
+
+#[test]
+fn keys_and_tokens_are_shown_on_a_terminal_and_written_to_no_journal() {
+    let site = Site::new();
+    let gateway = site.start();
+    let token = |api: &Api| text(&api.get("/v1/sources").data(200)[0]["path_token"]);
+    let said = gateway.out() + &gateway.err();
+    for secret in [gateway.api().key, token(&gateway.api())] {
+        assert!(secret.len() > 30 && !said.contains(&secret), "{said}");
+    }
+
+    let shown = Site::new();
+    let mut command = tied::command(env!("CARGO_BIN_EXE_postrider"));
+    let directory = shown.data_dir().to_str().unwrap();
+    command.args(["serve", "--listen", &shown.address().to_string(), "--data-dir", directory]);
+    let terminal = PseudoTerminal::start(command, 500);
+    let key = wait_until("the banner is whole", || {
+        let whole = terminal.text().contains("hello.world") && terminal.text().contains("egress-allow");
+        whole.then(|| std::fs::read_to_string(shown.data_dir().join("admin.key")).unwrap())
+    });
+    let api = Api { address: shown.address(), key: key.trim().to_owned() };
+    for secret in [api.key.clone(), token(&api)] {
+        assert!(terminal.text().contains(&secret), "{}", terminal.text());
+    }
+}
+
+#[test]
+fn a_key_that_only_a_database_would_keep_is_not_made_where_nobody_sees_it() {
+    let database = Server::shared().database();
+    let site = Site::new().with(&["--database-url", &database]);
+    check_refused(&site, &["cannot make an admin key", "no terminal", "POSTRIDER_ADMIN_KEY"]);
+    let site = site.variable("POSTRIDER_ADMIN_KEY", CHOSEN_KEY);
+    site.start().api().get("/v1/sources").data(200);
+}
+
+#[test]
+fn a_key_that_could_be_guessed_is_refused() {
+    for weak in [
+        "short",
+        "0123456789abcdef012",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "abcabcabcabcabcabcabcabc",
+        "with a space in the middle",
+    ] {
+        let site = Site::closed().variable("POSTRIDER_ADMIN_KEY", weak);
+        check_refused(&site, &["POSTRIDER_ADMIN_KEY: must be 20 to 256", "at least 8 of them different"]);
+        let ended = site.refused();
+        assert!(!ended.err.contains(weak), "it is not repeated: {}", ended.err);
+        let site = Site::closed();
+        std::fs::create_dir(site.data_dir()).unwrap();
+        std::fs::write(site.data_dir().join("admin.key"), weak).unwrap();
+        check_refused(&site, &["admin.key must be 20 to 256", "delete it to have a new one made"]);
+    }
+    Site::closed().variable("POSTRIDER_ADMIN_KEY", CHOSEN_KEY).start();
 }
 
 #[test]

@@ -5,6 +5,9 @@ use crate::rig::{Sink, Site};
 use serde_json::json;
 use std::net::TcpListener;
 
+/// As an operator may choose it.
+pub(super) const CHOSEN_KEY: &str = "0123456789abcdef0123456789abcdef";
+
 /// A start that must be refused with a message that holds all of these.
 pub(super) fn check_refused(site: &Site, said: &[&str]) {
     let ended = site.refused();
@@ -63,8 +66,7 @@ fn it_does_not_listen_to_the_world_without_an_admin_key() {
         );
     }
     assert!(!site.data_dir().exists(), "nothing is left behind");
-    let given =
-        Site::closed().with(&["--listen", "0.0.0.0:0"]).variable("POSTRIDER_ADMIN_KEY", "k".repeat(32));
+    let given = Site::closed().with(&["--listen", "0.0.0.0:0"]).variable("POSTRIDER_ADMIN_KEY", CHOSEN_KEY);
     given.start().stop();
 }
 

@@ -49,7 +49,9 @@ fn the_file_can_be_named_by_the_environment() {
 
 #[test]
 fn a_gateway_that_listens_everywhere_and_has_no_name_says_so() {
-    let site = |args: &[&str]| Site::closed().with(args).variable("POSTRIDER_ADMIN_KEY", "k".repeat(32));
+    let site = |args: &[&str]| {
+        Site::closed().with(args).variable("POSTRIDER_ADMIN_KEY", super::refusals::CHOSEN_KEY)
+    };
     let warned = |site: Site| site.start().stop().err.contains("there is no public_url");
     assert!(warned(site(&["--listen", "0.0.0.0:0"])));
     assert!(warned(site(&["--listen", "[::]:0"])));
@@ -115,7 +117,7 @@ fn all_mistakes_are_told_at_once_each_with_its_key_and_what_is_allowed() {
         ("destinations[1].colour", "no such field"),
         ("destinations[1].retry_policy.jitter", "full"),
         ("POSTRIDER_GRACE_SECONDS", "from 0 to 3600"),
-        ("POSTRIDER_ADMIN_KEY", "16 to 256"),
+        ("POSTRIDER_ADMIN_KEY", "20 to 256"),
         ("POSTRIDER_NO_SUCH_THING", "no such setting"),
         ("--slots", "from 1 to 16384"),
         ("--egress-allow", "10.0.0.0/8"),
