@@ -1,8 +1,9 @@
 //! A client over one connection. It sends what it is given, right or wrong.
 
 use super::wire::{self, Message};
+use rustix::net::{AddressFamily, SocketType};
 use std::io::{self, BufReader, ErrorKind, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::Duration;
 
 /// A connection.
@@ -13,7 +14,18 @@ pub struct Client {
 impl Client {
     /// Connects; nothing that is waited for takes longer than the deadline.
     pub fn connect(address: SocketAddr, deadline: Duration) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, deadline)?;
+        Client::over(TcpStream::connect_timeout(&address, deadline)?, deadline)
+    }
+
+    /// Connects to this machine from another of its loopback addresses.
+    pub fn connect_from(from: Ipv4Addr, address: SocketAddr, deadline: Duration) -> io::Result<Self> {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        rustix::net::bind(&socket, &SocketAddrV4::new(from, 0))?;
+        rustix::net::connect(&socket, &address)?;
+        Client::over(socket.into(), deadline)
+    }
+
+    fn over(stream: TcpStream, deadline: Duration) -> io::Result<Self> {
         stream.set_read_timeout(Some(deadline))?;
         stream.set_write_timeout(Some(deadline))?;
         stream.set_nodelay(true)?;

@@ -123,7 +123,7 @@ impl FromRequestParts<Arc<App>> for Watcher {
         };
         let given = given.to_str().ok().and_then(bearer).map(hash);
         let known = given.zip(app.metrics_hash).is_some_and(|(given, known)| bool::from(given.ct_eq(&known)));
-        if known {
+        if app.is_own_key(known)? {
             return Ok(Watcher);
         }
         match identify(parts, app)? {
@@ -218,23 +218,28 @@ impl App {
         self.admin_hash
     }
 
-    /// The key with this hash, if it counts.
-    pub(crate) fn known_key(&self, hash: &[u8; 32]) -> Option<KnownKey> {
-        if bool::from(hash.ct_eq(&self.admin_hash)) {
-            return Some(KnownKey { id: None, expires_at: None });
+    /// The key with this hash, which somebody has shown to sign in. One that does not count is refused.
+    pub(crate) fn shown_key(&self, hash: &[u8; 32]) -> Result<KnownKey, ApiError> {
+        if self.is_own_key(bool::from(hash.ct_eq(&self.admin_hash)))? {
+            return Ok(KnownKey { id: None, expires_at: None });
         }
-        let catalog = self.engine.catalog();
-        let key = &catalog.api_key(hash, self.engine.clock().now())?.key;
-        Some(KnownKey { id: Some(key.id), expires_at: key.expires_at })
+        let (catalog, now) = (self.engine.catalog(), self.engine.clock().now());
+        let key = &catalog.api_key(hash, now).ok_or_else(|| self.wrong_key())?.key;
+        Ok(KnownKey { id: Some(key.id), expires_at: key.expires_at })
     }
 }
 
 fn identify(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-    let (key_hash, way, counts) = match parts.extensions.get::<SignedIn>() {
-        Some(SignedIn { key_hash, counts }) => (*key_hash, Way::Dashboard, *counts),
-        None => (shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?, Way::Key, Counts::Yes),
+    let (caller, way) = match parts.extensions.get::<SignedIn>() {
+        Some(SignedIn { key_hash, counts }) => {
+            (by_key(key_hash, *counts, app)?.ok_or_else(ApiError::unauthorized)?, Way::Dashboard)
+        }
+        None => {
+            let shown = shown_key(&parts.headers).ok_or_else(ApiError::unauthorized)?;
+            app.is_own_key(bool::from(shown.ct_eq(&app.admin_hash)))?;
+            (by_key(&shown, Counts::Yes, app)?.ok_or_else(|| app.wrong_key())?, Way::Key)
+        }
     };
-    let caller = by_key(&key_hash, counts, app)?;
     let path = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
     let (power, call) = access::find(&parts.method, path).unwrap_or((Power::Operate, ("", "")));
     let way = if caller.scope == Scope::Portal { Way::Portal } else { way };
@@ -256,19 +261,19 @@ fn bearer(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
 }
 
-/// A key that is unknown, revoked or expired is told the same.
-fn by_key(hash: &[u8; 32], counts: Counts, app: &App) -> Result<Caller, ApiError> {
+/// A key that is unknown, revoked or expired is none.
+fn by_key(hash: &[u8; 32], counts: Counts, app: &App) -> Result<Option<Caller>, ApiError> {
     if bool::from(hash.ct_eq(&app.admin_hash)) {
-        return Ok(Caller::new(app.first.account, Scope::Admin, None));
+        return Ok(Some(Caller::new(app.first.account, Scope::Admin, None)));
     }
     let now = app.engine.clock().now();
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
-    let known = app.engine.catalog().api_key(hash, now).cloned().ok_or_else(ApiError::unauthorized)?;
+    let Some(known) = app.engine.catalog().api_key(hash, now).cloned() else { return Ok(None) };
     known.note_use(now);
     if counts == Counts::Yes {
         app.pass_rate(known.key.id.as_u64(), known.key.rate_limit)?;
     }
-    Ok(Caller::new(known.key.account, known.key.scope, Some(known.key.id)))
+    Ok(Some(Caller::new(known.key.account, known.key.scope, Some(known.key.id))))
 }
 
 fn on_behalf(caller: Caller, parts: &Parts, app: &App) -> Result<Caller, ApiError> {

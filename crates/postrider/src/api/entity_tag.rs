@@ -36,7 +36,7 @@ impl EntityTag {
     /// made with a key of the gateway for nothing else, or else whoever sees the tag could try out which secret has it.
     pub(crate) fn with_secrets<T: Serialize>(app: &App, shown: &T, put: &Change) -> Self {
         let (_, fingerprint) = fingerprint(put);
-        let mut hash = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &app.entity_tag_key));
+        let mut hash = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &app.subkeys.entity_tags));
         hash.update(fingerprint.as_bytes());
         hash.update(&text_of(shown));
         EntityTag::quoted(hash.sign().as_ref())

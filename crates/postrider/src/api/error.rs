@@ -179,11 +179,10 @@ impl ApiError {
         ApiError::forbidden(&format!("This call needs a key of scope {needed}; this key has scope {shown}."))
     }
 
-    /// 429: a key or a source was used more often than it may be.
-    pub(crate) fn rate_limited(wait: Duration) -> Self {
+    /// 429: something comes more often than it may.
+    pub(crate) fn rate_limited(why: &str, wait: Duration) -> Self {
         let seconds = u32::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1);
-        let sentence =
-            format!("This is more often than its rate_limit allows; send it again in {seconds} s.");
+        let sentence = format!("{why}; send it again in {seconds} s.");
         ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", sentence).retry_after(seconds)
     }
 

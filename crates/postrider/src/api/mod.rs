@@ -61,6 +61,7 @@ mod verification;
 mod view;
 pub(crate) mod waiting;
 mod webhooks;
+mod wrong_keys;
 
 pub(crate) use auth::{ACCOUNT_HEADER, KnownKey, SignedIn};
 pub(crate) use body::BODY_DEADLINE;
@@ -91,7 +92,7 @@ use utoipa_axum::routes;
 pub(crate) struct App {
     engine: Arc<Engine>,
     admin_hash: [u8; 32],
-    entity_tag_key: [u8; 32],
+    subkeys: Subkeys,
     /// Of the key that opens the metrics and nothing else.
     metrics_hash: Option<[u8; 32]>,
     first: FirstThings,
@@ -100,6 +101,7 @@ pub(crate) struct App {
     /// DispatchGo's door, when it is open.
     webhooks: Option<webhooks::Door>,
     rates: rates::Rates,
+    wrong_keys: wrong_keys::WrongKeys,
     rejects: rejects::Rejects,
     /// How long events are kept at all.
     retention_days: u32,
@@ -132,11 +134,12 @@ impl App {
             engine,
             node,
             admin_hash,
-            entity_tag_key: subkeys.entity_tags,
+            subkeys: subkeys.clone(),
             metrics_hash: config.metrics_key.as_ref().map(|key| hash(&key.0)),
             first,
             webhooks,
             rates: rates::Rates::default(),
+            wrong_keys: wrong_keys::WrongKeys::default(),
             rejects: rejects::Rejects::default(),
             retention_days: config.retention_days,
             settings: RwLock::new(settings::Configured::of(config)),

@@ -7,14 +7,17 @@ use super::fields::Fields;
 use super::refusal::{Body, Conflict, Keyed, Stored};
 use super::request::NewPortalSession;
 use super::view::Data;
-use super::{Shared, api_keys, view};
+use super::{App, Shared, api_keys, view};
 use axum::extract::State;
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
 use postrider_core::limits::URL_BYTES_MAX;
 use postrider_core::time::Timestamp;
 use postrider_engine::Catalog;
 use postrider_store::{ApiKey, Change, Scope};
+use ring::hmac;
 use std::time::Duration;
 use url::form_urlencoded;
 
@@ -48,7 +51,7 @@ pub(crate) async fn create(
     let session = ApiKey { scope: Scope::Portal, expires_at: Some(expires_at), ..key };
     let shown = view::PortalSession {
         id: session.id.to_string(),
-        url: link(&app.public_url, &token, return_url.as_deref()),
+        url: link(&app, &token, return_url.as_deref()),
         token,
         expires_at: expires_at.to_string(),
     };
@@ -69,13 +72,32 @@ fn decide(catalog: &Catalog, session: ApiKey, now: Timestamp) -> Result<Vec<Chan
 }
 
 /// What stands behind the `#` is not sent to any server, and so in no log.
-fn link(public_url: &str, token: &str, return_url: Option<&str>) -> String {
+fn link(app: &App, token: &str, return_url: Option<&str>) -> String {
     let mut parts = form_urlencoded::Serializer::new(String::new());
     parts.append_pair("token", token);
     if let Some(page) = return_url {
         parts.append_pair("return_url", page);
+        parts
+            .append_pair("proof", &URL_SAFE_NO_PAD.encode(hmac::sign(&app.link_key(), &proven(token, page))));
     }
-    format!("{public_url}/portal#{}", parts.finish())
+    format!("{}/portal#{}", app.public_url, parts.finish())
+}
+
+/// No token has a space in it.
+fn proven(token: &str, return_url: &str) -> Vec<u8> {
+    format!("{token} {return_url}").into_bytes()
+}
+
+impl App {
+    /// Whether the account that made this token has said where its users go back to. Anybody can write a link that says so.
+    pub(crate) fn leads_back(&self, token: &str, return_url: &str, proof: &str) -> bool {
+        let proof = URL_SAFE_NO_PAD.decode(proof).unwrap_or_default();
+        hmac::verify(&self.link_key(), &proven(token, return_url), &proof).is_ok()
+    }
+
+    fn link_key(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &self.subkeys.portal_links)
+    }
 }
 
 fn seconds(number: u64) -> Result<u64, String> {
@@ -93,11 +115,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_carries_the_token_and_the_way_back() {
-        assert_eq!(link("https://a.test", "hk_1", None), "https://a.test/portal#token=hk_1");
-        let back = web_page("https://b.test/?a=b&c#d").unwrap();
-        let expected = "https://a.test/portal#token=hk_1&return_url=https%3A%2F%2Fb.test%2F%3Fa%3Db%26c%23d";
-        assert_eq!(link("https://a.test", "hk_1", Some(&back)), expected);
+    fn the_way_back_is_a_web_page() {
+        assert_eq!(web_page("https://b.test/?a=b&c#d").as_deref(), Some("https://b.test/?a=b&c#d"));
         for bad in ["javascript:alert(1)", "data:text/html,x", "/here", ""] {
             assert_eq!(web_page(bad), None, "{bad}");
         }

@@ -10,6 +10,8 @@ use std::sync::{Mutex, PoisonError};
 /// From so many on, gates that have rested are forgotten before another is made; they would say yes all the same.
 const GATES_KEPT: usize = 4096;
 
+const TOO_OFTEN: &str = "This is more often than its rate_limit allows";
+
 /// The gates of all keys and sources, by their ids, which are unique among both.
 #[derive(Default)]
 pub(crate) struct Rates(Mutex<HashMap<u64, (RateLimit, RateGate)>>);
@@ -28,7 +30,7 @@ impl Rates {
         }
         let opens_at = gate.open_at(limit);
         if opens_at > now {
-            return Err(ApiError::rate_limited(opens_at.since(now)));
+            return Err(ApiError::rate_limited(TOO_OFTEN, opens_at.since(now)));
         }
         gate.pass(limit, now);
         Ok(())

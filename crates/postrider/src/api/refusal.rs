@@ -24,7 +24,7 @@ refusals! {
         401 "No key, or one that is unknown, revoked or expired.",
         403 "The key's scope does not allow this.",
         404 "No such object, it is another account's, or `Postrider-Account` names no account.",
-        429 "The key is used more often than its rate limit allows; `Retry-After` says when to try again.",
+        429 "The key is used more often than its rate limit allows, or too many wrong keys came from this address; `Retry-After` says when to try again.",
     ];
     /// Of a body in JSON.
     Body = [

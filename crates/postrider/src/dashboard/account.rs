@@ -104,15 +104,19 @@ async fn look(api: &Inside, session: &Session, id: &str) -> Result<AccountPage, 
         let gateway: Kept = api.get(session, "/v1/settings").await?;
         found.retention_days = found.retention_days.filter(|days| *days != gateway.retention_days);
     }
-    let (brand, brand_tag): (Brand, _) = api.get_tagged(&acting(session, id), "/v1/brand-settings").await?;
+    let (brand, brand_tag): (Brand, _) =
+        api.get_tagged(&acting(api, session, id).await?, "/v1/brand-settings").await?;
     let (filled, brand) = (filled(&found).seeing(tag), brand.filled().seeing(brand_tag));
     let frame = Frame::of(Some(session), "accounts");
     Ok(AccountPage { frame, found, filled, brand, portal: Filled::default(), link: None })
 }
 
-/// The operator says for whom; anybody else can only mean their own.
-fn acting(session: &Session, id: &str) -> Session {
-    if session.is_operator() { session.acting_for(id) } else { session.clone() }
+/// The operator says for whom; anybody else can only mean their own, and is told that there is no other.
+async fn acting(api: &Inside, session: &Session, id: &str) -> Result<Session, Refused> {
+    if session.is_operator() {
+        return Ok(session.acting_for(id));
+    }
+    api.get::<IgnoredAny>(session, &at(id)).await.map(|_| session.clone())
 }
 
 fn here(id: &str) -> String {
@@ -172,7 +176,11 @@ pub(super) async fn change_brand(
     Change(session, form): Change,
 ) -> Response {
     let wanted = form.wanted(&BRAND, &[]);
-    match desk.api.save(&acting(&session, &id), "/v1/brand-settings", &form, &wanted).await {
+    let saved = match acting(&desk.api, &session, &id).await {
+        Ok(owner) => desk.api.save(&owner, "/v1/brand-settings", &form, &wanted).await,
+        Err(refused) => Err(refused),
+    };
+    match saved {
         Ok(_) => see_other(&here(&id)),
         Err(refused) => {
             again(&desk, &session, &id, refusal(form, &BRAND, refused, |page, filled| page.brand = filled))
@@ -189,9 +197,9 @@ pub(super) async fn make_link(
 ) -> Response {
     let mut wanted = form.wanted(&["return_url"], &["expires_in_seconds"]);
     wanted.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
-    let made = match form.text("return_url").and_then(too_long) {
-        Some(refused) => Err(refused),
-        None => desk.api.post(&acting(&session, &id), "/v1/portal-sessions", &wanted).await,
+    let made = match (acting(&desk.api, &session, &id).await, form.text("return_url").and_then(too_long)) {
+        (Err(refused), _) | (Ok(_), Some(refused)) => Err(refused),
+        (Ok(owner), None) => desk.api.post(&owner, "/v1/portal-sessions", &wanted).await,
     };
     match made {
         Ok(made) => desk.once.leave(&session, &here(&id), &Link::deserialize(made).ok()),
@@ -249,7 +257,10 @@ pub(super) async fn delete(
     if !ask::is_agreed(&form) {
         return shown(&session, ask(&desk.api, &session, &id).await);
     }
-    let mut made = desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await.map(drop);
+    let mut made = match acting(&desk.api, &session, &id).await {
+        Ok(_) => desk.api.change(&session, Method::DELETE, &at(&id), &json!({})).await.map(drop),
+        Err(refused) => Err(refused),
+    };
     if made.is_ok() && session.account.as_ref() == Some(&id) {
         made = looking::end(&desk, &session).await;
     }
@@ -258,7 +269,7 @@ pub(super) async fn delete(
 
 async fn ask(api: &Inside, session: &Session, id: &str) -> Result<DeletePage, Refused> {
     let found: Account = api.get(session, &at(id)).await?;
-    let owner = acting(session, id);
+    let owner = acting(api, session, id).await?;
     let destinations: Listed<IgnoredAny> = api.list(&owner, "/v1/destinations").await?;
     let sources: Listed<IgnoredAny> = api.list(&owner, "/v1/sources").await?;
     let (destinations, sources) = (destinations.items.len(), sources.items.len());

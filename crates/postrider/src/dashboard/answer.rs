@@ -2,10 +2,11 @@
 
 use super::looking::LookedAt;
 use super::session::Session;
+use crate::api::ApiError;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
@@ -23,6 +24,8 @@ pub(super) struct Refused {
     pub(super) code: String,
     /// The field at fault, as the API names it.
     pub(super) field: Option<String>,
+    /// When to come again, as the API says it.
+    pub(super) retry_after: Option<HeaderValue>,
 }
 
 #[derive(Template)]
@@ -35,16 +38,29 @@ struct RefusedPage<'a> {
 
 impl Refused {
     pub(super) fn new(status: StatusCode, sentence: impl Into<String>) -> Self {
-        Refused { status, sentence: sentence.into(), code: String::new(), field: None }
+        Refused { status, sentence: sentence.into(), code: String::new(), field: None, retry_after: None }
+    }
+
+    /// Puts on a page that it is refused.
+    pub(super) fn mark(&self, mut page: Response) -> Response {
+        *page.status_mut() = self.status;
+        page.headers_mut().extend(self.retry_after.clone().map(|wait| (RETRY_AFTER, wait)));
+        page
     }
 
     /// As a page, in the frame of who is signed in.
     pub(super) fn page(&self, session: Option<&Session>) -> Response {
         let frame = Frame::of(session, "");
         let page = RefusedPage { frame, status: self.status.as_u16(), sentence: &self.sentence };
-        let mut response = html(&page);
-        *response.status_mut() = self.status;
-        response
+        self.mark(html(&page))
+    }
+}
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        let (status, _, sentence) = error.told();
+        let retry_after = error.into_response().headers().get(RETRY_AFTER).cloned();
+        Refused { retry_after, ..Refused::new(status, sentence) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::api::{ACCOUNT_HEADER, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use http::header::{ETAG, IF_MATCH};
+use http::header::{ETAG, IF_MATCH, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde::Deserialize;
@@ -200,10 +200,10 @@ fn request(
 
 /// In the sentence of the API.
 async fn refusal(answer: Response) -> Refused {
-    let status = answer.status();
+    let (status, retry_after) = (answer.status(), answer.headers().get(RETRY_AFTER).cloned());
     let bytes = answer.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     match serde_json::from_slice::<Refusal>(&bytes) {
-        Ok(Refusal { error, code, field }) => Refused { status, sentence: error, code, field },
+        Ok(Refusal { error, code, field }) => Refused { status, sentence: error, code, field, retry_after },
         Err(_) => Refused::new(status, status.to_string()),
     }
 }

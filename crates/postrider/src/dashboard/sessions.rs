@@ -182,8 +182,7 @@ pub(super) fn now() -> Timestamp {
 }
 
 fn refused(error: StoreError) -> Refused {
-    let (status, _, sentence) = ApiError::from(error).told();
-    Refused::new(status, sentence)
+    ApiError::from(error).into()
 }
 
 #[cfg(test)]

@@ -61,19 +61,19 @@ pub(super) async fn submit(State(desk): Shared, RawQuery(query): RawQuery, reque
     match begin(&desk, &session).await {
         Ok(cookie) => with_cookie(see_other(&next), &cookie),
         Err(refused) => {
-            let status = refused.status;
-            let frame = Frame::of(None, "").refusing(Some(refused));
-            let mut response = html(&SignInPage { frame, next });
-            *response.status_mut() = status;
-            response
+            let frame = Frame { refusal: Some(refused.sentence.clone()), ..Frame::of(None, "") };
+            refused.mark(html(&SignInPage { frame, next }))
         }
     }
 }
 
 async fn begin(desk: &Desk, session: &Session) -> Result<String, Refused> {
+    let key = desk.app.shown_key(&session.key_hash).map_err(|error| match Refused::from(error) {
+        refused if refused.status == StatusCode::UNAUTHORIZED => not_known(),
+        refused => refused,
+    })?;
     try_key(desk, session).await?;
     let note = note(desk, session).await;
-    let key = desk.app.known_key(&session.key_hash).ok_or_else(not_known)?;
     desk.sessions.begin(&session.key_hash, key, note).await
 }
 

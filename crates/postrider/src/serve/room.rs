@@ -79,7 +79,8 @@ fn lock(taken: &Mutex<Taken>) -> MutexGuard<'_, Taken> {
     taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn network(address: IpAddr) -> IpAddr {
+/// What counts as one address.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(v6) if !v6.is_loopback() => {
             let bits = v6.to_bits() >> (u128::BITS - IPV6_NETWORK_BITS) << (u128::BITS - IPV6_NETWORK_BITS);

@@ -12,6 +12,8 @@ pub(crate) struct Subkeys {
     pub(crate) once: [u8; 32],
     /// Hides secrets in entity tags.
     pub(crate) entity_tags: [u8; 32],
+    /// Proves links to the portal.
+    pub(crate) portal_links: [u8; 32],
 }
 
 impl Subkeys {
@@ -28,6 +30,7 @@ impl Subkeys {
             sessions: derived(&root, b"sessions"),
             once: derived(&root, b"one-time values"),
             entity_tags: derived(&root, b"entity tags"),
+            portal_links: derived(&root, b"portal links"),
         }
     }
 }
@@ -48,7 +51,9 @@ mod tests {
     fn each_purpose_and_each_secret_has_keys_of_its_own() {
         let (one, same, other) = (Subkeys::of(&[1; 32]), Subkeys::of(&[1; 32]), Subkeys::of(&[2; 32]));
         assert_eq!(one.sessions, same.sessions, "of every node and every run");
-        let all = [&one, &other].map(|keys| [keys.sessions, keys.once, keys.entity_tags]).concat();
+        let all = [&one, &other]
+            .map(|keys| [keys.sessions, keys.once, keys.entity_tags, keys.portal_links])
+            .concat();
         for (place, key) in all.iter().enumerate() {
             assert!(!all[..place].contains(key) && *key != [1; 32] && *key != [2; 32], "{place}");
         }

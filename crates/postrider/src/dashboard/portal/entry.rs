@@ -1,7 +1,7 @@
 //! The door: a link's token becomes a session. It stands behind the `#`, so a script posts it; without scripts it is
 //! pasted.
 
-use super::frame::{self, Frame};
+use super::frame::{self, Brand, Frame};
 use super::guest::GuestChange;
 use crate::dashboard::answer::{Refused, html, see_other};
 use crate::dashboard::guard::Form;
@@ -13,8 +13,7 @@ use askama::Template;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
-use postrider_core::limits::URL_BYTES_MAX;
-use serde::de::IgnoredAny;
+use subtle::ConstantTimeEq;
 
 const NOT_KNOWN: &str = "This link is over, or it is not whole. Ask for a new one where you got it.";
 
@@ -22,6 +21,16 @@ const NOT_KNOWN: &str = "This link is over, or it is not whole. Ask for a new on
 #[template(path = "portal/entry.html")]
 struct Entry {
     frame: Frame,
+}
+
+/// Asks somebody who is in a portal already: a link is written by anybody.
+#[derive(Template)]
+#[template(path = "portal/replace.html")]
+struct Replace {
+    frame: Frame,
+    /// Whose portal the link opens.
+    other: String,
+    link: String,
 }
 
 pub(super) async fn page(State(desk): Shared, request: Request) -> Response {
@@ -32,23 +41,42 @@ pub(super) async fn page(State(desk): Shared, request: Request) -> Response {
 }
 
 pub(super) async fn submit(State(desk): Shared, request: Request) -> Response {
+    let there = match desk.portal.find(request.headers()).await {
+        Ok(there) => there,
+        Err(refused) => return frame::refused(&refused),
+    };
     let form = match Form::read(request, &desk.hosts).await {
         Ok(form) => form,
         Err(refused) => return frame::refused(&refused),
     };
-    let (token, way_back) = of_link(form.text("token").unwrap_or_default());
-    match begin(&desk, &Session::of_key(hash(&token)), &way_back).await {
-        Ok(cookie) => with_cookie(see_other("/portal/destinations"), &cookie),
-        Err(refused) if refused.status == StatusCode::UNAUTHORIZED => over(&desk),
+    let link = Link::of(form.text("token").unwrap_or_default());
+    match enter(&desk, there.as_ref(), &link, &form).await {
+        Ok(response) => response,
+        // A link that does not work ends nobody's session.
+        Err(refused) if refused.status == StatusCode::UNAUTHORIZED && there.is_none() => over(&desk),
+        Err(refused) if refused.status == StatusCode::UNAUTHORIZED => {
+            frame::refused(&Refused { sentence: NOT_KNOWN.to_owned(), ..refused })
+        }
         Err(refused) => frame::refused(&refused),
     }
 }
 
-async fn begin(desk: &Desk, session: &Session, way_back: &str) -> Result<String, Refused> {
-    desk.api.get::<IgnoredAny>(session, "/v1/brand-settings").await?;
-    let not_known = || Refused::new(StatusCode::UNAUTHORIZED, NOT_KNOWN);
-    let key = desk.app.known_key(&session.key_hash).ok_or_else(not_known)?;
-    desk.portal.begin(&session.key_hash, key, way_back).await
+async fn enter(desk: &Desk, there: Option<&Session>, link: &Link, form: &Form) -> Result<Response, Refused> {
+    let guest = Session::of_key(hash(&link.token));
+    let key = desk.app.shown_key(&guest.key_hash)?;
+    let brand: Brand = desk.api.get(&guest, "/v1/brand-settings").await?;
+    if let Some(there) = there {
+        let agreed = form.text("form_token").unwrap_or_default().as_bytes();
+        let is_asked = there.key_hash != guest.key_hash;
+        if is_asked && !bool::from(agreed.ct_eq(there.form_token.as_bytes())) {
+            let frame = Frame::of(&desk.api, there, "").await?;
+            let link = form.text("token").unwrap_or_default().to_owned();
+            return Ok(html(&Replace { frame, other: brand.name().to_owned(), link }));
+        }
+        desk.portal.end(there).await?;
+    }
+    let cookie = desk.portal.begin(&guest.key_hash, key, &link.way_back(desk)).await?;
+    Ok(with_cookie(see_other("/portal/destinations"), &cookie))
 }
 
 /// The door again, for somebody whose link does not work or does not work any more.
@@ -66,21 +94,31 @@ pub(super) async fn leave(State(desk): Shared, GuestChange(session, _): GuestCha
     }
 }
 
-/// The token and the way back, from what stands behind the `#`, from the whole link, or from the token alone.
-fn of_link(text: &str) -> (String, String) {
-    let behind = text.split_once('#').map_or(text, |(_, behind)| behind);
-    let find = |name: &str| {
-        let mut pairs = url::form_urlencoded::parse(behind.as_bytes());
-        pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
-    };
-    let token = find("token").unwrap_or_else(|| behind.to_owned());
-    (token, find("return_url").filter(|page| is_web_page(page)).unwrap_or_default())
+/// What stands behind the `#`.
+#[derive(Debug, Default, PartialEq)]
+struct Link {
+    token: String,
+    return_url: String,
+    proof: String,
 }
 
-/// A page that a link may lead to: nothing that would run here.
-fn is_web_page(text: &str) -> bool {
-    let parsed = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    text.len() <= URL_BYTES_MAX && parsed.is_some_and(|url| url.as_str() == text)
+impl Link {
+    /// Reads it from what stands behind the `#`, from the whole link, or from the token alone.
+    fn of(text: &str) -> Self {
+        let behind = text.split_once('#').map_or(text, |(_, behind)| behind);
+        let find = |name: &str| {
+            let mut pairs = url::form_urlencoded::parse(behind.as_bytes());
+            pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned())
+        };
+        let [return_url, proof] = ["return_url", "proof"].map(|name| find(name).unwrap_or_default());
+        Link { token: find("token").unwrap_or_else(|| behind.to_owned()), return_url, proof }
+    }
+
+    /// Where the account has said that its users go back to; empty if it has not.
+    fn way_back(&self, desk: &Desk) -> String {
+        let is_theirs = desk.app.leads_back(&self.token, &self.return_url, &self.proof);
+        if is_theirs { self.return_url.clone() } else { String::new() }
+    }
 }
 
 #[cfg(test)]
@@ -89,21 +127,16 @@ mod tests {
 
     #[test]
     fn a_link_is_read_however_much_of_it_was_given() {
-        let back = "https://shop.test/?a=b";
-        let behind = "token=hk_1&return_url=https%3A%2F%2Fshop.test%2F%3Fa%3Db";
+        let behind = "token=hk_1&return_url=https%3A%2F%2Fshop.test%2F%3Fa%3Db&proof=x-_1";
+        let link = Link {
+            token: "hk_1".to_owned(),
+            return_url: "https://shop.test/?a=b".to_owned(),
+            proof: "x-_1".to_owned(),
+        };
         for given in [behind.to_owned(), format!("#{behind}"), format!("https://a.test/portal#{behind}")] {
-            assert_eq!(of_link(&given), ("hk_1".to_owned(), back.to_owned()), "{given}");
+            assert_eq!(Link::of(&given), link, "{given}");
         }
-        assert_eq!(of_link("hk_1"), ("hk_1".to_owned(), String::new()));
-        assert_eq!(of_link(""), (String::new(), String::new()));
-    }
-
-    #[test]
-    fn the_way_back_is_a_web_page() {
-        for bad in ["javascript:alert(1)", "data:text/html,x", "//evil.test", "/here", "https://a.test/\nb"] {
-            assert!(!is_web_page(bad), "{bad}");
-        }
-        assert!(!is_web_page(&format!("https://a.test/{}", "a".repeat(URL_BYTES_MAX))));
-        assert!(is_web_page("https://a.test/b?c#d"));
+        assert_eq!(Link::of("hk_1"), Link { token: "hk_1".to_owned(), ..Link::default() });
+        assert_eq!(Link::of(""), Link::default());
     }
 }

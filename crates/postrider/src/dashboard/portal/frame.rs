@@ -22,6 +22,10 @@ pub(super) struct Brand {
 }
 
 impl Brand {
+    pub(super) fn name(&self) -> &str {
+        self.company_name.as_deref().unwrap_or("Webhooks")
+    }
+
     /// The one that we serve ourselves; one of another host is for the account's own pages.
     pub(super) fn logo(&self) -> Option<Logo> {
         self.logo_url.as_deref().and_then(Logo::of_data_url)
@@ -55,7 +59,7 @@ impl Frame {
     }
 
     pub(super) fn name(&self) -> &str {
-        self.brand.company_name.as_deref().unwrap_or("Webhooks")
+        self.brand.name()
     }
 
     pub(super) fn title(&self) -> &str {
@@ -72,9 +76,7 @@ struct RefusedPage<'a> {
 
 /// Without a brand: whoever is refused may be nobody's guest.
 pub(super) fn refused(refused: &Refused) -> Response {
-    let mut response = html(&RefusedPage { frame: Frame::of_nobody(), sentence: &refused.sentence });
-    *response.status_mut() = refused.status;
-    response
+    refused.mark(html(&RefusedPage { frame: Frame::of_nobody(), sentence: &refused.sentence }))
 }
 
 /// A page, or why there is none. Whoever's link is over is back at the door.

@@ -30,6 +30,7 @@ mod sources;
 mod stream;
 mod tenants;
 mod transforms;
+mod wrong_keys;
 
 use serde_json::Value;
 

@@ -16,6 +16,7 @@ mod operator;
 mod overview;
 mod pages;
 mod portal;
+mod portal_links;
 mod rates;
 mod readers;
 mod replays;

@@ -212,3 +212,31 @@ fn a_link_that_no_page_could_show_is_not_made() {
     assert!(bad.contains("id=\"return_url-problem\"") && bad.contains("too long"), "{bad}");
     assert_eq!(keys(), before, "nobody would have seen it");
 }
+
+#[test]
+fn no_tenant_finds_the_page_of_another_account_or_changes_anything_by_it() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let made = |name: &str| {
+        let made = api.post("/v1/accounts", &json!({ "name": name })).data(201);
+        (text(&made["account"]["id"]), api.with_key(&text(&made["api_key"]["key"])))
+    };
+    let ((own, tenant), (other, _)) = (made("own"), made("other"));
+    let browser = Browser::signed_in(&tenant);
+    let keys = || tenant.get("/v1/api-keys").data(200).as_array().unwrap().len();
+    let before = keys();
+    for id in [other.as_str(), "acc_0000000000000"] {
+        for action in ["", "/brand", "/portal", "/delete"] {
+            for confirmed in ["", "yes"] {
+                let fields = [("name", "mine"), ("company_name", "mine"), ("confirmed", confirmed)];
+                let answer = browser.change(&format!("/accounts/{id}{action}"), &fields);
+                assert_eq!(answer.status, 404, "{action}: {answer}");
+            }
+        }
+    }
+    assert_eq!(keys(), before, "a link was made");
+    assert_eq!(tenant.get("/v1/brand-settings").data(200), json!({}));
+    next(&browser.change(&format!("/accounts/{own}/brand"), &[("company_name", "ours")]));
+    assert_eq!(tenant.get("/v1/brand-settings").data(200)["company_name"], "ours");
+}

@@ -45,7 +45,7 @@ impl Guest {
     }
 }
 
-fn tenant(gateway: &Gateway, name: &str) -> Api {
+pub(super) fn tenant(gateway: &Gateway, name: &str) -> Api {
     let made = gateway.api().post("/v1/accounts", &json!({ "name": name })).data(201);
     gateway.api().with_key(&text(&made["api_key"]["key"]))
 }

@@ -4,7 +4,7 @@ use super::answer::Answer;
 use super::client::{Client, request};
 use super::wait_until;
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 #[derive(Clone)]
 pub(crate) struct Api {
@@ -33,6 +33,13 @@ impl Api {
         let answer = Client::connect(self.address).and_then(|mut client| client.exchange(bytes));
         let first_line = || String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().to_owned();
         answer.unwrap_or_else(|error| panic!("no answer to {:?}: {error}", first_line()))
+    }
+
+    /// The same from another address of this machine: of those that begin with 127.77 the one with this number.
+    pub(crate) fn raw_from(&self, number: u16, bytes: &[u8]) -> Answer {
+        let [high, low] = number.to_be_bytes();
+        let client = Client::connect_from(Ipv4Addr::new(127, 77, high, low), self.address);
+        client.and_then(|mut client| client.exchange(bytes)).expect("it answers on every address of loopback")
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

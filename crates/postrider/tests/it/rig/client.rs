@@ -5,7 +5,7 @@ use super::contract;
 use postrider_torture::rig::client as plain;
 pub(crate) use postrider_torture::rig::client::{head, request};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 /// Longer than any answer takes, shorter than a person waits for a hanging test.
@@ -16,6 +16,10 @@ pub(crate) struct Client(plain::Client);
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         plain::Client::connect(address, DEADLINE).map(Client)
+    }
+
+    pub(crate) fn connect_from(from: Ipv4Addr, address: SocketAddr) -> io::Result<Self> {
+        plain::Client::connect_from(from, address, DEADLINE).map(Client)
     }
 
     /// Sends bytes and waits for an answer. One that came before all was sent counts as well.
