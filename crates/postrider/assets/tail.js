@@ -15,6 +15,9 @@ let waiting = [];
 let left = 0;
 let connection = "Waits for the gateway.";
 
+// What would not be seen and changes how the rest is read, as pages show it.
+const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const visible = (text) => String(text).replace(unseen, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 const words = (text) => String(text).replaceAll("_", " ");
 const clock = (time) => String(time ?? "").slice(11, 23);
 
@@ -26,14 +29,14 @@ function say() {
 function link(path, text) {
   const anchor = document.createElement("a");
   anchor.href = path;
-  anchor.textContent = text;
+  anchor.textContent = visible(text);
   return anchor;
 }
 
 function tag(word) {
   const span = document.createElement("span");
   span.className = `tag ${tones[word] ?? "plain"}`;
-  span.textContent = words(word);
+  span.textContent = visible(words(word));
   return span;
 }
 
@@ -52,7 +55,7 @@ function row(kind, data) {
   const line = document.createElement("tr");
   const cell = (...parts) => {
     const made = document.createElement("td");
-    made.append(...parts);
+    made.append(...parts.map((part) => typeof part === "string" ? visible(part) : part));
     made.className = "break";
     line.append(made);
   };

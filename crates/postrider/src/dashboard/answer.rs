@@ -2,6 +2,7 @@
 
 use super::looking::LookedAt;
 use super::session::Session;
+use super::visible::visible;
 use crate::api::ApiError;
 use askama::Template;
 use axum::response::{IntoResponse, Response};
@@ -97,7 +98,7 @@ impl Frame {
 
 pub(super) fn html(page: &impl Template) -> Response {
     match page.render() {
-        Ok(text) => file("text/html; charset=utf-8", text),
+        Ok(text) => file("text/html; charset=utf-8", visible(text)),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

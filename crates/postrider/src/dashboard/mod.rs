@@ -43,6 +43,7 @@ mod sign_in;
 mod source;
 mod sources;
 mod tail;
+mod visible;
 
 use crate::api::App;
 use crate::serve::subkeys::Subkeys;

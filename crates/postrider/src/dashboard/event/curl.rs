@@ -1,6 +1,7 @@
 //! An attempt as a command that makes the same request, for whoever looks for the fault at the receiver. What of it cannot
 //! be the same stands in comments above it.
 
+use crate::dashboard::visible::is_named;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -85,9 +86,25 @@ fn values(value: &Value) -> impl Iterator<Item = &str> {
     many.chain(value.is_string().then_some(value)).filter_map(Value::as_str)
 }
 
-/// For a shell: nothing in it has a meaning.
+/// For a shell: nothing in it has a meaning. What would not be seen is written by its bytes, as bash, zsh and ksh read them:
+/// whoever copies the command has read all of it.
 fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
+    if !text.contains(is_named) {
+        return format!("'{}'", text.replace('\'', "'\\''"));
+    }
+    let mut written = String::from("$'");
+    for character in text.chars() {
+        match character {
+            '\'' | '\\' => written.extend(['\\', character]),
+            unseen if is_named(unseen) => {
+                let mut bytes = [0; 4];
+                let bytes = unseen.encode_utf8(&mut bytes).bytes();
+                written.extend(bytes.map(|byte| format!("\\x{byte:02x}")));
+            }
+            other => written.push(other),
+        }
+    }
+    written + "'"
 }
 
 #[cfg(test)]
@@ -108,6 +125,8 @@ mod tests {
             "curl -i -X POST 'http://a/?b='\\'';id;'\\''' \\\n  -H 'x-a: it'\\''s $(rm) `x`' \\\n  -H 'x-b: 1' \\\n  -H 'x-b: 2' \\\n  -H 'content-type:' \\\n  --data-raw '{\"n\": \"'\\''\"}'"
         );
         let typed = json!({ "Content-Type": "text/plain" });
+        let unseen = command("http://a/", &typed, Body::Text("it's \\ \u{202e}\u{1b}[0m\n$x"), 10);
+        assert!(unseen.ends_with("--data-raw $'it\\'s \\\\ \\xe2\\x80\\xae\\x1b[0m\n$x'"), "{unseen}");
         let long = command("http://a/", &typed, Body::File("evt.txt"), 10);
         assert_eq!(
             long,

@@ -24,3 +24,4 @@ mod search;
 pub(crate) mod sessions;
 mod sizes;
 mod sources;
+mod unseen;
