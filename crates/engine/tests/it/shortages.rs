@@ -6,6 +6,7 @@ use crate::wait::wait_until;
 use async_trait::async_trait;
 use postrider_core::breaker::Circuit;
 use postrider_core::delivery::DeliveryStatus;
+use postrider_core::destination::MaxConcurrency;
 use postrider_engine::send::{Resolve, Shortage};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -44,6 +45,8 @@ async fn a_node_without_descriptors_uses_up_no_attempt_and_opens_no_circuit() {
     let gateway = Setup { resolver, ..Setup::default() }.start().await;
     let mut destination = gateway.destination(&format!("http://receiver.test:{}/hook", receiver.port()));
     destination.retry_policy = Some(every(Duration::from_millis(10), 2));
+    // All of them at once, so that two rests are enough.
+    destination.max_concurrency = MaxConcurrency::new(EVENTS as u64).unwrap();
     gateway.route("**", &destination).await;
     let mut events = Vec::new();
     for n in 0..EVENTS {
@@ -54,7 +57,8 @@ async fn a_node_without_descriptors_uses_up_no_attempt_and_opens_no_circuit() {
         let deferred = gateway.engine.meters().shortages.seen();
         let count =
             |of: Shortage| deferred.filter(|seen| seen.shortage == of).map(|seen| seen.count).sum::<u64>();
-        (count(Shortage::FileDescriptors) > 30 && short.asked.load(Ordering::SeqCst) >= 3).then_some(())
+        (count(Shortage::FileDescriptors) > 2 * EVENTS as u64 && short.asked.load(Ordering::SeqCst) >= 3)
+            .then_some(())
     })
     .await;
     for event in &events {
