@@ -140,6 +140,8 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
                 "bodies_that_stall_are_refused_once_they_have_taken_their_room",
             ),
             Test("crates/sqlite/tests/it/files.rs", "a_write_ahead_log_does_not_grow_without_end"),
+            Test("crates/engine/tests/it/http2_floods.rs", "an_exchange_of_endless_frames_ends"),
+            Test("crates/engine/tests/it/http2_floods.rs", "an_idle_connection_of_endless_frames_is_closed"),
         ],
     },
     Guarantee {

@@ -1,6 +1,7 @@
 //! Makes connections: resolves, checks every address it dials, and speaks TLS where the URL says so.
 
 use super::address_guard::{AddressGuard, Refusal};
+use super::allowance::{Allowance, Metered};
 use super::certificates::Certificates;
 use super::connection::Connection;
 use super::http1::Http1;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use url::Host;
 
 /// Shared by all workers.
@@ -67,17 +69,19 @@ impl Connector {
         let started = Instant::now();
         let stream = self.dial(url, &addresses, until).await?;
         timing.connect = Some(started.elapsed());
+        let allowance = Allowance::new();
+        let stream = Metered::new(stream, &allowance);
         if !url.tls {
-            return Ok(Connection::Http1(Http1::new(stream)));
+            return Ok(Connection::Http1(Http1::new(stream, allowance)));
         }
         let started = Instant::now();
         let stream = self.secure(ready, stream).await?;
         timing.tls = Some(started.elapsed());
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-            let connection = Http2::new(stream).await.map_err(|error| broken_handshake(&error))?;
+            let connection = Http2::new(stream, allowance).await.map_err(|error| broken_handshake(&error))?;
             Ok(Connection::Http2(connection))
         } else {
-            Ok(Connection::Http1(Http1::new(stream)))
+            Ok(Connection::Http1(Http1::new(stream, allowance)))
         }
     }
 
@@ -129,8 +133,8 @@ impl Connector {
     async fn secure(
         &self,
         ready: &Ready,
-        stream: TcpStream,
-    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Failure> {
+        stream: Metered<TcpStream>,
+    ) -> Result<TlsStream<Metered<TcpStream>>, Failure> {
         let url = &ready.url;
         let name = match &url.host {
             Host::Domain(name) => ServerName::try_from(name.clone())

@@ -56,8 +56,15 @@ impl Connection {
         trace: &mut Trace,
     ) -> Result<bool, Failed> {
         match self {
-            Connection::Http1(connection) => by_http1(connection, request, trace).await,
-            Connection::Http2(connection) => by_http2(connection, request.into_http2(ready), trace).await,
+            Connection::Http1(connection) => {
+                let _exchanging = connection.begin();
+                by_http1(connection, request, trace).await
+            }
+            Connection::Http2(connection) => {
+                let _exchanging = connection.begin();
+                let exchanged = by_http2(connection, request.into_http2(ready), trace).await;
+                exchanged.map_err(|failed| if connection.is_flooded() { flooded() } else { failed })
+            }
         }
     }
 }
@@ -146,6 +153,11 @@ fn broken(error: Broken) -> Problem {
 
 fn broken_http2(error: &hyper::Error) -> Problem {
     if error.is_parse() || error.is_parse_status() { not_http(error) } else { cut_off(error) }
+}
+
+/// It is not tried once more over another connection: that would cost as much again.
+fn flooded() -> Failed {
+    Failed::midway(not_http("the receiver sends far more frames than an answer takes"))
 }
 
 /// A 2xx before the end of the request says nothing of what was not sent.

@@ -1,8 +1,12 @@
 //! An HTTP/2 connection, shared by all exchanges with one destination.
 
+mod frames;
+
+use super::allowance::{Allowance, Exchanging};
 use super::http1::Head;
 use super::request::{retry_after, shown};
 use bytes::{Bytes, BytesMut};
+use frames::Frames;
 use http::Request;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -23,6 +27,7 @@ use tokio::task::AbortHandle;
 pub(crate) struct Http2 {
     sender: SendRequest<Pieces>,
     _task: Arc<AbortOnDrop>,
+    allowance: Arc<Allowance>,
 }
 
 struct AbortOnDrop(AbortHandle);
@@ -34,15 +39,26 @@ impl Drop for AbortOnDrop {
 }
 
 impl Http2 {
-    pub(super) async fn new<S>(stream: S) -> Result<Self, hyper::Error>
+    pub(super) async fn new<S>(stream: S, allowance: Arc<Allowance>) -> Result<Self, hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
+        let frames = Frames::new(stream, Arc::clone(&allowance));
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).max_header_list_size(64 * 1024);
-        let (sender, connection) = builder.handshake(TokioIo::new(stream)).await?;
+        let (sender, connection) = builder.handshake(TokioIo::new(frames)).await?;
         let task = tokio::spawn(async move { drop(connection.await) });
-        Ok(Http2 { sender, _task: Arc::new(AbortOnDrop(task.abort_handle())) })
+        Ok(Http2 { sender, _task: Arc::new(AbortOnDrop(task.abort_handle())), allowance })
+    }
+
+    /// What the receiver may send counts for an exchange until what is given back is dropped.
+    pub(super) fn begin(&self) -> Exchanging {
+        self.allowance.begin()
+    }
+
+    /// Whether it was cut off since more came than that.
+    pub(super) fn is_flooded(&self) -> bool {
+        self.allowance.is_exceeded()
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Sends: one attempt is one HTTP exchange with one deadline over all of it.
 
 pub mod address_guard;
+mod allowance;
 mod attempt;
 mod certificates;
 mod client_tls;

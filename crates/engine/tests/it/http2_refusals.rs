@@ -13,22 +13,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-const HEADERS: u8 = 1;
+pub(crate) const HEADERS: u8 = 1;
 const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const GO_AWAY: u8 = 7;
+pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const GO_AWAY: u8 = 7;
 /// END_STREAM and END_HEADERS.
-const WHOLE: u8 = 5;
+pub(crate) const WHOLE: u8 = 5;
 /// `:status: 200` of the static table.
-const STATUS_200: [u8; 1] = [0x88];
+pub(crate) const STATUS_200: [u8; 1] = [0x88];
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = payload.len() as u32;
     [&length.to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
 /// The streams of requests, one after the other.
-async fn next_request(stream: &mut TlsStream<TcpStream>) -> Option<u32> {
+pub(crate) async fn next_request(stream: &mut TlsStream<TcpStream>) -> Option<u32> {
     loop {
         let mut head = [0; 9];
         stream.read_exact(&mut head).await.ok()?;

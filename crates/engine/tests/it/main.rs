@@ -22,6 +22,7 @@ mod early_answers;
 mod fan_out;
 mod floods;
 mod hanging;
+mod http2_floods;
 mod http2_refusals;
 mod idempotency;
 mod loops;

@@ -8,6 +8,7 @@ mod head;
 
 pub(crate) use head::Head;
 
+use super::allowance::{Allowance, Exchanging, Metered};
 use super::request::Request;
 use body::{Body, Next};
 use bytes::{Buf, Bytes, BytesMut};
@@ -19,6 +20,7 @@ use std::future::poll_fn;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
@@ -58,13 +60,13 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
     fn socket(&self) -> BorrowedFd<'_>;
 }
 
-impl Stream for TcpStream {
+impl Stream for Metered<TcpStream> {
     fn socket(&self) -> BorrowedFd<'_> {
         self.as_fd()
     }
 }
 
-impl Stream for TlsStream<TcpStream> {
+impl Stream for TlsStream<Metered<TcpStream>> {
     fn socket(&self) -> BorrowedFd<'_> {
         self.get_ref().0.as_fd()
     }
@@ -77,6 +79,7 @@ pub(crate) struct Http1 {
     read: BytesMut,
     /// Since the request.
     read_bytes: usize,
+    allowance: Arc<Allowance>,
 }
 
 /// The rest of an exchange whose answer has begun: of the answer, and of a request that it came before the end of.
@@ -94,8 +97,13 @@ impl Rest {
 }
 
 impl Http1 {
-    pub(super) fn new(stream: impl Stream + 'static) -> Self {
-        Http1 { stream: Box::new(stream), read: BytesMut::new(), read_bytes: 0 }
+    pub(super) fn new(stream: impl Stream + 'static, allowance: Arc<Allowance>) -> Self {
+        Http1 { stream: Box::new(stream), read: BytesMut::new(), read_bytes: 0, allowance }
+    }
+
+    /// What the receiver may send counts for an exchange until what is given back is dropped.
+    pub(super) fn begin(&self) -> Exchanging {
+        self.allowance.begin()
     }
 
     /// Whether an idle one can carry a request. Whatever comes unasked is no answer to it.
@@ -287,7 +295,8 @@ mod tests {
             // Once read to its end, as after an answer.
             peer.write_all(b"x").unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
-            let mut idle = Http1::new(stream);
+            let allowance = Allowance::new();
+            let mut idle = Http1::new(Metered::new(stream, &allowance), allowance);
             assert!(idle.is_open());
             act(&mut peer);
             assert_eq!(idle.is_open(), is_open);
