@@ -135,7 +135,7 @@ impl Reply {
 }
 
 /// Credentials of the sender towards us. They are not the event's, and never stored.
-const NEVER_STORED: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+const NEVER_STORED: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "proxy_authorization"];
 
 /// What of a request's headers is the event's own and is kept: no credentials, and not without end.
 pub fn storable_headers<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Headers {

@@ -1,5 +1,6 @@
 //! The headers that every request to a destination has, written once when it is made ready: an attempt copies them.
 
+use super::passed_on::folded;
 use super::target::DestinationUrl;
 use http::HeaderMap;
 use postrider_store::Headers;
@@ -10,6 +11,8 @@ pub(super) const REDACTED: &str = "[redacted]";
 pub(crate) struct FixedHeaders {
     /// Custom headers and credentials. Their values are secrets.
     own: HeaderMap,
+    /// Their names, as receivers may confuse them with others.
+    own_folded: Vec<String>,
     /// All of them as HTTP/1.1 has them.
     lines: Vec<u8>,
     /// The same as they may be kept and shown: secrets are named, not told.
@@ -19,7 +22,8 @@ pub(crate) struct FixedHeaders {
 impl FixedHeaders {
     /// The destination's own stand above those that the gateway would put there.
     pub(super) fn new(url: &DestinationUrl, own: HeaderMap) -> Self {
-        let mut fixed = FixedHeaders { own, lines: Vec::new(), shown: Headers::default() };
+        let own_folded = own.keys().map(|name| folded(name.as_str()).into_owned()).collect();
+        let mut fixed = FixedHeaders { own, own_folded, lines: Vec::new(), shown: Headers::default() };
         let authority = url.authority.as_bytes();
         for (name, value) in
             [("host", authority), ("user-agent", AGENT.as_bytes()), ("accept-encoding", b"identity")]
@@ -40,6 +44,11 @@ impl FixedHeaders {
     pub(super) fn has_own(&self, name: &str) -> bool {
         // Most have none, and a map would take the name apart before it says so.
         !self.own.is_empty() && self.own.contains_key(name)
+    }
+
+    /// Whether a receiver may take a header of this folded name for one of the destination's own.
+    pub(super) fn has_own_folded(&self, folded: &str) -> bool {
+        self.own_folded.iter().any(|own| own == folded)
     }
 
     pub(super) fn lines(&self) -> &[u8] {

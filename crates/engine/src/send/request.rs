@@ -1,6 +1,6 @@
 //! The request of an attempt: written once, as HTTP/1.1 has it, beside the copy of its headers that may be shown.
 
-use super::passed_on::is_passed_on;
+use super::passed_on::{folded, is_passed_on};
 use super::target::Ready;
 use super::{hops, id_header};
 use crate::clock::Clock;
@@ -144,9 +144,11 @@ fn pass_on(from: &Headers, but: Option<&str>, ready: &Ready, into: &mut Request)
         let name = lower(name);
         // What cannot be a header again (a value kept lossily) is left out.
         let legal = is_name(name.as_bytes()) && is_value(value.as_bytes());
+        let folded = folded(&name);
         if legal
-            && is_passed_on(&name)
-            && but != Some(&*name)
+            && is_passed_on(&folded)
+            && but != Some(&*folded)
+            && !ready.headers.has_own_folded(&folded)
             && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name))
         {
             into.put(ready, &name, value);

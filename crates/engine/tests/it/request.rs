@@ -154,6 +154,57 @@ async fn headers_of_the_sender_s_connection_and_credentials_are_not_passed_on() 
 }
 
 #[tokio::test]
+async fn headers_that_a_receiver_takes_for_ours_are_not_passed_on() {
+    // WSGI, CGI and what follows them make HTTP_X_TENANT of each of these.
+    let collide = [
+        "X_Tenant",
+        "x.tenant",
+        "X_Api_Key",
+        "Webhook_Signature",
+        "webhook_id",
+        "Content_Length",
+        "Transfer_Encoding",
+        "Postrider_Attempt",
+        "X_Forwarded_For",
+        "Proxy_Authorization",
+        "User_Agent",
+    ];
+    // What servers and frameworks take for the word of a proxy before them.
+    let of_proxies = [
+        "Proxy",
+        "Forwarded",
+        "X-Forwarded",
+        "X-Real-IP",
+        "X_Real_IP",
+        "X-Original-URL",
+        "X-Rewrite-URL",
+        "X-HTTP-Method-Override",
+        "X-HTTP-Method",
+        "X-Method-Override",
+        "X-Client-IP",
+        "True-Client-IP",
+    ];
+    let kept = ["X-Tenant-Name", "X_Own_Word", "X-Proxy", "X-Real-Estate"];
+    let all: Vec<(&str, &str)> =
+        [&collide[..], &of_proxies, &kept].concat().into_iter().map(|name| (name, "of-the-sender")).collect();
+    let (request, attempt) = deliver(&Arrival { headers: headers(&all), ..arrival("{}") }, |to| {
+        to.custom_headers = [("X-Tenant", "of-the-destination")].into_iter().collect();
+        to.auth = Some(DestinationAuth::Header { header: "X-Api-Key".into(), value: "of-the-header".into() });
+    })
+    .await;
+    let came: Vec<&str> = request
+        .headers
+        .iter()
+        .filter(|(_, value)| value == "of-the-sender")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(came, kept.map(str::to_ascii_lowercase));
+    assert_eq!(request.one("x-tenant"), "of-the-destination");
+    assert!(!attempt.request_headers.iter().any(|(name, _)| name == "x_tenant"), "{attempt:?}");
+    assert_signed(&request);
+}
+
+#[tokio::test]
 async fn headers_that_the_sender_s_connection_header_names_are_not_passed_on() {
     let own = [("Connection", "close, X-Hop"), ("X-Hop", "of this connection"), ("X-End", "of the event")];
     let (request, _) = deliver(&Arrival { headers: headers(&own), ..arrival("{}") }, |_| {}).await;

@@ -92,8 +92,10 @@ const RESERVED: [&str; 9] = [
 
 fn header_name(field: &str, name: &str) -> Result<String, ApiError> {
     let lower = name.to_ascii_lowercase();
-    let ours = lower.starts_with("webhook-") || lower.starts_with("postrider-");
-    let reserved = ours || RESERVED.contains(&lower.as_str());
+    // Receivers behind CGI or WSGI do not tell the two apart.
+    let folded = lower.replace('_', "-");
+    let ours = folded.starts_with("webhook-") || folded.starts_with("postrider-");
+    let reserved = ours || RESERVED.contains(&folded.as_str());
     if reserved || HeaderName::try_from(lower.as_str()).is_err() {
         let allowed = "must hold legal header names, and none that the gateway sets itself (host, content-length, webhook-…, postrider-… and the like)";
         return Err(ApiError::field(field, allowed));
