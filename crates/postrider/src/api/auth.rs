@@ -4,6 +4,7 @@ use super::App;
 use super::access::{self, Call, Power};
 use super::error::ApiError;
 use crate::serve::admin_key::hash;
+use crate::serve::client;
 use axum::extract::{FromRequestParts, MatchedPath};
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::request::Parts;
@@ -261,15 +262,24 @@ fn bearer(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
 }
 
+/// Whether a request shows a key that is good for something.
+pub(crate) fn shows_key(app: &App, headers: &HeaderMap) -> bool {
+    let Some(hash) = shown_key(headers) else { return false };
+    let own = app.metrics_hash.iter().chain([&app.admin_hash]).any(|known| bool::from(hash.ct_eq(known)));
+    own || app.engine.catalog().api_key(&hash, app.engine.clock().now()).is_some()
+}
+
 /// A key that is unknown, revoked or expired is none.
 fn by_key(hash: &[u8; 32], counts: Counts, app: &App) -> Result<Option<Caller>, ApiError> {
     if bool::from(hash.ct_eq(&app.admin_hash)) {
+        client::recognize();
         return Ok(Some(Caller::new(app.first.account, Scope::Admin, None)));
     }
     let now = app.engine.clock().now();
     // A look-up by hash tells an attacker nothing about any key: the hash is not theirs to choose.
     let Some(known) = app.engine.catalog().api_key(hash, now).cloned() else { return Ok(None) };
     known.note_use(now);
+    client::recognize();
     if counts == Counts::Yes {
         app.pass_rate(known.key.id.as_u64(), known.key.rate_limit)?;
     }

@@ -224,6 +224,14 @@ impl ApiError {
     }
 }
 
+/// 503: all connections are busy, and this one is neither a probe's nor shows a key.
+pub(crate) fn crowded() -> ApiError {
+    let sentence = "Too many clients are connected; send it again.";
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence)
+        .limit("connections_max")
+        .retry_after(RETRY_SOON_SECONDS)
+}
+
 /// A limit as a person would say it.
 const fn noun(limit: Limit) -> &'static str {
     match limit {

@@ -96,7 +96,10 @@ impl Admitted {
     pub(crate) fn new(app: &App, entrance: Option<Entrance>, headers: &HeaderMap) -> Result<Self, ApiError> {
         let entrance = entrance.ok_or_else(|| ApiError::not_found("source"))?;
         match admit(app, &entrance.source, headers) {
-            Ok(hops) => Ok(Admitted { entrance, hops }),
+            Ok(hops) => {
+                client::recognize();
+                Ok(Admitted { entrance, hops })
+            }
             Err(refused) => Err(noted(app, &entrance.source, refused)),
         }
     }

@@ -63,9 +63,9 @@ pub(crate) mod waiting;
 mod webhooks;
 mod wrong_keys;
 
-pub(crate) use auth::{ACCOUNT_HEADER, KnownKey, SignedIn};
+pub(crate) use auth::{ACCOUNT_HEADER, KnownKey, SignedIn, shows_key};
 pub(crate) use body::BODY_DEADLINE;
-pub(crate) use error::ApiError;
+pub(crate) use error::{ApiError, crowded};
 pub(crate) use events::newest_cursor;
 pub(crate) use ingest::{Admitted, Offer, entrance_by_token};
 pub(crate) use logo::Logo;

@@ -1,6 +1,6 @@
 //! Takes connections and serves them, each on one of the worker threads, with deadlines and a cap.
 
-use super::client;
+use super::client::{self, Answering, ClientConnection};
 use super::door::{self, Left};
 use super::front::Front;
 use super::guarded_stream::GuardedStream;
@@ -10,6 +10,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -47,7 +48,7 @@ pub(crate) async fn accept(
                 continue;
             }
         };
-        // One too many is closed at once: an answer would take what there is too little of.
+        // One that there is no room for is closed at once: an answer would take what there is too little of.
         let Some(place) = room.take(client.ip()) else { continue };
         let Ok(stream) = stream.into_std() else { continue };
         turn = (turn + 1) % workers.len();
@@ -62,35 +63,41 @@ pub(crate) async fn serve(mut incoming: mpsc::Receiver<Incoming>, front: Front, 
     let (alive, mut ended) = mpsc::channel::<()>(1);
     while let Some((stream, place)) = incoming.recv().await {
         let Ok(stream) = TcpStream::from_std(stream) else { continue };
-        let Ok(peer) = stream.peer_addr() else { continue };
         let _ = stream.set_nodelay(true);
         let (front, stop, alive) = (front.clone(), stop.clone(), alive.clone());
-        tokio::spawn(async move {
-            client::serving(peer.ip().to_canonical(), serve_one(stream, &front, stop)).await;
+        let client = Arc::clone(&place.client);
+        let task = tokio::spawn(async move {
+            let client = Arc::clone(&place.client);
+            client::serving(Arc::clone(&client), serve_one(stream, &client, &front, stop)).await;
             drop((place, alive));
         });
+        client.served_by(task.abort_handle());
     }
     drop(alive);
     let _ = ended.recv().await;
 }
 
-async fn serve_one<S>(stream: S, front: &Front, stop: watch::Receiver<bool>)
+async fn serve_one<S>(stream: S, client: &Arc<ClientConnection>, front: &Front, stop: watch::Receiver<bool>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let left = match front.door() {
-        Some(app) => door::serve(stream, app, &stop).await,
-        None => Some(Left { stream, unread: Bytes::new() }),
+        Some(app) if !client.is_of_reserve() => door::serve(stream, client, app, &stop).await,
+        _ => Some(Left { stream, unread: Bytes::new() }),
     };
     if let Some(left) = left {
         // Apart from what each connection takes: most never need it.
-        Box::pin(serve_behind(left, front, stop)).await;
+        Box::pin(serve_behind(left, client, front, stop)).await;
     }
 }
 
 /// Serves what is not for the door.
-async fn serve_behind<S>(left: Left<S>, front: &Front, mut stop: watch::Receiver<bool>)
-where
+async fn serve_behind<S>(
+    left: Left<S>,
+    client: &Arc<ClientConnection>,
+    front: &Front,
+    mut stop: watch::Receiver<bool>,
+) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let connection = http1::Builder::new()
@@ -98,8 +105,9 @@ where
         .header_read_timeout(HEADER_DEADLINE)
         .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(
-            TokioIo::new(GuardedStream::new(left)),
-            service_fn(|request| front.answer(request)),
+            TokioIo::new(GuardedStream::new(left, Arc::clone(client))),
+            // It begins at once: a client may have closed its side behind the request.
+            service_fn(|request| front.answer(request, Answering::begin(client))),
         );
     tokio::pin!(connection);
     tokio::select! {
@@ -125,7 +133,7 @@ pub(super) mod tests {
         let router = Router::new().route("/", post(async |_: bytes::Bytes| "x".repeat(1 << 20)));
         let (stop, stopping) = watch::channel(false);
         tokio::spawn(async move {
-            serve_one(server, &router.into(), stopping).await;
+            serve_one(server, &ClientConnection::of_a_test(), &router.into(), stopping).await;
             drop(stop);
         });
         client

@@ -1,5 +1,6 @@
 //! A client's connection, watched: what it sends must have one meaning, and what it is sent it must read.
 
+use super::client::ClientConnection;
 use super::door::Left;
 use super::framing::Framing;
 use super::lingering::Lingering;
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -22,8 +24,11 @@ pub(super) struct GuardedStream<S> {
     stream: S,
     /// What was read of it before and is still to be read here.
     unread: Bytes,
+    client: Arc<ClientConnection>,
     framing: Framing,
     spoilt: bool,
+    /// Its client sends nothing more and waits for an answer.
+    is_half_closed: bool,
     /// Runs while the client does not read.
     stalled: Option<Pin<Box<Sleep>>>,
     /// Once all is answered, while the client still sends.
@@ -31,16 +36,26 @@ pub(super) struct GuardedStream<S> {
 }
 
 impl<S> GuardedStream<S> {
-    pub(super) fn new(left: Left<S>) -> Self {
+    pub(super) fn new(left: Left<S>, client: Arc<ClientConnection>) -> Self {
         let Left { stream, unread } = left;
         GuardedStream {
             stream,
             unread,
+            client,
             framing: Framing::default(),
             spoilt: false,
+            is_half_closed: false,
             stalled: None,
             lingering: None,
         }
+    }
+
+    /// Whether its client has sent all of a request, and with it all that it will send. The server would take that for
+    /// a client that has left, so it does not see the end before its answer is written.
+    fn is_half_closed_for_an_answer(&mut self) -> bool {
+        let waits = self.client.has_answer_with_an_end() && self.framing.is_between_requests();
+        self.is_half_closed |= waits;
+        waits
     }
 
     fn unless_stalled<T>(
@@ -49,9 +64,12 @@ impl<S> GuardedStream<S> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stalled = None;
+            if self.stalled.take().is_some() && self.client.has_answer() {
+                self.client.begin_answer();
+            }
             return written;
         }
+        self.client.wait();
         let timer = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_DEADLINE)));
         timer.as_mut().poll(cx).map(|()| Err(ErrorKind::TimedOut.into()))
     }
@@ -69,7 +87,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
         }
         let before = into.filled().len();
         if self.unread.is_empty() {
-            ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+            let read = Pin::new(&mut self.stream).poll_read(cx, into)?;
+            if read.is_pending() && !self.framing.is_between_requests() {
+                self.client.wait();
+            }
+            ready!(read);
+            if into.filled().len() == before && self.is_half_closed_for_an_answer() {
+                return Poll::Pending;
+            }
         } else {
             let bytes = self.unread.len().min(into.remaining());
             into.put_slice(&self.unread.split_to(bytes));
@@ -79,6 +104,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
             fresh[at] = SPOILT;
             into.set_filled(before + at + 1);
             self.spoilt = true;
+        }
+        if self.client.has_answer() && self.framing.is_between_requests() {
+            self.client.begin_answer();
         }
         Poll::Ready(Ok(()))
     }
@@ -104,7 +132,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        if flushed.is_ready() && self.is_half_closed && !self.client.has_answer() {
+            // The server is to look at its client once more, and see the end.
+            cx.waker().wake_by_ref();
+        }
+        flushed
     }
 
     /// Whoever is in the middle of a request that is already answered may send the rest of it.

@@ -8,11 +8,13 @@ mod queue;
 use super::auth::Watcher;
 use super::refusal::{Keyed, Stored};
 use super::{App, Shared};
+use crate::serve::room;
 use axum::extract::State;
 use axum::response::Response;
 use exposition::{Exposition, Kind};
 use http::header::{CONTENT_TYPE, HeaderValue};
 use postrider_engine::StoreHealth;
+use std::sync::atomic::Ordering::Relaxed;
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
@@ -43,8 +45,20 @@ async fn text(app: &App) -> String {
     queue::write(&mut text, &queue, &catalog);
     counted::write(&mut text, meters, &queue.totals.counters, &catalog);
     store(&mut text, app.engine.store_health());
+    connections(&mut text);
     process::write(&mut text);
     text.into_text()
+}
+
+fn connections(text: &mut Exposition) {
+    let [opened, closed, dropped, refused] =
+        [&room::OPENED, &room::CLOSED, &room::DROPPED, &room::REFUSED].map(|count| count.load(Relaxed));
+    let help = "Connections of clients that are open.";
+    text.gauge("postrider_connections", help, opened.saturating_sub(closed));
+    let help = "Connections that were closed to make room, idle ones by dropped, new ones by refused.";
+    let mut shed = text.family("postrider_connections_shed_total", Kind::Counter, help);
+    shed.sample(&[("how", "dropped")], dropped);
+    shed.sample(&[("how", "refused")], refused);
 }
 
 fn store(text: &mut Exposition, health: &StoreHealth) {

@@ -9,6 +9,7 @@ mod head;
 #[cfg(test)]
 mod tests;
 
+use super::client::ClientConnection;
 use super::connections::HEADER_DEADLINE;
 use super::guarded_stream::WRITE_DEADLINE;
 use super::{lingering, read_buffer};
@@ -42,14 +43,19 @@ pub(super) struct Left<S> {
 ///
 /// What is kept over an `.await` is little on purpose: a connection has the room for it for as long as it lives, and
 /// there are thousands, most of them idle.
-pub(super) async fn serve<S>(stream: S, app: &App, stop: &watch::Receiver<bool>) -> Option<Left<S>>
+pub(super) async fn serve<S>(
+    stream: S,
+    client: &ClientConnection,
+    app: &App,
+    stop: &watch::Receiver<bool>,
+) -> Option<Left<S>>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
     // One for all requests: whoever is idle most of the time need not put itself down for it each time.
     let mut stopping = stop.clone();
     let mut stopping = pin!(stopping.wait_for(|stop| *stop));
-    let mut connection = Connection::new(stream);
+    let mut connection = Connection::new(stream, client);
     loop {
         connection.deadline.as_mut().reset(Instant::now() + HEADER_DEADLINE);
         let (offered, then) = loop {
@@ -58,17 +64,22 @@ where
                 Next::Other => {
                     return Some(Left { stream: connection.stream, unread: connection.read.freeze() });
                 }
-                Next::Unfinished if connection.read.is_empty() => tokio::select! {
-                    biased;
-                    filled = connection.fill() => filled,
-                    _ = stopping.as_mut() => return None,
-                },
-                Next::Unfinished => connection.fill().await,
+                Next::Unfinished => {
+                    client.wait();
+                    tokio::select! {
+                        biased;
+                        filled = connection.fill() => filled,
+                        _ = stopping.as_mut(), if connection.read.is_empty() => return None,
+                    }
+                }
             };
             if let Err(ended) = filled {
                 break (Err(connection.refuse(app, &ended)?), Then::Close);
             }
         };
+        if !client.begin_answer() {
+            return None;
+        }
         let told = match offered {
             Ok(offer) => offer.told(app).await,
             Err(refused) => Err(refused),
@@ -81,14 +92,16 @@ where
         };
         connection.write(&answer).await?;
         if then == Then::Close {
+            client.wait();
             lingering::close(&mut connection.stream).await;
             return None;
         }
     }
 }
 
-struct Connection<S> {
+struct Connection<'a, S> {
     stream: S,
+    client: &'a ClientConnection,
     /// What was read and is not yet taken: between requests nothing, and then it takes no memory.
     read: BytesMut,
     /// The request whose body is still on its way.
@@ -120,10 +133,10 @@ enum Ended {
     ByDeadline,
 }
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
-    fn new(stream: S) -> Self {
+impl<'a, S: AsyncRead + AsyncWrite + Send + Unpin> Connection<'a, S> {
+    fn new(stream: S, client: &'a ClientConnection) -> Self {
         let deadline = Box::pin(sleep(HEADER_DEADLINE));
-        Connection { stream, read: BytesMut::new(), begun: None, deadline }
+        Connection { stream, client, read: BytesMut::new(), begun: None, deadline }
     }
 
     /// Looks at what is there, and offers the event once all of it is.
@@ -183,7 +196,10 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection<S> {
         let mut writing = pin!(self.stream.write_all(answer));
         match poll_fn(|context| Poll::Ready(writing.as_mut().poll(context))).await {
             Poll::Ready(written) => written.ok(),
-            Poll::Pending => timeout(WRITE_DEADLINE, writing).await.ok()?.ok(),
+            Poll::Pending => {
+                self.client.wait();
+                timeout(WRITE_DEADLINE, writing).await.ok()?.ok()
+            }
         }
     }
 

@@ -37,7 +37,10 @@ fn connect(app: Arc<App>) -> DuplexStream {
     let (client, server) = tokio::io::duplex(1024);
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(async move {
-        assert!(serve(server, &app, &stopping).await.is_none(), "none of it is for the server behind");
+        assert!(
+            serve(server, &ClientConnection::of_a_test(), &app, &stopping).await.is_none(),
+            "none of it is for the server behind"
+        );
         drop(stop);
     });
     client
@@ -93,7 +96,8 @@ async fn nothing_of_a_request_is_kept_behind_it() {
     let (app, path) = start().await;
     for body in [0, 2000, 12_000] {
         let (client, _server) = tokio::io::duplex(1);
-        let mut connection = Connection::new(client);
+        let nobody = ClientConnection::of_a_test();
+        let mut connection = Connection::new(client, &nobody);
         let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\ncontent-length: {body}\r\n\r\n");
         // More room than it takes, of which the rest would be seen behind it.
         connection.read.reserve(read_buffer::READ_BYTES);

@@ -6,22 +6,98 @@ use crate::rig::{Sink, Site, wait_until};
 use serde_json::json;
 use std::net::SocketAddr;
 
+/// A client that was answered, on its connection that is still open.
+fn answered(address: SocketAddr, path: &str, key: &str) -> Option<Client> {
+    let mut client = Client::connect(address).ok()?;
+    asks(&mut client, path, key).then_some(client)
+}
+
+fn asks(client: &mut Client, path: &str, key: &str) -> bool {
+    let bearer = format!("Bearer {key}");
+    let headers: &[(&str, &str)] = if key.is_empty() { &[] } else { &[("authorization", &bearer)] };
+    client.exchange(&request("GET", path, headers, b"")).is_ok_and(|answer| answer.status == 200)
+}
+
 #[test]
-fn one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left() {
+fn one_connection_too_many_takes_the_place_of_the_one_that_was_idle_longest() {
     let site = Site::new().with(&["--connections-max", "3"]);
-    let _gateway = site.start();
-    let ask = || {
-        let mut client = Client::connect(site.address()).ok()?;
-        let answer = client.exchange(&request("GET", "/healthz", &[], b"")).ok()?;
-        assert_eq!(answer.status, 200);
-        Some(client)
-    };
-    // A connection that was answered and is still open has its place for certain.
-    let mut served: Vec<Client> = (0..3).map(|_| ask().unwrap()).collect();
-    assert!(ask().is_none(), "there is no fourth place");
-    served.pop();
-    served.push(wait_until("there is room again", ask));
-    assert!(ask().is_none(), "for one");
+    let gateway = site.start();
+    let key = gateway.api().key;
+    let mut known = answered(site.address(), "/v1/sources", &key).unwrap();
+    let ask = || answered(site.address(), "/healthz", "").unwrap();
+    let (mut oldest, mut next) = (ask(), ask());
+    let mut newest = ask();
+    assert!(!asks(&mut oldest, "/healthz", ""), "it made room");
+    assert!(asks(&mut newest, "/healthz", "") && asks(&mut next, "/healthz", ""));
+    assert!(asks(&mut known, "/v1/sources", &key), "who has shown a key keeps its connection");
+}
+
+/// More than there is room for.
+const STRANGERS: usize = 700;
+
+#[test]
+fn a_crowd_of_silent_strangers_locks_nobody_out() {
+    let site = Site::new().with(&["--connections-max", "512"]);
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let mut known = answered(site.address(), "/v1/sources", &api.key).unwrap();
+    let mut sender = Client::connect(site.address()).unwrap();
+    sender.exchange(&request("POST", &path, &[], b"{}")).unwrap().data(202);
+    let beginnings: [&[u8]; 4] = [b"", b"GET / HTTP/1.1\r\nx: ", b"POST /ingest/", b"POST /v1/"];
+    let crowd: Vec<Client> = (0..STRANGERS)
+        .filter_map(|number| {
+            let mut client = Client::connect(site.address()).ok()?;
+            client.write(beginnings[number % beginnings.len()]).ok()?;
+            // So that none is idle for so long that it is closed for that.
+            if number % 100 == 0 {
+                assert!(
+                    asks(&mut known, "/v1/sources", &api.key),
+                    "who has shown a key keeps its connection"
+                );
+                sender.exchange(&request("POST", &path, &[], b"{}")).unwrap().data(202);
+            }
+            Some(client)
+        })
+        .collect();
+    assert!(crowd.len() > STRANGERS / 2, "it is a crowd: {}", crowd.len());
+    for number in 0..50 {
+        assert!(answered(site.address(), "/healthz", "").is_some(), "probe {number}");
+        assert!(answered(site.address(), "/v1/sources", &api.key).is_some(), "key {number}");
+        api.send(&path, &[], b"{}");
+    }
+    let metrics = String::from_utf8(api.get("/metrics").body).unwrap();
+    let dropped = metrics.lines().find(|line| line.contains("shed_total{how=\"dropped\"}")).unwrap();
+    assert!(!dropped.ends_with(" 0"), "{dropped}");
+    assert!(gateway.descriptors() < STRANGERS + 200);
+}
+
+#[test]
+fn where_all_connections_are_busy_probes_and_keys_are_still_answered() {
+    let site = Site::new().with(&["--connections-max", "16"]);
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    // An answer without an end keeps a connection busy; the last of sixteen is the reserve.
+    let streams: Vec<_> = (0..15).map(|_| api.stream("", None)).collect();
+    for _ in 0..20 {
+        let answer = wait_until("the reserve is free", || {
+            Client::connect(site.address()).ok()?.exchange(&request("POST", &path, &[], b"{}")).ok()
+        });
+        assert_eq!(answer.code(503), "overloaded");
+        assert_eq!(
+            (&answer.json()["limit"], answer.headers.get("connection")),
+            (&json!("connections_max"), Some("close"))
+        );
+        wait_until("a probe is answered", || answered(site.address(), "/healthz", ""));
+        wait_until("a key is answered", || answered(site.address(), "/v1/sources", &api.key));
+    }
+    drop(streams);
+    wait_until("there is room again", || {
+        let answer =
+            Client::connect(site.address()).ok()?.exchange(&request("POST", &path, &[], b"{}")).ok()?;
+        (answer.status == 202).then_some(())
+    });
 }
 
 /// Enough to stand out of what memory grows by anyhow.

@@ -5,6 +5,7 @@ mod crowds;
 mod drips;
 mod fields;
 mod framing;
+mod half_closed;
 mod heads;
 mod ids;
 mod json;
