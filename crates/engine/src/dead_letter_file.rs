@@ -6,6 +6,7 @@
 
 use crate::dead_letter_line::DeadLetterLine;
 use postrider_core::id::{AccountId, EventId};
+use postrider_store::containment::contain;
 use postrider_store::{EventContent, Store, StoreError};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -54,7 +55,8 @@ impl DeadLetterFile {
         let thread = thread::Builder::new().name("dead-letter-file".into()).spawn(move || {
             while let Some(note) = inbox.blocking_recv() {
                 let content = runtime.block_on(store.content(note.event));
-                if let Err(error) = note.write(content, &mut log) {
+                let written = contain(|| note.write(content, &mut log));
+                if let Ok(Err(error)) = written {
                     let Note { event, account, .. } = note;
                     tracing::warn!(%error, %event, %account, "a line of the dead letter file was lost");
                 }

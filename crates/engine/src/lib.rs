@@ -3,9 +3,11 @@
 //! It names no database: everything durable goes through the `Store` trait, and everything decided through core.
 
 mod admission;
+mod beat;
 mod body_measure;
 mod catalog;
 mod clock;
+mod contained_tasks;
 mod content_cache;
 mod dead_letter_file;
 mod dead_letter_line;
@@ -37,8 +39,10 @@ mod traces;
 pub mod verify;
 
 pub use admission::{BacklogLimits, Limit};
+pub use beat::keep_beating;
 pub use catalog::{Catalog, Entrance};
 pub use clock::Clock;
+pub use contained_tasks::ContainedTasks;
 pub use dead_letter_file::DeadLetterFile;
 pub use dead_letter_line::DeadLetterLine;
 pub use dead_letters::{DeadLetters, Revived};

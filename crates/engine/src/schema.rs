@@ -10,6 +10,7 @@ mod weight;
 use crate::body_measure::BodyMeasure;
 use jsonschema::{PatternOptions, Validator};
 use postrider_core::limits::SCHEMA_BYTES_MAX;
+use postrider_store::containment::contain;
 use serde_json::Value;
 use std::fmt;
 use weight::Weight;
@@ -78,7 +79,7 @@ impl Schema {
         let value: Value = serde_json::from_slice(body)
             .map_err(|error| at_root(format!("it is not JSON: {}", short(&error.to_string()))))?;
         // The validator is not ours: if it breaks on some value, the event is refused and the gateway goes on.
-        let run = std::panic::AssertUnwindSafe(|| {
+        let run = || {
             if !tells_where {
                 let sentence = "it is not what the schema asks for, and too large to say where";
                 return if self.validator.is_valid(&value) { Ok(()) } else { Err(at_root(sentence.into())) };
@@ -87,9 +88,9 @@ impl Schema {
                 pointer: short(error.instance_path().as_str()),
                 reason: short(&error.masked().to_string()),
             })
-        });
+        };
         let broken = |_| Err(at_root("it cannot be checked".into()));
-        std::panic::catch_unwind(run).unwrap_or_else(broken)?;
+        contain(run).unwrap_or_else(broken)?;
         Ok(value)
     }
 }

@@ -8,6 +8,7 @@ use crate::notice::Notice;
 use crate::queue::Wanted;
 use deadpool_postgres::{Object, Pool};
 use postrider_core::id::EventId;
+use postrider_store::containment::contained;
 use postrider_store::gather::Gather;
 use postrider_store::{EventContent, News, Page, Shards, StoreError, Turns, Vault};
 use std::sync::Arc;
@@ -105,9 +106,9 @@ impl Thread {
         &self,
         work: impl Future<Output = Result<T, QueryError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        match self.handle().spawn(work).await {
-            Ok(result) => Ok(result?),
-            Err(_) => Err(lost()),
+        match self.handle().spawn(contained(work)).await {
+            Ok(Ok(result)) => Ok(result?),
+            Ok(Err(_)) | Err(_) => Err(lost()),
         }
     }
 }

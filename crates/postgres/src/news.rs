@@ -12,6 +12,7 @@ use crate::pause::{PAUSE_MAX, pause};
 use crate::{PostgresOptions, mail, members, queue};
 use deadpool_postgres::Object;
 use postrider_core::pauses::Pauses;
+use postrider_store::heartbeat::Heartbeat;
 use postrider_store::{Gained, Mail, News, Shards};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,7 +60,9 @@ impl Tending {
     /// Until the store is dropped.
     pub(crate) async fn run(mut self) {
         let mut pauses = Pauses::new(ROUND_LEAST, PAUSE_MAX.min(self.lease / 4).max(ROUND_LEAST));
+        let heartbeat = Heartbeat::start("lease");
         loop {
+            heartbeat.beat();
             // A server that does not answer must not keep it from asking again on another connection.
             let patience = (self.lease / 2).max(ROUND_LEAST);
             let done = tokio::time::timeout(patience, self.round()).await;

@@ -12,6 +12,7 @@ use crate::closing::{BroughtIn, bring_in};
 use crate::error::store_error;
 use crate::open::PAGE_BYTES;
 use postrider_store::StoreError;
+use postrider_store::heartbeat::Heartbeat;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use std::path::PathBuf;
@@ -238,7 +239,10 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, inbox: &Receiver<Job>) {
+        let heartbeat = Heartbeat::start("sqlite-checkpoint");
+        heartbeat.rest();
         while let Ok(job) = inbox.recv() {
+            heartbeat.beat();
             match job {
                 Job::Pass(segment) => {
                     self.move_pages(segment);
@@ -246,6 +250,7 @@ impl Worker {
                 }
                 Job::Seal => self.seal_all(),
             }
+            heartbeat.rest();
         }
     }
 

@@ -49,6 +49,7 @@ const CONTENTS_MAX: usize = 64;
 /// Answers all that is asked of events' contents, until nothing is.
 pub(crate) fn serve_contents(reader: &mut Reader, contents: &Contents) {
     while let Some(asked) = contents.take(CONTENTS_MAX) {
+        reader.beat();
         let listed = match reader.segments() {
             Ok(listed) => listed,
             Err(error) => {

@@ -4,9 +4,10 @@ use crate::closing;
 use crate::error::store_error;
 use crate::segment::{self, Listed};
 use postrider_core::id::{AccountId, EventId};
+use postrider_store::containment::contain;
+use postrider_store::heartbeat::Heartbeat;
 use postrider_store::{StoreError, Turns};
 use rusqlite::{Connection, OpenFlags};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
@@ -58,13 +59,14 @@ impl Readers {
         let (jobs, inbox) = mpsc::channel::<Job>(most);
         let inbox = Arc::new(Mutex::new(inbox));
         for _ in 0..count {
-            let desk = Arc::new(Desk::new(Reader::open(directory)?));
-            let thread = thread::Builder::new().name(format!("sqlite-reader-{}", self.desks.len()));
+            let name = format!("sqlite-reader-{}", self.desks.len());
+            let desk = Arc::new(Desk::new(Reader::open(directory, Heartbeat::start(&name))?));
+            let thread = thread::Builder::new().name(name);
             self.desks.push(Arc::clone(&desk));
             let inbox = Arc::clone(&inbox);
             let started = thread.spawn(move || {
                 while let Some(job) = next_job(&inbox) {
-                    alone(|| desk.serve(job));
+                    desk.serve(job);
                 }
             });
             self.threads.push(started.expect("a thread can be started at start-up"));
@@ -91,7 +93,7 @@ impl Readers {
         query: impl FnOnce(&mut Reader) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.room().await?.send(Box::new(move |reader| drop(reply.send(query(reader)))));
+        self.room().await?.send(Box::new(move |reader| alone(|| drop(reply.send(query(reader))))));
         answer.await.map_err(|_| lost())?.map_err(|error| store_error(&error))
     }
 
@@ -105,7 +107,7 @@ impl Readers {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |reader| {
             if !reply.is_closed() {
-                drop(reply.send(query(reader)));
+                alone(|| drop(reply.send(query(reader))));
             }
             drop(turn);
         });
@@ -121,7 +123,7 @@ impl Readers {
 
 /// What panics is lost to whoever asked for it, and to nobody else.
 pub(crate) fn alone(query: impl FnOnce()) {
-    drop(catch_unwind(AssertUnwindSafe(query)));
+    let _ = contain(query);
 }
 
 /// The query was not answered.
@@ -146,7 +148,11 @@ impl Desk {
     }
 
     fn serve(&self, job: Job) {
-        job(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.beat();
+        job(&mut reader);
+        reader.heartbeat.rest();
+        drop(reader);
         self.catch_up();
     }
 
@@ -171,6 +177,7 @@ impl Desk {
 }
 
 pub(crate) struct Reader {
+    heartbeat: Heartbeat,
     directory: PathBuf,
     live: Connection,
     /// Most recently used last.
@@ -178,9 +185,15 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    fn open(directory: &Path) -> rusqlite::Result<Self> {
+    fn open(directory: &Path, heartbeat: Heartbeat) -> rusqlite::Result<Self> {
         let live = connect(&directory.join("live.db"))?;
-        Ok(Reader { directory: directory.to_owned(), live, open: Vec::new() })
+        heartbeat.rest();
+        Ok(Reader { heartbeat, directory: directory.to_owned(), live, open: Vec::new() })
+    }
+
+    /// It works, and does not hang. A job that is never at an end says so again and again.
+    pub(crate) fn beat(&self) {
+        self.heartbeat.beat();
     }
 
     pub(crate) fn live(&self) -> &Connection {

@@ -26,9 +26,9 @@ impl FaultSender {
     }
 
     pub(crate) fn tell(&self, cause: &str) {
-        tracing::error!(%cause, "the gateway cannot go on");
         self.told.store(true, Ordering::Release);
         self.fault.send_replace(Some(Fault(cause.to_owned())));
+        tracing::error!(%cause, "the gateway cannot go on");
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Fault>> {

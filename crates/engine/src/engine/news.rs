@@ -6,6 +6,7 @@ use crate::dispatch::Control;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use postrider_store::heartbeat::Heartbeat;
 use postrider_store::{Gained, LineDepth, Mail, News, Shards};
 use std::sync::{Arc, Weak};
 use tokio::sync::oneshot;
@@ -13,12 +14,14 @@ use tokio::sync::oneshot;
 /// Hears the news until the engine is gone.
 pub(super) async fn follow(engine: Weak<Engine>) {
     let Some(store) = engine.upgrade().map(|engine| Arc::clone(&engine.store)) else { return };
-    let mut awaited = Awaited::default();
+    let (mut awaited, heartbeat) = (Awaited::default(), Heartbeat::start("cluster-events"));
     loop {
+        heartbeat.rest();
         let next = tokio::select! {
             news = store.news() => Next::News(news),
             Some(number) = awaited.idle.next(), if !awaited.idle.is_empty() => Next::Idle(number),
         };
+        heartbeat.beat();
         let Some(engine) = engine.upgrade() else { return };
         match next {
             Next::News(news) => engine.hear(news, &mut awaited).await,

@@ -8,6 +8,7 @@ use super::old_keys::forget_old_keys;
 use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
+use crate::beat::keep_beating;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
 use crate::dead_letters::DeadLetters;
@@ -225,6 +226,7 @@ fn spawn_dispatcher(
         let fault_of_house = fault.clone();
         let run = async move {
             let (watched, health) = (Arc::clone(&store), Arc::clone(&store_health));
+            tokio::spawn(keep_beating("dispatch".to_owned()));
             tokio::spawn(maintenance::watch_store(watched, health, clock, control));
             tokio::spawn(maintenance::keep_house(store, store_health, clock, fault_of_house));
             dispatcher.run(inboxes).await;

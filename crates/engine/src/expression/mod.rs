@@ -34,6 +34,7 @@ use check::Outline;
 use position::plain;
 use postrider_core::delivery::Priority;
 use postrider_core::limits::EXPRESSION_BYTES_MAX;
+use postrider_store::containment::contain;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -121,10 +122,11 @@ impl Expression {
         // A text of nothing but brackets or dots needs more stack than the threads that serve have.
         let owned = text.to_owned();
         let parser = std::thread::Builder::new().name("expression".into()).stack_size(PARSER_STACK_BYTES);
-        let parsed = parser.spawn(move || parse(&owned, wants)).map(std::thread::JoinHandle::join);
+        let parsed =
+            parser.spawn(move || contain(|| parse(&owned, wants))).map(std::thread::JoinHandle::join);
         match parsed {
-            Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(at_start("it cannot be understood".into())),
+            Ok(Ok(Ok(result))) => result,
+            Ok(_) => Err(at_start("it cannot be understood".into())),
             Err(_) => Err(at_start("it cannot be checked now; try again".into())),
         }
     }
@@ -163,12 +165,12 @@ fn guarded<T>(
     facts: &Facts<'_>,
     run: impl FnOnce(&Context<'_, '_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let run = std::panic::AssertUnwindSafe(|| {
+    let run = || {
         let mut context = Context::with_env(Arc::clone(&STANDARD));
         context.set_variable_resolver(facts);
         run(&context)
-    });
-    std::panic::catch_unwind(run).unwrap_or_else(|_| Err(Failure::broken()))
+    };
+    contain(run).unwrap_or_else(|_| Err(Failure::broken()))
 }
 
 fn parse(text: &str, wants: Wants) -> Result<Expression, BadExpression> {

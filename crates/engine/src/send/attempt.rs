@@ -13,14 +13,13 @@ use crate::expression::Facts;
 use crate::lease::Lease;
 use crate::routing::Plan;
 use crate::traces::{Spans, TraceContext, span_of_attempt};
-use futures_util::FutureExt;
 use postrider_core::delivery::Ticket;
 use postrider_core::outcome::Outcome;
 use postrider_core::retry_after;
 use postrider_core::time::Timestamp;
+use postrider_store::containment::{contain, contain_poll};
 use postrider_store::{ErrorKind, EventContent, Headers, Problem};
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -168,11 +167,11 @@ impl Sender {
         let mut timer = self.timers.take(target.timeout);
         let caught = {
             let mut run = pin!(self.run(target, prepare, request, &mut trace, &mut request_headers));
-            let in_time = poll_fn(|cx| match run.as_mut().poll(cx) {
+            let mut in_time = |cx: &mut std::task::Context<'_>| match run.as_mut().poll(cx) {
                 Poll::Ready(ended) => Poll::Ready(Some(ended)),
                 Poll::Pending => timer.as_mut().poll(cx).map(|()| None),
-            });
-            AssertUnwindSafe(in_time).catch_unwind().await
+            };
+            poll_fn(|cx| contain_poll(|| in_time(cx))).await
         };
         self.timers.put(timer);
         trace.end();
@@ -218,7 +217,7 @@ impl Sender {
 
 /// What can be left out of an attempt without it being another: if it panics, the attempt goes on without.
 fn caught<T>(part: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(part)).ok()
+    contain(part).ok()
 }
 
 /// A panic for a body that asks for one at this place.

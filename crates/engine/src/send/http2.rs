@@ -5,6 +5,7 @@ mod frames;
 use super::allowance::{Allowance, Exchanging};
 use super::http1::Head;
 use super::request::{retry_after, shown};
+use crate::contained_tasks::ContainedTasks;
 use bytes::{Bytes, BytesMut};
 use frames::Frames;
 use http::Request;
@@ -12,8 +13,9 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::TrySendError;
 use hyper::client::conn::http2::{Builder, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use postrider_core::limits::{RESPONSE_BYTES_MAX, RESPONSE_HEADER_BYTES_MAX};
+use postrider_store::containment::contained;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -44,10 +46,10 @@ impl Http2 {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let frames = Frames::new(stream, Arc::clone(&allowance));
-        let mut builder = Builder::new(TokioExecutor::new());
+        let mut builder = Builder::new(ContainedTasks);
         builder.timer(TokioTimer::new()).max_header_list_size(64 * 1024);
         let (sender, connection) = builder.handshake(TokioIo::new(frames)).await?;
-        let task = tokio::spawn(async move { drop(connection.await) });
+        let task = tokio::spawn(contained(connection));
         Ok(Http2 { sender, _task: Arc::new(AbortOnDrop(task.abort_handle())), allowance })
     }
 

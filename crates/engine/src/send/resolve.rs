@@ -7,6 +7,7 @@ use super::lookups::{LOOKUPS_MAX, Lookups, Permit, Turn};
 use super::shortage::{Failure, Shortage};
 use async_trait::async_trait;
 use postrider_core::id::AccountId;
+use postrider_store::containment::{contain, contained};
 use postrider_store::{ErrorKind, Problem};
 use std::collections::HashMap;
 use std::io;
@@ -40,7 +41,7 @@ impl Resolve for SystemResolver {
             let _ =
                 answer.send(found.map_err(|error| Shortage::of_sockets().map_or(error, io::Error::other)));
         };
-        let begun = std::thread::Builder::new().name("name-lookup".into()).spawn(look_up);
+        let begun = std::thread::Builder::new().name("name-lookup".into()).spawn(|| contain(look_up));
         begun.map_err(|_| io::Error::other(Shortage::Threads))?;
         answered.await.unwrap_or_else(|_| Err(io::Error::other("the lookup broke off")))
     }
@@ -165,7 +166,7 @@ impl Names {
         book.under_way.insert(key, Arc::clone(&progress));
         let lookup = Lookup { names: self.clone(), account, host: host.to_owned(), progress };
         // A task of its own: it goes on when the attempt that began it is given up.
-        tokio::spawn(lookup.run(turn));
+        tokio::spawn(contained(lookup.run(turn)));
         watched
     }
 }

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
 use postrider_engine::DeadLetterLine;
+use postrider_store::containment::contained;
 use postrider_store::{DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError};
 use serde_json::json;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ pub(crate) async fn export(
         limit: PAGE,
     };
     let (lines, body) = Channel::new(LINES_WAITING);
-    tokio::spawn(write(app, query, format, lines));
+    tokio::spawn(contained(write(app, query, format, lines)));
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)

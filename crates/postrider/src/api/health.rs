@@ -7,22 +7,44 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_engine::{Limit, NotReady};
 use postrider_store::Durability;
+use postrider_store::heartbeat::{self, BEAT_EVERY, Stalled};
 
 /// Is the process alive
 #[utoipa::path(
     get, path = "/healthz", operation_id = "healthz", tag = "gateway",
     security(()),
-    responses((status = 200, description = "It is.", body = Health))
+    responses(
+        (status = 200, description = "It is.", body = Health),
+        (status = 503, description = "A thread that it cannot live without hangs.", body = Health),
+    )
 )]
 pub(crate) async fn healthz() -> Response {
-    view::json(StatusCode::OK, &Health { status: "ok", code: None, reason: None, durability: None })
+    let Some(Stalled { name, silent_for }) = stalled().await else {
+        return view::json(
+            StatusCode::OK,
+            &Health { status: "ok", code: None, reason: None, durability: None },
+        );
+    };
+    let reason = Some(format!("{name} has given no sign of life for {} s", silent_for.as_secs()));
+    let health = Health { status: "stalled", code: Some("stalled"), reason, durability: None };
+    view::json(StatusCode::SERVICE_UNAVAILABLE, &health)
+}
+
+/// Of a process that was frozen as a whole all have been silent, and give a sign within moments: it is looked at twice.
+async fn stalled() -> Option<Stalled> {
+    heartbeat::stalled()?;
+    tokio::time::sleep(2 * BEAT_EVERY).await;
+    heartbeat::stalled()
 }
 
 /// The same, where DispatchGo has it
 #[utoipa::path(
     get, path = "/health", operation_id = "health", tag = "gateway",
     security(()),
-    responses((status = 200, description = "It is.", body = Health))
+    responses(
+        (status = 200, description = "It is.", body = Health),
+        (status = 503, description = "A thread that it cannot live without hangs.", body = Health),
+    )
 )]
 pub(crate) async fn health() -> Response {
     healthz().await

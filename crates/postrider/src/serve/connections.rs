@@ -9,6 +9,7 @@ use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use postrider_store::containment::contained;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,11 +67,11 @@ pub(crate) async fn serve(mut incoming: mpsc::Receiver<Incoming>, front: Front, 
         let _ = stream.set_nodelay(true);
         let (front, stop, alive) = (front.clone(), stop.clone(), alive.clone());
         let client = Arc::clone(&place.client);
-        let task = tokio::spawn(async move {
+        let task = tokio::spawn(contained(async move {
             let client = Arc::clone(&place.client);
             client::serving(Arc::clone(&client), serve_one(stream, &client, &front, stop)).await;
             drop((place, alive));
-        });
+        }));
         client.served_by(task.abort_handle());
     }
     drop(alive);
@@ -124,6 +125,7 @@ pub(super) mod tests {
     use super::*;
     use axum::Router;
     use axum::routing::post;
+    use postrider_store::containment::is_contained;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
     use tokio::time::Instant;
 
@@ -151,6 +153,24 @@ pub(super) mod tests {
         let mut answer = Vec::new();
         let _ = client.read_to_end(&mut answer).await;
         (String::from_utf8_lossy(&answer).into_owned(), began.elapsed())
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_a_request_is_contained() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (server, from) = listener.accept().await.unwrap();
+        let place = Room::new(watch::channel(ConnectionLimits { total: 1, per_address: 1 }).1).take(from.ip()).unwrap();
+        let (handover, incoming) = mpsc::channel(1);
+        handover.send((server.into_std().unwrap(), place)).await.unwrap();
+        let router = Router::new().route("/", post(async || is_contained().to_string()));
+        let (_stop, stopping) = watch::channel(false);
+        tokio::spawn(serve(incoming, router.into(), stopping));
+        let request = b"POST / HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        client.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("true"), "{answer}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -18,6 +18,7 @@ mod lingering;
 pub(crate) mod log;
 mod metrics;
 mod otlp;
+mod panics;
 mod patience;
 mod read_buffer;
 mod reload;
@@ -36,7 +37,7 @@ use front::Front;
 use patience::Patience;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
-use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport};
+use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport, keep_beating};
 use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -56,6 +57,7 @@ const HANDOVER_MAX: usize = 128;
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let config = Config::read(args, &environment())?;
     log::start(&config)?;
+    panics::start();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(descriptors::share_out(config), args.clone()))
 }
@@ -145,7 +147,7 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
     let front = Front::with_door(site(&app, &store, &subkeys), app);
     let (handovers, threads) = start_workers(senders, &front, &stopping)?;
     let last_use = tokio::spawn(last_use::write_down(Arc::clone(&engine), stopping.clone()));
-    let accepting = tokio::spawn(connections::accept(listener, connection_limits, handovers, stopping));
+    let mut accepting = tokio::spawn(connections::accept(listener, connection_limits, handovers, stopping));
 
     let audience = if std::io::stdout().is_terminal() { Audience::Terminal } else { Audience::Log };
     let open = !config.egress_allow.is_empty();
@@ -153,6 +155,7 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
     // Whoever started it may not be listening any more; the gateway serves all the same.
     let _ = std::io::stdout().lock().write_all(banner.as_bytes());
 
+    tokio::spawn(keep_beating("main".to_owned()));
     tokio::spawn(give_back_room());
     loop {
         tokio::select! {
@@ -163,6 +166,10 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
                 false => break,
             },
             failed = store_failure(&engine) => return Err(failed),
+            ended = &mut accepting => {
+                ended.context("the acceptor broke")??;
+                bail!("stopped because a thread that serves connections has ended");
+            }
         }
     }
     tracing::info!("stopping: no new work; attempts in flight may end");
@@ -266,8 +273,10 @@ fn start_workers(
         let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (front, stopping) = (front.clone(), stopping.clone());
-        let thread = std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+        let name = format!("worker-{number}");
+        let thread = std::thread::Builder::new().name(name.clone()).spawn(move || {
             runtime.block_on(async move {
+                tokio::spawn(keep_beating(name));
                 let sending = tokio::spawn(sender.run());
                 connections::serve(incoming, front, stopping).await;
                 let _ = sending.await;

@@ -13,6 +13,7 @@ use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_engine::{ChangeError, ConsentError};
 use postrider_store::Destination;
+use postrider_store::containment::contained;
 use std::sync::Arc;
 
 /// Ask for consent
@@ -42,10 +43,13 @@ pub(super) async fn ask(
     id: DestinationId,
 ) -> Result<Destination, ApiError> {
     let asking = Arc::clone(app);
-    let asked = tokio::spawn(async move {
+    let asked = tokio::spawn(contained(async move {
         asking.engine.shake_hands(account, id, &asking.handshake_origin).await.map_err(ApiError::from)
-    });
-    asked.await.unwrap_or_else(|_| Err(ApiError::stopping()))
+    }));
+    match asked.await {
+        Ok(Ok(answered)) => answered,
+        Ok(Err(_)) | Err(_) => Err(ApiError::stopping()),
+    }
 }
 
 /// For a destination that was just saved: whoever has deleted or moved it meanwhile has been answered already.
@@ -53,16 +57,16 @@ pub(super) async fn ask_first(app: &Arc<App>, saved: Destination) -> Result<Dest
     let (account, id) = (saved.account, saved.id);
     let asking = Arc::clone(app);
     let new = saved.clone();
-    let asked = tokio::spawn(async move {
+    let asked = tokio::spawn(contained(async move {
         match asking.engine.shake_hands(account, id, &asking.handshake_origin).await {
             Err(ChangeError::Refused(ConsentError::Busy(_))) => asking.engine.leave_unasked(&new).await,
             asked => asked,
         }
-    });
+    }));
     match asked.await {
-        Ok(Ok(answered)) => Ok(answered),
-        Ok(Err(ChangeError::Refused(_))) | Err(_) => Ok(saved),
-        Ok(Err(ChangeError::Store(error))) => Err(error.into()),
+        Ok(Ok(Ok(answered))) => Ok(answered),
+        Ok(Ok(Err(ChangeError::Refused(_))) | Err(_)) | Err(_) => Ok(saved),
+        Ok(Ok(Err(ChangeError::Store(error)))) => Err(error.into()),
     }
 }
 

@@ -18,6 +18,7 @@ use http_body_util::channel::Channel;
 use postrider_core::id::{AccountId, EventId};
 use postrider_core::limits::{STREAMS_MAX, STREAMS_PER_ACCOUNT_MAX};
 use postrider_engine::{Crowded, HappeningKind, LiveFilter};
+use postrider_store::containment::contained;
 use pump::Pump;
 use std::collections::HashMap;
 
@@ -57,7 +58,7 @@ pub(crate) async fn stream(
     let watch = app.engine.watch(filter.clone()).map_err(crowded)?;
     let (frames, body) = Channel::new(FRAMES_WAITING);
     let pump = Pump { app, key: caller.key, filter, watch, frames };
-    tokio::spawn(pump.run(last));
+    tokio::spawn(contained(pump.run(last)));
     let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -8,7 +8,9 @@ use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, TE};
 use http::{Method, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
+use postrider_engine::ContainedTasks;
+use postrider_store::containment::contained;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -72,7 +74,7 @@ impl Collector {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
         let io = TokioIo::new(self.connect().await?);
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await?;
-        let driver = tokio::spawn(connection);
+        let driver = tokio::spawn(contained(connection));
         let answer = sender.send_request(request).await?;
         driver.abort();
         ensure!(answer.status().is_success(), "it answered {}", answer.status());
@@ -96,9 +98,8 @@ impl Collector {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         headers.insert(TE, HeaderValue::from_static("trailers"));
         let io = TokioIo::new(self.connect().await?);
-        let (mut sender, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await?;
-        let driver = tokio::spawn(connection);
+        let (mut sender, connection) = hyper::client::conn::http2::handshake(ContainedTasks, io).await?;
+        let driver = tokio::spawn(contained(connection));
         let answer = sender.send_request(request).await?;
         let checked = grpc_status(answer).await;
         driver.abort();

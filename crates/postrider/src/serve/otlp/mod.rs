@@ -8,6 +8,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use collector::Collector;
 use postrider_engine::{Spans, trace_request_head};
+use postrider_store::containment::contained;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -81,7 +82,8 @@ impl Sending {
             tracing::warn!(spans = dropped, "spans were dropped: the collector does not keep up");
         }
         for batch in batches {
-            self.send(batch).await;
+            // What comes from outside is read here: a panic costs this batch.
+            let _ = contained(self.send(batch)).await;
             if self.failing == Failing::Told {
                 return;
             }

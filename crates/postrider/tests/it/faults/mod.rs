@@ -9,4 +9,5 @@ mod replay;
 mod resources;
 mod retries;
 mod stop;
+mod threads;
 mod torture;

@@ -19,13 +19,15 @@ pub(crate) struct Gateway {
     address: SocketAddr,
     data_dir: PathBuf,
     admin_key: Option<String>,
+    /// A test has planted a panic.
+    may_panic: bool,
 }
 
 impl Gateway {
     pub(crate) fn spawn(command: Command, site: &Site) -> Self {
         let process = Process::spawn(command, site.path());
         let (address, data_dir) = (site.address(), site.data_dir().to_owned());
-        Gateway { process, address, data_dir, admin_key: site.admin_key() }
+        Gateway { process, address, data_dir, admin_key: site.admin_key(), may_panic: false }
     }
 
     /// With the admin key, acting for the first account.
@@ -54,18 +56,27 @@ impl Gateway {
         self.end_within(Duration::from_secs(60))
     }
 
+    /// The end of one in which a test has planted a panic.
+    pub(crate) fn wait_for_panic(mut self) -> Ended {
+        self.may_panic = true;
+        self.process.end_within(Duration::from_secs(60))
+    }
+
     pub(crate) fn end_within(mut self, deadline: Duration) -> Ended {
         self.process.end_within(deadline)
     }
 }
 
 impl Drop for Gateway {
-    /// A panic is caught where it costs least, so that often nothing but the log tells of it. No test plants one in a gateway.
+    /// A panic is caught where it costs least, so that often nothing but the log tells of it.
     fn drop(&mut self) {
         self.process.kill();
         let log = self.process.err();
-        let told = log.lines().find(|line| line.contains("panicked at"));
-        assert!(thread::panicking() || told.is_none(), "the gateway has panicked: {told:?}");
+        let told = log.lines().find(|line| line.contains("panicked"));
+        assert!(
+            thread::panicking() || self.may_panic || told.is_none(),
+            "the gateway has panicked: {told:?}"
+        );
     }
 }
 
