@@ -123,6 +123,24 @@ pub const SLOTS_DEFAULT: u32 = 512;
 /// Most in-flight slots of a node; each costs a socket and a buffer for the answer.
 pub const SLOTS_MAX: u32 = 16_384;
 
+/// A body up to this, in bytes, counts against no budget of bytes in flight: the slots bound how many there are, and what
+/// another tenant's large bodies use up keeps none of them waiting.
+pub const LIGHT_BODY_BYTES_MAX: usize = 16 * 1024;
+/// The send buffer that is set on connections to receivers. 100 ms away, it lets some 2 MB a second through.
+pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
+/// What an attempt may have written that its receiver has not taken: the kernel has twice the send buffer for it, with what
+/// it needs itself, and TLS holds 64 KiB before that.
+pub const WRITE_BUFFERS_BYTES_MAX: usize = 2 * SEND_BUFFER_BYTES + 64 * 1024;
+/// Bytes of attempts in flight above which a node sends no further large body, unless configured. A quarter of 256 MiB, the
+/// least that a container of a gateway usually has.
+pub const IN_FLIGHT_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
+/// The same of one account: a quarter is left to the others, as of the slots.
+pub const IN_FLIGHT_BYTES_PER_ACCOUNT_DEFAULT: u64 = IN_FLIGHT_BYTES_DEFAULT / 4 * 3;
+/// The same of one destination: half of its account's.
+pub const IN_FLIGHT_BYTES_PER_DESTINATION_DEFAULT: u64 = IN_FLIGHT_BYTES_PER_ACCOUNT_DEFAULT / 2;
+/// Smallest of these budgets that can be configured.
+pub const IN_FLIGHT_BYTES_MIN: u64 = 1024 * 1024;
+
 /// Connections to receivers that each thread that sends keeps open between attempts, unless there are too few descriptors.
 pub const IDLE_CONNECTIONS_MAX: usize = 1024;
 
@@ -227,6 +245,11 @@ const _: () = assert!(KEYS_PAGE < KEYS_CROWDED_MAX && KEYS_CROWDED_MAX < KEYS_MA
 const _: () = assert!(KEY_WINDOW_MAX <= WINDOW_MAX && KEY_WINDOW_MAX * WINDOW_LOW >= WINDOW_MAX);
 const _: () = assert!(MAX_CONCURRENCY_DEFAULT <= MAX_CONCURRENCY_MAX && MAX_CONCURRENCY_MAX <= SLOTS_MAX);
 const _: () = assert!(SLOTS_DEFAULT <= SLOTS_MAX);
+const _: () = assert!(
+    (MAX_CONCURRENCY_DEFAULT as usize - 1) * (BODY_BYTES_MAX + WRITE_BUFFERS_BYTES_MAX)
+        < IN_FLIGHT_BYTES_PER_DESTINATION_DEFAULT as usize,
+    "a destination as it is by default sends the largest bodies with all of its concurrency"
+);
 const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
 const _: () =

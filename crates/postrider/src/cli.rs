@@ -201,6 +201,15 @@ pub(crate) struct ServeArgs {
     /// Waiting so long for a slot makes a delivery one priority more urgent; 0 for never [default: 1800]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) promotion_age_seconds: Option<String>,
+    /// Bytes of attempts in flight at which large bodies wait [default: 64MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) in_flight_bytes_max: Option<String>,
+    /// The same of one account [default: 48MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) in_flight_bytes_per_account_max: Option<String>,
+    /// The same of one destination [default: 24MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) in_flight_bytes_per_destination_max: Option<String>,
     /// Deliveries owed at which events are refused [default: 10000000]
     #[arg(long, value_name = "N")]
     pub(crate) backlog_max_rows: Option<String>,

@@ -53,6 +53,7 @@ impl Scheduler {
     ) -> Option<DestinationId> {
         let flight = self.in_flight.remove(&delivery).expect("only what is in flight can be deferred");
         self.queue.ended(flight.band, flight.account);
+        self.bytes_end(&flight.ticket, flight.account);
         let ticket = flight.ticket;
         let id = ticket.line.destination;
         self.destinations.get_mut(&id)?.defer(&flight, chance, now);

@@ -4,6 +4,7 @@ mod deferred;
 
 use super::bands::BandTurns;
 use super::breakdown::Breakdown;
+use super::byte_budget::HeavyGate;
 use super::deferral::Deferral;
 use super::departed::Departed;
 use super::lanes::{LaneTurns, Rank};
@@ -64,8 +65,9 @@ pub(super) struct Destination {
     open_since: Timestamp,
     shut: bool,
     /// Since when its own concurrency and rate do not keep it from sending either.
-    unlimited_since: Timestamp,
+    pub(super) unlimited_since: Timestamp,
     limited: bool,
+    pub(super) heavy: HeavyGate,
 }
 
 /// Whether a destination may send now.
@@ -81,11 +83,12 @@ pub(super) enum Standing {
 
 /// The first of a line.
 #[derive(Clone, Copy)]
-struct Head {
+pub(super) struct Head {
     lane: HeadLane,
     rank: Rank,
     priority: Priority,
-    due: Timestamp,
+    pub(super) due: Timestamp,
+    pub(super) bytes: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -121,6 +124,7 @@ impl Destination {
             shut: false,
             unlimited_since: now,
             limited: false,
+            heavy: HeavyGate::default(),
         }
     }
 
@@ -164,10 +168,14 @@ impl Destination {
     }
 
     pub(super) fn standing(&self, now: Timestamp) -> Standing {
+        self.standing_of(now, self.heavy)
+    }
+
+    pub(super) fn standing_of(&self, now: Timestamp, heavy: HeavyGate) -> Standing {
         if self.settings.paused {
             return Standing::Idle(Why::Paused);
         }
-        let Some(first_due) = self.heads().map(|head| head.due).min() else {
+        let Some(first_due) = self.heads_by(heavy).map(|head| head.due).min() else {
             return Standing::Idle(self.why_nothing(now));
         };
         if first_due > now {
@@ -183,15 +191,6 @@ impl Destination {
             Some(open_at) if open_at > now => Standing::Until(open_at, Why::Rate),
             _ => Standing::Eligible,
         }
-    }
-
-    fn why_nothing(&self, now: Timestamp) -> Why {
-        if self.all_heads().any(|head| head.due <= now) {
-            // Retries or replays, which have all of the concurrency that they may have.
-            return Why::Full;
-        }
-        let blocked = self.ordered.as_ref().is_some_and(|ordered| ordered.blocked_keys() > 0);
-        if blocked && self.in_flight == 0 { Why::Blocked } else { Why::Nothing }
     }
 
     /// What keeps it from sending that is no matter of limits.
@@ -232,21 +231,26 @@ impl Destination {
         self.late_in_flight > 0 && self.late_in_flight >= limit - kept
     }
 
-    /// The first of each line, as far as its lane has concurrency left.
+    /// The first of each line, as far as its lane has concurrency left and its body may be sent.
     fn heads(&self) -> impl Iterator<Item = Head> + '_ {
-        let late_full = self.is_late_full();
-        self.all_heads().filter(move |head| !late_full || head.rank == Rank::Fresh)
+        self.heads_by(self.heavy)
     }
 
-    fn all_heads(&self) -> impl Iterator<Item = Head> + '_ {
+    pub(super) fn heads_by(&self, heavy: HeavyGate) -> impl Iterator<Item = Head> + '_ {
+        let late_full = self.is_late_full();
+        let may_go = move |head: &Head| !late_full || head.rank == Rank::Fresh;
+        self.all_heads().filter(may_go).filter(move |head| heavy.lets_pass(head.bytes))
+    }
+
+    pub(super) fn all_heads(&self) -> impl Iterator<Item = Head> + '_ {
         let of_window = |(index, window): (usize, &Window)| {
             let Line { priority, lane, .. } = window.line();
-            let due = window.first_due()?;
-            Some(Head { lane: HeadLane::Window(index), rank: Rank::of(lane), priority, due })
+            let (due, bytes) = (window.first_due()?, window.first_bytes()?);
+            Some(Head { lane: HeadLane::Window(index), rank: Rank::of(lane), priority, due, bytes })
         };
         let of_ordered = |priority: Priority| {
-            let due = self.ordered.as_ref()?.first_due(priority)?;
-            Some(Head { lane: HeadLane::Ordered, rank: Rank::Fresh, priority, due })
+            let (due, bytes) = self.ordered.as_ref()?.first(priority)?;
+            Some(Head { lane: HeadLane::Ordered, rank: Rank::Fresh, priority, due, bytes })
         };
         let ordered =
             Priority::ALL.into_iter().take(if self.ordered.is_some() { Priority::COUNT } else { 0 });
@@ -384,7 +388,8 @@ impl Destination {
     /// Since when the first of what is due waits for nothing but a slot, if it does.
     pub(super) fn waits_since(&mut self, standing: Standing, now: Timestamp) -> Option<Timestamp> {
         if standing != Standing::Eligible {
-            self.limited |= matches!(standing, Standing::Idle(Why::Full) | Standing::Until(_, Why::Rate));
+            self.limited |=
+                matches!(standing, Standing::Idle(Why::Full | Why::Bytes) | Standing::Until(_, Why::Rate));
             return None;
         }
         if std::mem::take(&mut self.limited) {

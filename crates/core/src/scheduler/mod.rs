@@ -9,6 +9,7 @@
 mod backlog;
 mod bands;
 mod breakdown;
+mod byte_budget;
 mod deferral;
 mod departed;
 mod destination;
@@ -37,6 +38,8 @@ use crate::map::IdMap;
 use crate::time::Timestamp;
 pub use backlog::Backlog;
 use backlog::Wait;
+use byte_budget::ByteBudget;
+pub use byte_budget::ByteLimits;
 use destination::Destination;
 use fair_queue::FairQueue;
 pub use floors::Floors;
@@ -59,13 +62,20 @@ pub struct SchedulerOptions {
     pub floors: Floors,
     /// Waiting for a slot for so long makes a delivery one band more urgent, again and again.
     pub promotion_age: Option<Duration>,
+    /// Bytes of attempts in flight above which no further large body is sent.
+    pub bytes: ByteLimits,
 }
 
 impl SchedulerOptions {
     /// The defaults for so many slots.
     pub fn of_slots(slots: u32) -> Self {
         let promotion_age = Some(PROMOTION_AGE_DEFAULT);
-        SchedulerOptions { slots, floors: Floors::of_slots(slots), promotion_age }
+        SchedulerOptions {
+            slots,
+            floors: Floors::of_slots(slots),
+            promotion_age,
+            bytes: ByteLimits::default(),
+        }
     }
 
     fn check(self) {
@@ -83,6 +93,7 @@ pub struct Scheduler {
     destinations: IdMap<DestinationId, Destination>,
     /// Those that may send now.
     queue: FairQueue,
+    bytes: ByteBudget,
     in_flight: IdMap<DeliveryId, Flight>,
     timers: BTreeSet<(Timestamp, DestinationId)>,
     /// Tickets in all windows.
@@ -119,6 +130,7 @@ impl Scheduler {
             draining: false,
             destinations: IdMap::default(),
             queue: FairQueue::new(options),
+            bytes: ByteBudget::new(options.bytes),
             in_flight: IdMap::default(),
             timers: BTreeSet::new(),
             waiting: 0,

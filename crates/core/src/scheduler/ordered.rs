@@ -68,9 +68,11 @@ impl Ordered {
         self.blocked.len()
     }
 
-    /// When the first head of a priority is due.
-    pub(super) fn first_due(&self, priority: Priority) -> Option<Timestamp> {
-        self.ready[priority.index()].first().map(|(due, _)| *due)
+    /// When the first head of a priority is due, and the length of its body.
+    pub(super) fn first(&self, priority: Priority) -> Option<(Timestamp, u32)> {
+        let (due, key) = self.ready[priority.index()].first()?;
+        let bytes = self.keys.get(key).and_then(|line| line.window.first_bytes());
+        Some((*due, bytes.expect("a key with a head has a first")))
     }
 
     /// The heads that wait and are not given up on.

@@ -55,7 +55,9 @@ impl Scheduler {
     }
 
     pub(super) fn remove(&mut self, id: DestinationId) -> Option<DestinationId> {
-        let pending = self.destinations.get(&id)?.pending;
+        let found = self.destinations.get(&id)?;
+        let (pending, account) = (found.pending, found.settings.account);
+        self.forget_turn(id, account);
         self.pending_shrinks(id, Lane::Fresh, Priority::Normal, pending);
         self.ended_ahead.remove(&id);
         let gone = self.destinations.remove(&id)?;

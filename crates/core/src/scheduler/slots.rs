@@ -11,6 +11,7 @@ impl Scheduler {
     /// Brings a destination's places among those that may send, its timer and its pages in line with its state.
     pub(super) fn refresh(&mut self, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(rooms) = self.rooms(id) else { return };
+        self.look_at_bytes(id, now);
         let Some(destination) = self.destinations.get_mut(&id) else { return };
         self.waiting -= destination.ask(now, rooms, actions);
         destination.note_shut(now);
@@ -69,18 +70,25 @@ impl Scheduler {
         options.check();
         self.slots = options.slots as usize;
         self.queue.limit(options);
-        if std::mem::replace(&mut self.promotion_age, options.promotion_age) == options.promotion_age {
+        let other_bytes = self.bytes.limit(options.bytes);
+        let promotion_age = std::mem::replace(&mut self.promotion_age, options.promotion_age);
+        if promotion_age == options.promotion_age && !other_bytes {
             return;
         }
-        // When each is raised next is another time now.
+        // When each is raised next is another time now, and large bodies may wait for others.
         let all: Vec<DestinationId> = self.destinations.keys().copied().collect();
         all.into_iter().for_each(|id| self.refresh(id, now, actions));
     }
 
     /// Gives every free slot to whose turn it is.
     pub(super) fn fill_slots(&mut self, now: Timestamp, actions: &mut Vec<Action>) {
+        self.wake_for_bytes(now, actions);
         while !self.draining && self.in_flight.len() < self.slots {
-            let Some((band, id)) = self.queue.pop() else { return };
+            let Some((band, id)) = self.queue.pop() else {
+                // What waits for bytes may be of a band, or of an account, that has slots left.
+                if self.wake_for_bytes(now, actions) { continue } else { return }
+            };
+            self.look_at_bytes(id, now);
             let Some(destination) = self.destinations.get_mut(&id) else { continue };
             destination.queued[band.index()] = false;
             if destination.standing(now) == Standing::Eligible {
@@ -104,6 +112,7 @@ impl Scheduler {
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);
         self.queue.sent(band, account);
+        self.bytes_begin(&ticket, account);
         let twice = self
             .in_flight
             .insert(ticket.delivery, Flight { ticket, account, band, sent_at: now, again: None });
@@ -121,6 +130,7 @@ impl Scheduler {
     ) -> Option<DestinationId> {
         let flight = self.in_flight.remove(&delivery).expect("only what is in flight can finish");
         self.queue.ended(flight.band, flight.account);
+        self.bytes_end(&flight.ticket, flight.account);
         let ticket = flight.ticket;
         let id = ticket.line.destination;
         let destination = self.destinations.get_mut(&id)?;

@@ -38,6 +38,8 @@ pub enum Why {
     NotDue,
     /// All its concurrency is in use.
     Full,
+    /// What waits has a large body, and as many bytes are in flight as may be.
+    Bytes,
     /// Its rate limit.
     Rate,
     /// Its circuit is open or being probed.
@@ -59,10 +61,11 @@ pub enum Why {
 }
 
 impl Why {
-    const ALL: [Why; 12] = [
+    const ALL: [Why; 13] = [
         Why::Nothing,
         Why::NotDue,
         Why::Full,
+        Why::Bytes,
         Why::Rate,
         Why::Circuit,
         Why::Throttled,
@@ -85,6 +88,7 @@ impl Why {
             Why::Nothing => "nothing_waits",
             Why::NotDue => "not_due",
             Why::Full => "concurrency",
+            Why::Bytes => "bytes_in_flight",
             Why::Rate => "rate_limit",
             Why::Circuit => "circuit",
             Why::Throttled => "retry_after",
@@ -130,6 +134,19 @@ impl Destination {
             why,
             until,
         }
+    }
+
+    /// Why none of what waits could be sent, limits apart.
+    pub(super) fn why_nothing(&self, now: Timestamp) -> Why {
+        if self.waits_for_bytes(now) {
+            return Why::Bytes;
+        }
+        if self.all_heads().any(|head| head.due <= now) {
+            // Retries or replays, which have all of the concurrency that they may have.
+            return Why::Full;
+        }
+        let blocked = self.ordered.as_ref().is_some_and(|ordered| ordered.blocked_keys() > 0);
+        if blocked && self.in_flight == 0 { Why::Blocked } else { Why::Nothing }
     }
 
     /// Whether there is anything to see.

@@ -94,6 +94,11 @@ impl Window {
         self.waiting.front().map(|first| first.due)
     }
 
+    /// Length of the body of the first of the line.
+    pub(super) fn first_bytes(&self) -> Option<u32> {
+        self.waiting.front().map(|first| first.bytes)
+    }
+
     /// The oldest of those that are here: all but a fresh line stand in the order of when they are due.
     pub(super) fn oldest(&self) -> Option<Oldest> {
         let oldest = self.waiting.iter().min_by_key(|waiting| waiting.delivery)?;

@@ -50,7 +50,7 @@ use holds::Holds;
 pub use intake::{Offered, Replayed};
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
 use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
-use postrider_core::scheduler::{Floors, Input, SchedulerOptions};
+use postrider_core::scheduler::{ByteLimits, Floors, Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
 pub(crate) use queue::QueueStep;
@@ -78,6 +78,8 @@ pub struct EngineOptions {
     pub floors: Floors,
     /// Waiting for a slot for so long makes a delivery one band more urgent.
     pub promotion_age: Option<Duration>,
+    /// Bytes of attempts in flight above which no further large body is sent.
+    pub bytes: ByteLimits,
     /// Above which no further event is taken.
     pub backlog: BacklogLimits,
     /// Where dead letters are noted too.
@@ -91,7 +93,7 @@ pub struct EngineOptions {
 impl EngineOptions {
     /// The defaults for so many slots and threads.
     pub fn new(slots: u32, workers: usize) -> Self {
-        let SchedulerOptions { floors, promotion_age, .. } = SchedulerOptions::of_slots(slots);
+        let SchedulerOptions { floors, promotion_age, bytes, .. } = SchedulerOptions::of_slots(slots);
         let backlog = BacklogLimits::default();
         EngineOptions {
             slots,
@@ -99,6 +101,7 @@ impl EngineOptions {
             idle_connections: IDLE_CONNECTIONS_MAX * workers,
             floors,
             promotion_age,
+            bytes,
             backlog,
             dead_letter_file: None,
             operational_destination: None,

@@ -45,6 +45,10 @@ pub struct QueueTotals {
     pub slots: usize,
     /// Deliveries in flight.
     pub in_flight: Vec<Ticket>,
+    /// Their bytes, as far as they count against [`Self::bytes_max`].
+    pub bytes_in_flight: u64,
+    /// Above which no further large body is sent.
+    pub bytes_max: u64,
     /// Owed in all.
     pub pending: Depth,
     /// What waits of each account.
@@ -62,6 +66,8 @@ impl QueueTotals {
         QueueTotals {
             slots: scheduler.slots(),
             in_flight: scheduler.in_flight().copied().collect(),
+            bytes_in_flight: scheduler.bytes_in_flight(),
+            bytes_max: scheduler.byte_limits().node,
             pending: scheduler.pending(),
             accounts: scheduler.backlogs(now),
             longest_wait: scheduler.longest_wait(now),

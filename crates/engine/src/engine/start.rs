@@ -203,7 +203,8 @@ fn ways() -> (Ways, Inboxes) {
 }
 
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
-    SchedulerOptions { slots: options.slots, floors: options.floors, promotion_age: options.promotion_age }
+    let EngineOptions { slots, floors, promotion_age, bytes, .. } = *options;
+    SchedulerOptions { slots, floors, promotion_age, bytes }
 }
 
 /// The dispatcher has a thread of its own, so that no request handler ever delays a decision.

@@ -6,6 +6,7 @@ use super::certificates::Certificates;
 use super::connection::Connection;
 use super::http1::Http1;
 use super::http2::Http2;
+use super::receiver_socket::ReceiverSocket;
 use super::resolve::{Names, Resolve, SystemResolver, no_open_address};
 use super::shortage::{Failure, Shortage};
 use super::target::{DestinationUrl, Ready};
@@ -17,7 +18,6 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::Host;
@@ -98,7 +98,7 @@ impl Connector {
         url: &DestinationUrl,
         addresses: &[IpAddr],
         until: tokio::time::Instant,
-    ) -> Result<TcpStream, Failure> {
+    ) -> Result<ReceiverSocket, Failure> {
         let mut doubt = Doubt { names: &self.names, host: Some(&url.host) };
         let (mut open, mut last, mut short) = (Vec::new(), None, None);
         for address in addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
@@ -112,8 +112,6 @@ impl Connector {
         for (address, still_open) in open.iter().zip((1..=open.len()).rev()) {
             match reach(*address, share(until, still_open)).await {
                 Ok(stream) => {
-                    // Requests are written whole; waiting to fill a packet would only add latency.
-                    let _ = stream.set_nodelay(true);
                     doubt.host = None;
                     return Ok(stream);
                 }
@@ -133,8 +131,8 @@ impl Connector {
     async fn secure(
         &self,
         ready: &Ready,
-        stream: Metered<TcpStream>,
-    ) -> Result<TlsStream<Metered<TcpStream>>, Failure> {
+        stream: Metered<ReceiverSocket>,
+    ) -> Result<TlsStream<Metered<ReceiverSocket>>, Failure> {
         let url = &ready.url;
         let name = match &url.host {
             Host::Domain(name) => ServerName::try_from(name.clone())
@@ -182,8 +180,8 @@ fn share(until: tokio::time::Instant, still_open: usize) -> Option<Duration> {
     u32::try_from(still_open).ok().filter(|still_open| *still_open > 1).map(|still_open| left / still_open)
 }
 
-async fn reach(address: SocketAddr, within: Option<Duration>) -> io::Result<TcpStream> {
-    let connect = TcpStream::connect(address);
+async fn reach(address: SocketAddr, within: Option<Duration>) -> io::Result<ReceiverSocket> {
+    let connect = ReceiverSocket::connect(address);
     let Some(within) = within else { return connect.await };
     let late = |_elapsed| io::Error::other(format!("no answer within {:.1} s", within.as_secs_f64()));
     tokio::time::timeout(within, connect).await.map_err(late)?

@@ -18,6 +18,7 @@ mod passed_on;
 mod pool;
 mod preview;
 mod private_key;
+mod receiver_socket;
 mod request;
 mod resolve;
 mod shortage;

@@ -9,7 +9,7 @@ use crate::config::Config;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use postrider_core::scheduler::Floors;
+use postrider_core::scheduler::{ByteLimits, Floors};
 use postrider_engine::BacklogLimits;
 use std::sync::PoisonError;
 
@@ -23,6 +23,7 @@ pub(crate) struct Configured {
     pub(crate) slots: u32,
     pub(crate) floors: Floors,
     pub(crate) workers: usize,
+    pub(crate) bytes: ByteLimits,
     pub(crate) backlog: BacklogLimits,
     pub(crate) connections: usize,
     pub(crate) connections_per_address: usize,
@@ -46,6 +47,7 @@ impl Configured {
             slots: config.slots,
             floors: floors(config),
             workers: config.workers,
+            bytes: config.bytes,
             backlog: config.backlog,
             connections: config.connections.total,
             connections_per_address: config.connections.per_address,

@@ -16,9 +16,9 @@ use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
 use postrider_core::limits::{
-    BACKLOG_AGE_SECONDS_MAX, IDLE_CONNECTIONS_MAX, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT,
+    BACKLOG_AGE_SECONDS_MAX, IDLE_CONNECTIONS_MAX, IN_FLIGHT_BYTES_MIN, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT,
 };
-use postrider_core::scheduler::Floors;
+use postrider_core::scheduler::{ByteLimits, Floors};
 use postrider_engine::send::{DestinationUrl, Refusal};
 use postrider_engine::{BacklogLimits, SampleRatio};
 pub(crate) use secret_keys::SecretKeys;
@@ -58,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) floors: Option<Floors>,
     /// Waiting for a slot for so long makes a delivery one band more urgent.
     pub(crate) promotion_age: Option<Duration>,
+    /// Bytes of attempts in flight above which no further large body is sent.
+    pub(crate) bytes: ByteLimits,
     pub(crate) backlog: BacklogLimits,
     pub(crate) connections: ConnectionLimits,
     pub(crate) grace: Duration,
@@ -175,6 +177,7 @@ impl Config {
             promotion_age: layers
                 .one("promotion_age_seconds", |v| number(v, 0, 30 * DAY_SECONDS))
                 .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
+            bytes: bytes(&mut layers),
             backlog: backlog(&mut layers),
             connections: connections(&mut layers),
             workers,
@@ -224,6 +227,16 @@ fn traces(layers: &mut Layers) -> Option<TracesTo> {
     let protocol = layers.one("otlp_protocol", values::otlp_protocol).unwrap_or(OtlpProtocol::Http);
     let ratio = layers.one("otlp_sample_ratio", values::sample_ratio).unwrap_or_default();
     layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol, ratio })
+}
+
+fn bytes(layers: &mut Layers) -> ByteLimits {
+    let defaults = ByteLimits::default();
+    let mut most = |key, default| layers.one(key, |v| size(v, IN_FLIGHT_BYTES_MIN)).unwrap_or(default);
+    ByteLimits {
+        node: most("in_flight_bytes_max", defaults.node),
+        account: most("in_flight_bytes_per_account_max", defaults.account),
+        destination: most("in_flight_bytes_per_destination_max", defaults.destination),
+    }
 }
 
 fn backlog(layers: &mut Layers) -> BacklogLimits {

@@ -160,7 +160,9 @@ pub(super) mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (server, from) = listener.accept().await.unwrap();
-        let place = Room::new(watch::channel(ConnectionLimits { total: 1, per_address: 1 }).1).take(from.ip()).unwrap();
+        let place = Room::new(watch::channel(ConnectionLimits { total: 1, per_address: 1 }).1)
+            .take(from.ip())
+            .unwrap();
         let (handover, incoming) = mpsc::channel(1);
         handover.send((server.into_std().unwrap(), place)).await.unwrap();
         let router = Router::new().route("/", post(async || is_contained().to_string()));

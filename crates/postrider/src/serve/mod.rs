@@ -75,6 +75,7 @@ fn engine_options(config: &Config) -> EngineOptions {
         idle_connections: config.idle_connections,
         floors,
         promotion_age,
+        bytes: config.bytes,
         backlog: config.backlog,
         operational_destination: config.operational_destination,
         ..defaults
@@ -83,7 +84,7 @@ fn engine_options(config: &Config) -> EngineOptions {
 
 fn scheduler_options(config: &Config) -> SchedulerOptions {
     let floors = config.floors.unwrap_or_else(|| Floors::of_slots(config.slots));
-    SchedulerOptions { slots: config.slots, floors, promotion_age: config.promotion_age }
+    SchedulerOptions { slots: config.slots, floors, promotion_age: config.promotion_age, bytes: config.bytes }
 }
 
 fn address_guard(config: &Config, address: SocketAddr, metrics: Option<SocketAddr>) -> AddressGuard {

@@ -45,7 +45,11 @@ fn what_waited_for_a_destination_that_is_gone_or_paused_counts_no_longer() {
 
 #[test]
 fn what_waits_for_a_cap_of_its_account_is_that_accounts_matter() {
-    let mut bench = Bench::with(SchedulerOptions { slots: 8, floors: Floors::NONE, promotion_age: None });
+    let mut bench = Bench::with(SchedulerOptions {
+        floors: Floors::NONE,
+        promotion_age: None,
+        ..SchedulerOptions::of_slots(8)
+    });
     bench.step(Input::Configure(destination(0), settings(5)));
     let (weight, hour) = (Weight::default(), Duration::from_secs(3600));
     bench.step(Input::Share(ACCOUNT, Share { weight, max_in_flight: Some(2) }));

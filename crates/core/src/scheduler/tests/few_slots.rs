@@ -157,7 +157,7 @@ fn other_slots_and_floors_count_from_now_on() {
     assert_eq!(bench.in_flight_to(3), 3);
     let other = |slots, floors| {
         let floors = Floors::new(floors, slots).unwrap();
-        Input::Limits(SchedulerOptions { slots, floors, promotion_age: None })
+        Input::Limits(SchedulerOptions { floors, promotion_age: None, ..SchedulerOptions::of_slots(slots) })
     };
     assert_eq!(sends(&bench.step(other(10, [1, 0, 0, 4]))).len(), 6, "all but the one for critical");
     assert_eq!([bench.in_flight_to(3), bench.in_flight_to(4)], [5, 4]);

@@ -1,6 +1,7 @@
 //! The scheduler, seen through its actions.
 
 mod backlog;
+mod bytes;
 mod circuit;
 mod deferred;
 mod delayed;
@@ -29,6 +30,8 @@ struct Bench {
     scheduler: Scheduler,
     now: Timestamp,
     next_id: u64,
+    /// Lengths of bodies, in turn.
+    bodies: Vec<u32>,
 }
 
 fn destination(number: u64) -> DestinationId {
@@ -66,7 +69,7 @@ impl Bench {
     }
 
     fn with(options: SchedulerOptions) -> Self {
-        Bench { scheduler: Scheduler::new(options), now: START, next_id: 0 }
+        Bench { scheduler: Scheduler::new(options), now: START, next_id: 0, bodies: vec![100] }
     }
 
     fn step(&mut self, input: Input) -> Vec<Action> {
@@ -85,7 +88,7 @@ impl Bench {
             priority: Priority::Normal,
             due,
             attempts: 0,
-            bytes: 100,
+            bytes: self.bodies[self.next_id as usize % self.bodies.len()],
         }
     }
 

@@ -79,7 +79,7 @@ impl World {
         let promotion_age = usual.promotion_age.filter(|_| floors == Floors::NONE);
         let options = SchedulerOptions { promotion_age, floors, ..usual };
         let mut world = World {
-            bench: Bench::with(options),
+            bench: bytes::bench(options),
             stored: BTreeMap::new(),
             running: VecDeque::new(),
             max_concurrency: BTreeMap::new(),
@@ -216,6 +216,7 @@ impl World {
         let in_flight = self.running.iter().filter(|other| other.line.destination == to).count();
         assert!(in_flight as u64 <= self.max_concurrency[&to.as_u64()], "above the concurrency of {to}");
         assert!(self.running.len() <= self.slots as usize);
+        bytes::check(&self.running, |ticket| World::account(ticket.line.destination.as_u64()).as_u64());
     }
 
     /// No slot is free for a destination that may send, unless its account has all it may have.

@@ -75,7 +75,8 @@ fn what_is_kept_for_the_urgent_is_free_when_they_come() {
 /// Of so many sends to one destination that always has high ones waiting, how many were bulk.
 fn bulk_among_urgent(slots: u32, max_concurrency: u64, sends: usize) -> usize {
     let floors = Floors::new([0; 4], slots).unwrap();
-    let mut bench = Bench::with(SchedulerOptions { slots, floors, promotion_age: None });
+    let mut bench =
+        Bench::with(SchedulerOptions { floors, promotion_age: None, ..SchedulerOptions::of_slots(slots) });
     bench.step(Input::Configure(destination(0), settings(max_concurrency)));
     (0..100).for_each(|_| drop(bench.owe_at(0, Priority::High)));
     (0..100).for_each(|_| drop(bench.owe_at(0, Priority::Bulk)));
@@ -108,7 +109,8 @@ fn floors_that_do_not_fit_into_the_slots_do_not_exist() {
 fn waiting_raises_a_delivery_band_by_band_and_is_counted() {
     let age = Duration::from_secs(60);
     let floors = Floors::new([0; 4], 1).unwrap();
-    let mut bench = Bench::with(SchedulerOptions { slots: 1, floors, promotion_age: Some(age) });
+    let mut bench =
+        Bench::with(SchedulerOptions { floors, promotion_age: Some(age), ..SchedulerOptions::of_slots(1) });
     (0..2).for_each(|to| drop(bench.step(Input::Configure(destination(to), settings(5)))));
     let first = bench.owe_at(0, Priority::Critical)[0];
     bench.owe_at(1, Priority::Bulk);

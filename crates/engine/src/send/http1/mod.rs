@@ -9,6 +9,7 @@ mod head;
 pub(crate) use head::Head;
 
 use super::allowance::{Allowance, Exchanging, Metered};
+use super::receiver_socket::ReceiverSocket;
 use super::request::Request;
 use body::{Body, Next};
 use bytes::{Buf, Bytes, BytesMut};
@@ -23,7 +24,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
 /// What is read at once.
@@ -60,13 +60,13 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
     fn socket(&self) -> BorrowedFd<'_>;
 }
 
-impl Stream for Metered<TcpStream> {
+impl Stream for Metered<ReceiverSocket> {
     fn socket(&self) -> BorrowedFd<'_> {
         self.as_fd()
     }
 }
 
-impl Stream for TlsStream<Metered<TcpStream>> {
+impl Stream for TlsStream<Metered<ReceiverSocket>> {
     fn socket(&self) -> BorrowedFd<'_> {
         self.get_ref().0.as_fd()
     }
@@ -290,7 +290,7 @@ mod tests {
         ];
         for (act, is_open) in acts {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let mut stream = ReceiverSocket::connect(listener.local_addr().unwrap()).await.unwrap();
             let (mut peer, _) = listener.accept().unwrap();
             // Once read to its end, as after an answer.
             peer.write_all(b"x").unwrap();

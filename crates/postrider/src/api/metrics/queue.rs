@@ -20,6 +20,16 @@ pub(super) fn write(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     let totals = &queue.totals;
     text.gauge("postrider_slots", "Attempts that may be in flight at once.", totals.slots);
     text.gauge("postrider_slots_used", "Attempts in flight.", totals.in_flight.len());
+    text.gauge(
+        "postrider_in_flight_bytes",
+        "Bytes of attempts in flight, as far as they count against the limit.",
+        totals.bytes_in_flight,
+    );
+    text.gauge(
+        "postrider_in_flight_bytes_max",
+        "Bytes of attempts in flight above which no further large body is sent.",
+        totals.bytes_max,
+    );
     text.gauge("postrider_queue_bytes", "Body bytes owed.", totals.pending.bytes);
     text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards.len());
     lines(text, queue, now);

@@ -39,6 +39,10 @@ pub(crate) struct Settings {
     priority_floors: [u32; Priority::COUNT],
     /// Threads that serve and send.
     workers: usize,
+    /// Bytes of attempts in flight above which no further large body is sent.
+    in_flight_bytes_max: u64,
+    in_flight_bytes_per_account_max: u64,
+    in_flight_bytes_per_destination_max: u64,
     backlog_max_rows: u64,
     backlog_max_bytes: u64,
     backlog_max_age_seconds: u64,
@@ -78,6 +82,9 @@ impl Settings {
             slots: configured.slots,
             priority_floors: Priority::ALL.map(|band| configured.floors.of(band)),
             workers: configured.workers,
+            in_flight_bytes_max: configured.bytes.node,
+            in_flight_bytes_per_account_max: configured.bytes.account,
+            in_flight_bytes_per_destination_max: configured.bytes.destination,
             backlog_max_rows: backlog.rows,
             backlog_max_bytes: backlog.bytes,
             backlog_max_age_seconds: backlog.age.as_secs(),

@@ -35,8 +35,8 @@ words! {
     CircuitState = ["closed", "open", "half_open"];
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [
-        "nothing_waits", "not_due", "concurrency", "rate_limit", "circuit", "retry_after", "overwhelmed",
-        "node_resources", "unclean_stop", "paused", "dead_letter", "slots",
+        "nothing_waits", "not_due", "concurrency", "bytes_in_flight", "rate_limit", "circuit", "retry_after",
+        "overwhelmed", "node_resources", "unclean_stop", "paused", "dead_letter", "slots",
     ];
     NodeResource = ["file_descriptors", "local_ports", "memory", "threads"];
     Resolution = ["1s", "1m", "1h"];

@@ -105,6 +105,7 @@ pub(super) fn waits_for(word: &str) -> String {
         "nothing_waits" => "nothing waits",
         "not_due" => "the time of the next attempt",
         "concurrency" => "an attempt to end: all it may have at once run",
+        "bytes_in_flight" => "other large events to be sent",
         "rate_limit" => "its rate limit",
         "circuit" => "its circuit",
         "retry_after" => "the receiver: it asked for a pause",

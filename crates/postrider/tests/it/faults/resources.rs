@@ -3,6 +3,7 @@
 mod bodies;
 mod names;
 mod shortage;
+mod unread;
 
 use crate::rig::certificate::self_signed;
 use crate::rig::client::{Client, head, request};
