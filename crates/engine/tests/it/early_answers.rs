@@ -4,6 +4,7 @@ use crate::gateway::{Gateway, Setup};
 use crate::receiver::{OK, Peer, Receiver};
 use crate::tls_receiver::{ANSWERED_FIRST, Authority, NEVER_READ, TlsReceiver, trusting};
 use crate::wait::wait_until;
+use postrider_core::destination::TimeoutSeconds;
 use postrider_core::outcome::Outcome;
 use postrider_store::{Attempt, ErrorKind};
 
@@ -96,6 +97,35 @@ async fn an_event_that_was_accepted_and_not_taken_is_not_delivered() {
     let problem = attempt.problem.unwrap();
     assert_eq!((attempt.outcome, problem.kind), (Outcome::NetworkError, ErrorKind::Disconnected));
     assert!(problem.sentence.contains("before it had the whole event"), "{}", problem.sentence);
+}
+
+/// Within the limit of 5,000,000 bytes, and more than a kernel takes for a receiver that does not read.
+#[tokio::test]
+async fn an_event_within_the_limit_that_was_accepted_unread_counts_once_all_of_it_is_sent() {
+    let body = &body()[..4_900_000];
+    let receiver = Receiver::start(|mut peer| async move {
+        let _ = peer.write(OK).await;
+        // The first one never reads.
+        if peer.connection == 0 {
+            peer.released().await;
+        }
+        peer.request().await;
+        peer.until_closed().await;
+    })
+    .await;
+    let gateway = Gateway::start().await;
+    let mut destination = gateway.destination(&receiver.url());
+    destination.timeout = TimeoutSeconds::new(1).unwrap();
+    gateway.route("**", &destination).await;
+    let unread = gateway.attempt(gateway.accept(body.to_vec()).await).await;
+    assert_eq!((unread.outcome, unread.status), (Outcome::Timeout, Some(200)));
+    let problem = unread.problem.unwrap();
+    assert!(problem.sentence.contains("did not take the whole event"), "{}", problem.sentence);
+    assert!(receiver.requests().is_empty());
+    let read = gateway.attempt(gateway.accept(body.to_vec()).await).await;
+    assert_eq!(read.outcome, Outcome::Success, "{:?}", read.problem);
+    assert!(receiver.until_requests(1).await[0].body == body);
+    receiver.release();
 }
 
 #[tokio::test]
