@@ -17,6 +17,7 @@ mod configuration;
 mod dead_letter_groups;
 mod dead_letters;
 mod error;
+mod file_place;
 mod history;
 mod listing;
 mod lock;
@@ -114,7 +115,9 @@ impl Drop for SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
-        self.write(|writer| writer.commit(&batch))
+        let receipt = self.write(|writer| writer.commit(&batch))?;
+        self.writer()?.check_places()?;
+        Ok(receipt)
     }
 
     async fn load_keys(
@@ -268,7 +271,7 @@ impl Store for SqliteStore {
     }
 
     async fn writable(&self) -> Result<(), StoreError> {
-        if open::free_bytes(self.directory.path())? < self.disk_reserve_bytes {
+        if open::free_bytes(self.directory.path())? < self.disk_reserve_bytes.max(open::FREE_BYTES_LEAST) {
             return Err(StoreError::Full);
         }
         Ok(())

@@ -1,8 +1,10 @@
-//! One process per data directory, held by a file lock that the kernel releases with the process.
+//! One process per data directory, held by locks that the kernel releases with the process: of the directory itself, and of
+//! a file in it for where directories cannot be locked. Whoever tidies up may delete the file.
 
 use crate::error::OpenError;
 use crate::segment;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A data directory that is ours alone until this is dropped.
 pub struct DataDirectory {
     path: PathBuf,
-    _lock: File,
+    _locks: [File; 2],
 }
 
 impl DataDirectory {
@@ -19,12 +21,15 @@ impl DataDirectory {
         let refuse = |cause| OpenError::Directory { path: path.to_owned(), cause };
         make(path).map_err(refuse)?;
         let open = OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock"));
-        let file = open.map_err(refuse)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(DataDirectory { path: path.to_owned(), _lock: file }),
-            Err(rustix::io::Errno::WOULDBLOCK) => Err(OpenError::InUse(path.to_owned())),
-            Err(errno) => Err(refuse(errno.into())),
-        }
+        let (file, directory) = (open.map_err(refuse)?, File::open(path).map_err(refuse)?);
+        let lock = |what: &File| match flock(what, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(OpenError::InUse(path.to_owned())),
+            locked => Ok(locked),
+        };
+        // Some network file systems lock files alone.
+        let _of_directory = lock(&directory)?;
+        lock(&file)?.map_err(|errno| refuse(errno.into()))?;
+        Ok(DataDirectory { path: path.to_owned(), _locks: [directory, file] })
     }
 
     /// Where it is.

@@ -50,6 +50,9 @@ mod live_schema {
     refinery::embed_migrations!("migrations/live");
 }
 
+/// With less, the next commit may not fit, however small the reserve is.
+pub(crate) const FREE_BYTES_LEAST: u64 = 1 << 20;
+
 pub(crate) fn open(
     taken: DataDirectory,
     vault: Vault,

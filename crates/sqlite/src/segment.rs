@@ -291,6 +291,11 @@ impl Segments {
     }
 
     /// The file of the open segment.
+    /// What lists them.
+    pub(crate) fn live_path(&self) -> PathBuf {
+        self.directory.join("live.db")
+    }
+
     pub(crate) fn open_path(&self) -> PathBuf {
         path(&self.directory, self.number())
     }

@@ -3,6 +3,7 @@
 use crate::checkpoint::Checkpointer;
 use crate::closing;
 use crate::error::store_error;
+use crate::file_place::FilePlace;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
@@ -20,6 +21,8 @@ use rusqlite::Connection;
 pub(crate) struct Writer {
     live: Connection,
     segments: Segments,
+    /// Of what events are written to, and of what lists it.
+    places: [FilePlace; 2],
     checkpointer: Checkpointer,
     options: SqliteOptions,
     /// Why nothing is written any more: what a sync that failed was for may be gone, and the next would not say so.
@@ -47,8 +50,9 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let path = segments.open_path();
         segments.sealed_with_logs().into_iter().for_each(|sealed| checkpointer.seal(sealed));
+        let places = [FilePlace::of(&segments.live_path()), FilePlace::of(&path)];
         checkpointer.watch(&mut segments.open, path)?;
-        Ok(Writer { live, segments, checkpointer, options, distrusted: None })
+        Ok(Writer { live, segments, places, checkpointer, options, distrusted: None })
     }
 
     pub(crate) fn trusted(&self) -> Result<(), StoreError> {
@@ -77,6 +81,15 @@ impl Writer {
         let receipt = commit::commit(&mut self.segments, batch);
         self.checkpointer.after_write(&self.segments.open);
         receipt
+    }
+
+    /// Whether the next start will find what was committed. Looked at after each commit, before anybody is answered.
+    pub(crate) fn check_places(&mut self) -> Result<(), StoreError> {
+        let moved = self.places.iter().try_for_each(FilePlace::check);
+        moved.map_err(|cause| {
+            self.distrust(&cause);
+            StoreError::Broken(cause)
+        })
     }
 
     pub(crate) fn configure(&mut self, changes: &[Change], vault: &Vault) -> rusqlite::Result<()> {
@@ -157,6 +170,7 @@ impl Writer {
         tracing::info!(segment = %sealed.display(), "sealed a segment");
         self.checkpointer.seal(sealed);
         let path = self.segments.open_path();
+        self.places[1] = FilePlace::of(&path);
         self.checkpointer.watch(&mut self.segments.open, path)
     }
 

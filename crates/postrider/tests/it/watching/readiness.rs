@@ -62,3 +62,17 @@ fn a_full_disk_makes_it_not_ready_until_there_is_space() {
     std::fs::remove_file(ballast).unwrap();
     ready_once(&api);
 }
+
+#[test]
+fn a_disk_without_a_reserve_makes_it_not_ready_once_it_is_full() {
+    const MB: usize = 1 << 20;
+    let disk = SmallDisk::new(16 * MB);
+    let site = Site::new().data_in(disk.path().join("data")).with(&["--disk-reserve", "0"]);
+    let gateway = site.start();
+    let api = gateway.api();
+    ready_once(&api);
+    let plug = disk.plug();
+    not_ready_once(&api, "disk_full", "the disk is full");
+    std::fs::remove_file(plug).unwrap();
+    ready_once(&api);
+}

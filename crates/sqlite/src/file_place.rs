@@ -1,0 +1,32 @@
+//! Whether a file is still where it was opened. One that was moved away, deleted or replaced can be written on, and whoever
+//! opens the directory next finds nothing of it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct FilePlace {
+    path: PathBuf,
+    /// Device and number.
+    id: Option<(u64, u64)>,
+}
+
+impl FilePlace {
+    /// Of a file that was opened just now.
+    pub(crate) fn of(path: &Path) -> Self {
+        FilePlace { path: path.to_owned(), id: id(path) }
+    }
+
+    /// Why what was written there is not safe, if it is not.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.id.is_some() && id(&self.path) == self.id {
+            return Ok(());
+        }
+        let path = self.path.display();
+        Err(format!("{path} was moved, deleted or replaced while the gateway was using it"))
+    }
+}
+
+fn id(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
