@@ -16,6 +16,7 @@ mod last_use;
 mod lent_body;
 mod lingering;
 pub(crate) mod log;
+mod memory_image;
 mod metrics;
 mod otlp;
 mod panics;
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let config = Config::read(args, &environment())?;
     log::start(&config)?;
     panics::start();
+    memory_image::seal();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(descriptors::share_out(config), args.clone()))
 }
