@@ -176,7 +176,7 @@ impl Admission {
             Err(Limit::Rows)
         } else if self.bytes.load(Relaxed) >= bytes {
             Err(Limit::Bytes)
-        } else if Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age {
+        } else if self.longest_wait() >= age {
             Err(Limit::Age)
         } else if Duration::from_millis(committing_ms) >= commit {
             Err(Limit::Commit)
@@ -212,7 +212,7 @@ impl Admission {
         let reached = [
             (self.rows.load(Relaxed) >= rows, Limit::Rows),
             (self.bytes.load(Relaxed) >= bytes, Limit::Bytes),
-            (Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= age, Limit::Age),
+            (self.longest_wait() >= age, Limit::Age),
         ];
         let of_all = reached.into_iter().find(|(reached, _)| *reached).map(|(_, limit)| (None, limit));
         let over = self.over.read().unwrap_or_else(PoisonError::into_inner);
@@ -285,11 +285,16 @@ impl Admission {
         }
     }
 
-    /// While somebody is refused for what only a look can tell, it is looked again by then, also if nothing happens.
+    /// How long the longest of all nodes has waited for nothing but a slot, nor for a cap of its account.
+    pub(crate) fn longest_wait(&self) -> Duration {
+        Duration::from_millis(self.longest_wait_ms.load(Relaxed))
+    }
+
+    /// While something waits for a slot, or somebody is refused for what only a look can tell, it is looked again by
+    /// then, also if nothing happens: what it was at the last look would be said of it for ever.
     pub(crate) fn look_again_at(&self) -> Option<Timestamp> {
-        let waits_too_long =
-            Duration::from_millis(self.longest_wait_ms.load(Relaxed)) >= self.limits.get().age;
-        let refusing = waits_too_long || self.any_over.load(Relaxed);
+        let waits = self.longest_wait_ms.load(Relaxed) > 0;
+        let refusing = waits || self.any_over.load(Relaxed);
         refusing.then(|| Timestamp::from_unix_ms(self.looked_at_ms.load(Relaxed)).after(LOOK))
     }
 

@@ -248,6 +248,11 @@ impl Engine {
         self.admission.nodes()
     }
 
+    /// How long the longest of all nodes has waited for nothing but a slot, nor for a cap of its account.
+    pub fn scheduler_lag(&self) -> Duration {
+        self.admission.longest_wait()
+    }
+
     /// What the engine counts of itself.
     pub fn meters(&self) -> &Meters {
         &self.meters

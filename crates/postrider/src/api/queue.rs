@@ -67,6 +67,7 @@ pub(crate) async fn get(
         let (seen, now) = (&app.engine.meters().shortages, app.engine.clock().now());
         shown.node_shortages = Some(view::node_shortages(seen, SHORTAGES_WITHIN, now));
     }
+    shown.scheduler_lag_seconds = caller.is_admin().then(|| app.engine.scheduler_lag().as_secs_f64());
     let of_account = |found: &EndingCertificate| whose.is_none_or(|id| found.destination.account == id);
     let ending = app.engine.ending_certificates(CERTIFICATES_WITHIN).into_iter().filter(of_account);
     shown.certificates = view::certificates(ending);

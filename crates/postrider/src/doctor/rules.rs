@@ -37,6 +37,7 @@ pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
         depth::bulk,
         depth::late,
         capacity::saturated,
+        capacity::lag,
         capacity::starved,
         capacity::retries,
         causes::common,

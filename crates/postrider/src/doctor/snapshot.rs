@@ -25,6 +25,8 @@ pub(crate) struct Snapshot {
     pub(crate) slots: Option<Slots>,
     /// What the node had no more of a moment ago, and how many attempts it has not begun for it since it started.
     pub(crate) shortages: Vec<(String, u64)>,
+    /// How long the first that could be sent has waited for nothing but a slot.
+    pub(crate) scheduler_lag_seconds: f64,
     /// The most urgent first.
     pub(crate) bands: Vec<Waiting>,
     pub(crate) fresh: Waiting,
@@ -127,6 +129,7 @@ impl Snapshot {
                 .iter()
                 .map(|found| (text(&found["resource"]), number(&found["attempts_deferred"])))
                 .collect(),
+            scheduler_lag_seconds: queue["scheduler_lag_seconds"].as_f64().unwrap_or_default(),
             bands: list(&queue["by_priority"]).iter().map(Waiting::of).collect(),
             fresh: lane("fresh"),
             retries: lane("retry"),

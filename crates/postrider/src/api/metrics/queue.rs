@@ -31,6 +31,8 @@ pub(super) fn write(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
         totals.bytes_max,
     );
     text.gauge("postrider_queue_bytes", "Body bytes owed.", totals.pending.bytes);
+    let help = "How long the first that could be sent has waited for nothing but a slot.";
+    text.gauge("postrider_scheduler_lag_seconds", help, totals.longest_wait.as_secs_f64());
     text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards.len());
     lines(text, queue, now);
     accounts(text, queue, catalog, now);

@@ -33,6 +33,10 @@ pub(crate) struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) node_shortages: Option<Vec<NodeShortage>>,
+    /// How long the first that could be sent has waited for nothing but a slot, on any node; with an admin key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) scheduler_lag_seconds: Option<f64>,
     /// All four, the most urgent first.
     by_priority: Vec<Waits>,
     /// All four.
@@ -249,6 +253,7 @@ impl Queue {
             total: Waits::of(&sum.total, now),
             slots: slots.map(Slots::of),
             node_shortages: None,
+            scheduler_lag_seconds: None,
             by_priority: by_priority.collect(),
             by_lane: by_lane.collect(),
             by_account: by_account.collect(),

@@ -6,11 +6,15 @@ use postrider_core::delivery::Priority;
 use postrider_core::limits::SLOTS_MAX;
 
 /// Slots in use, in percent, as of the alert rules.
-const SATURATED_PERCENT: u64 = 85;
+const SATURATED_PERCENT: u64 = 80;
+/// What could be sent has waited for so long: no slot is open to it, however many are kept for others.
+const LAG_SECONDS_SATURATED: f64 = 1.0;
 /// Destinations that wait for a slot at once; fewer are one destination's matter.
 const WAITING_MIN: usize = 3;
 /// Due and not sent for so long, a band starves.
 const STARVED_SECONDS: f64 = 30.0 * 60.0;
+/// How long what could be sent may wait for a slot, as of the alert rules.
+const LAG_SECONDS_MAX: f64 = 30.0;
 /// Retries that wait, from which they crowd.
 const RETRIES_MIN: u64 = 200;
 
@@ -19,7 +23,7 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
     let Some(slots) = seen.slots else { return Vec::new() };
     let waiting: Vec<&DestinationSeen> =
         seen.destinations.iter().filter(|found| found.waiting_for == "slots").collect();
-    if !slots.are_saturated(SATURATED_PERCENT) || seen.pending <= slots.used {
+    if !are_saturated(seen, &slots) || seen.pending <= slots.used {
         return Vec::new();
     }
     if waiting.len() < WAITING_MIN {
@@ -43,6 +47,10 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
         ))
         .next("postrider destinations edit … timeout_seconds:=5   # where receivers hang");
     vec![finding]
+}
+
+fn are_saturated(seen: &Snapshot, slots: &Slots) -> bool {
+    slots.are_saturated(SATURATED_PERCENT) || seen.scheduler_lag_seconds >= LAG_SECONDS_SATURATED
 }
 
 fn in_use(slots: &Slots) -> String {
@@ -76,9 +84,24 @@ fn latency_seconds(seen: &Snapshot) -> Option<f64> {
     (mean > 0.0).then_some(mean)
 }
 
+/// More comes in than slots send, long before events are refused for it.
+pub(in crate::doctor) fn lag(seen: &Snapshot) -> Vec<Finding> {
+    let lag = seen.scheduler_lag_seconds;
+    if lag <= LAG_SECONDS_MAX {
+        return Vec::new();
+    }
+    let sentence = format!(
+        "A delivery that could be sent has waited {lag:.0} s for a slot: more comes in than the slots send. Events are refused once it has waited for backlog_max_age."
+    );
+    let finding = Finding::new(Severity::Warning, "scheduler_lag", sentence)
+        .next("postrider queue   # who has the slots, and who waits")
+        .next("postrider serve --slots …   # more of them; or in its file, and SIGHUP");
+    vec![finding]
+}
+
 /// A band whose deliveries are due and do not get their turn.
 pub(in crate::doctor) fn starved(seen: &Snapshot) -> Vec<Finding> {
-    let busy = seen.slots.is_none_or(|slots| slots.are_saturated(SATURATED_PERCENT));
+    let busy = seen.slots.is_none_or(|slots| are_saturated(seen, &slots));
     let starved =
         seen.bands.iter().zip(1..).filter(|(band, _)| busy && band.overdue_seconds > STARVED_SECONDS);
     let finding = |(band, priority): (&Waiting, usize)| {

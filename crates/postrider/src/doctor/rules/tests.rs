@@ -204,13 +204,16 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
         || DestinationSeen { waiting_for: "slots".into(), last: failing("", Some(200)), ..destination(100) };
     let seen =
         |used, count| Snapshot { slots: one_node(used, 100), ..of((0..count).map(|_| waiting()).collect()) };
-    assert_eq!(codes(&seen(85, 3)), [("capacity", Severity::Critical)]);
-    let found = all(&seen(85, 3));
+    assert_eq!(codes(&seen(80, 3)), [("capacity", Severity::Critical)]);
+    let found = all(&seen(80, 3));
     let says = "An attempt takes 10.00 s, so 100 slots make 10 attempts a second, and twice as many slots, or a second node, 20: what waits would be gone after 15 s instead of 30 s.";
     assert!(found[0].sentence.contains(says), "{}", found[0].sentence);
     assert!(found[0].next[0].contains("--slots 200"));
-    assert_eq!(codes(&seen(84, 3)), []);
-    assert_eq!(codes(&seen(85, 2)), [("slots", Severity::Note)]);
+    assert_eq!(codes(&seen(79, 3)), []);
+    // The others are kept for priorities that do not use them.
+    let lagging = Snapshot { scheduler_lag_seconds: 1.0, ..seen(60, 3) };
+    assert_eq!(codes(&lagging), [("capacity", Severity::Critical)]);
+    assert_eq!(codes(&seen(80, 2)), [("slots", Severity::Note)]);
     // Of four nodes one is full.
     let slots = Slots { used: 110, total: 400, nodes: 4, busiest: (100, 100) };
     let found = all(&Snapshot { slots: Some(slots), ..seen(0, 3) });
@@ -221,6 +224,14 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
         "{:?}",
         found[0].next
     );
+}
+
+#[test]
+fn what_waits_for_slots_is_told_long_before_events_are_refused() {
+    let seen = |scheduler_lag_seconds| Snapshot { scheduler_lag_seconds, ..Snapshot::default() };
+    assert_eq!(codes(&seen(30.0)), []);
+    assert_eq!(codes(&seen(31.0)), [("scheduler_lag", Severity::Warning)]);
+    assert!(all(&seen(31.0))[0].sentence.contains("has waited 31 s for a slot"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod access;
 mod alerts;
 mod deployed;
+mod lag;
 mod log;
 mod metrics;
 mod readiness;

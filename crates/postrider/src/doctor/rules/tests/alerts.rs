@@ -31,7 +31,7 @@ fn table() -> Vec<(&'static str, Told)> {
     let late = of_bands([none, none, Waiting { overdue_seconds: 31.0, ..none }, none]);
     let open = DestinationSeen { circuit: "open".into(), ..destination(0) };
     let slots = Snapshot {
-        slots: one_node(436, 512),
+        slots: one_node(410, 512),
         ..of(vec![destination(150), destination(150), destination(150)])
     };
     let refused =
@@ -45,6 +45,10 @@ fn table() -> Vec<(&'static str, Told)> {
             by("destinations_deep", warning, of(vec![destination(201), destination(201)])),
         ),
         ("PostriderSlotsSaturated", by("slots", note, slots)),
+        (
+            "PostriderSchedulerLag",
+            by("scheduler_lag", warning, Snapshot { scheduler_lag_seconds: 31.0, ..Snapshot::default() }),
+        ),
         ("PostriderQueueWaitLong", by("late", note, late)),
         ("PostriderCriticalWaiting", by("critical_waiting", Severity::Critical, critical)),
         ("PostriderNormalQueueDeep", by("queue_deep", warning, spread(5001))),
