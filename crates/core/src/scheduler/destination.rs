@@ -10,6 +10,7 @@ use super::departed::Departed;
 use super::lanes::{LaneTurns, Rank};
 use super::limiter::{Limiter, Sample};
 use super::ordered::Ordered;
+use super::outage::Outage;
 use super::paging::Rooms;
 use super::pushback::Pushback;
 use super::window::Window;
@@ -68,6 +69,7 @@ pub(super) struct Destination {
     pub(super) unlimited_since: Timestamp,
     limited: bool,
     pub(super) heavy: HeavyGate,
+    pub(super) outage: Outage,
 }
 
 /// Whether a destination may send now.
@@ -125,6 +127,7 @@ impl Destination {
             unlimited_since: now,
             limited: false,
             heavy: HeavyGate::default(),
+            outage: Outage::default(),
         }
     }
 
@@ -337,6 +340,7 @@ impl Destination {
         self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
         self.pushback.learn(verdict, flight.sent_at, now);
+        self.outage.learn(self.breaker.circuit(), verdict.health);
         let moved = self.breaker.end(self.settings.circuit, ticket.delivery, verdict.health, now);
         if moved == Moved::Closed {
             self.limiter.recover();

@@ -19,6 +19,7 @@ mod input;
 mod lanes;
 mod limiter;
 mod ordered;
+mod outage;
 mod paging;
 mod pending;
 mod presence;
@@ -237,7 +238,7 @@ impl Scheduler {
             }
             Input::Circuit(id, order) => {
                 let moved = self.destinations.get_mut(&id)?.order(order);
-                self.circuit_moved(id, moved, actions);
+                self.circuit_moved(id, moved, now, actions);
                 Some(id)
             }
             Input::Stored { line, depth } => self.stored(line, depth),

@@ -2,7 +2,7 @@
 
 use super::destination::Standing;
 use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Verdict, Why};
-use crate::breaker::Moved;
+use crate::breaker::{Circuit, Moved};
 use crate::delivery::Priority;
 use crate::id::{DeliveryId, DestinationId};
 use crate::time::Timestamp;
@@ -106,7 +106,9 @@ impl Scheduler {
         // What stood in this band was raised or taken meanwhile: others of it have the turn.
         let Some((ticket, raised)) = destination.take(band, now, self.promotion_age) else { return };
         destination.bands.sent(band, due);
+        let was_open = matches!(destination.breaker().circuit(), Circuit::Open { .. });
         destination.begin(&ticket, now);
+        self.counters.circuits_half_opened += u64::from(was_open);
         let account = destination.settings.account;
         self.waiting -= 1;
         self.counters.sent += 1;
@@ -136,7 +138,7 @@ impl Scheduler {
         let destination = self.destinations.get_mut(&id)?;
         let moved = destination.learn(&flight, verdict, now);
         destination.departed.note(ticket);
-        self.circuit_moved(id, moved, actions);
+        self.circuit_moved(id, moved, now, actions);
         if after == After::Gone {
             self.pending_shrinks(id, ticket.line.lane, ticket.priority, Depth::of(&ticket));
         }
@@ -160,12 +162,19 @@ impl Scheduler {
         Some(id)
     }
 
-    pub(super) fn circuit_moved(&mut self, id: DestinationId, moved: Moved, actions: &mut Vec<Action>) {
+    pub(super) fn circuit_moved(
+        &mut self,
+        id: DestinationId,
+        moved: Moved,
+        now: Timestamp,
+        actions: &mut Vec<Action>,
+    ) {
         if moved == Moved::No {
             return;
         }
         self.counters.circuits_opened += u64::from(moved == Moved::Opened);
-        if let Some(destination) = self.destinations.get(&id) {
+        if let Some(destination) = self.destinations.get_mut(&id) {
+            destination.outage.moved(destination.breaker().circuit(), now);
             actions.push(Action::Keep(id, destination.breaker().record()));
         }
     }

@@ -19,7 +19,9 @@ pub struct DestinationView {
     pub limit_reason: LimitReason,
     /// Where its circuit stands.
     pub circuit: Circuit,
-    /// Failures in a row, of those that count towards opening it.
+    /// Since when it is not closed; unknown when that was before the start.
+    pub opened_at: Option<Timestamp>,
+    /// Failures in a row: while it is closed of those that count towards opening it, else all, failed probes included.
     pub failures_in_a_row: u32,
     /// Keys of an ordered destination that wait for a dead letter.
     pub blocked_keys: usize,
@@ -113,6 +115,8 @@ pub struct Counters {
     pub promotions: [u64; Priority::COUNT],
     /// Times a circuit opened.
     pub circuits_opened: u64,
+    /// Times an open circuit became half-open, because its rest was over and a probe began.
+    pub circuits_half_opened: u64,
 }
 
 impl Destination {
@@ -129,7 +133,11 @@ impl Destination {
             limit: self.limit(),
             limit_reason: self.limiter.reason(),
             circuit: self.breaker().circuit(),
-            failures_in_a_row: self.breaker().failures_in_a_row(),
+            opened_at: self.outage.opened_at(),
+            failures_in_a_row: match self.breaker().circuit() {
+                Circuit::Closed => self.breaker().failures_in_a_row(),
+                Circuit::Open { .. } | Circuit::HalfOpen => self.outage.failures(),
+            },
             blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),
             why,
             until,

@@ -15,6 +15,7 @@ fn busy() -> NodeActivity {
         limit: 5,
         limit_reason: LimitReason::Configured,
         circuit: Circuit::Closed,
+        opened_at: None,
         failures_in_a_row: 0,
         blocked_keys: 0,
         why: Why::Nothing,

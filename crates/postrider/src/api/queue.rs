@@ -12,6 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::{AccountId, DestinationId};
 use postrider_core::scheduler::DestinationQueue;
+use postrider_core::time::Timestamp;
 use postrider_engine::EndingCertificate;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,6 +21,9 @@ use std::time::Duration;
 const CERTIFICATES_WITHIN: Duration = Duration::from_secs(14 * 24 * 3600);
 /// A shortage is told for so long after it was met last: as long as the alert rules look back.
 const SHORTAGES_WITHIN: Duration = Duration::from_secs(5 * 60);
+
+/// How far ahead may be looked: 30 days, as far as a delivery may be delayed.
+const DUE_WITHIN_SECONDS_MAX: usize = 30 * 24 * 3600;
 
 /// See what is owed right now
 ///
@@ -31,6 +35,10 @@ const SHORTAGES_WITHIN: Duration = Duration::from_secs(5 * 60);
     get, path = "/v1/queue", operation_id = "get_queue", tag = "stats",
     params(
         ("account_id" = Option<String>, Query, description = "Of this account alone."),
+        (
+            "due_within_seconds" = Option<u64>, Query, minimum = 0, maximum = 2592000, example = 60,
+            description = "Of destinations alone of which something that waits is due within so many seconds; 0: by now."
+        ),
         ("limit" = Option<usize>, Query, description = "How many destinations at most.", minimum = 1, maximum = 200, example = 25),
         ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before.")
     ),
@@ -41,8 +49,12 @@ pub(crate) async fn get(
     caller: Caller,
     Query(parameters): Parameters,
 ) -> Result<Response, ApiError> {
-    only_parameters(&parameters, &["account_id", "limit", "cursor"])?;
+    only_parameters(&parameters, &["account_id", "due_within_seconds", "limit", "cursor"])?;
     let limit = number(&parameters, "limit", 1, LIMIT_MAX, LIMIT_DEFAULT)?;
+    let due_within = parameters
+        .contains_key("due_within_seconds")
+        .then(|| number(&parameters, "due_within_seconds", 0, DUE_WITHIN_SECONDS_MAX, 0));
+    let due_within = due_within.transpose()?.map(|seconds| Duration::from_secs(seconds as u64));
     let after = parameters.get("cursor").map(|text| cursor::parse(List::Queue, text)).transpose()?;
     let whose = whose(caller, &parameters)?;
     let queue = app.engine.cluster_queue().await;
@@ -51,8 +63,12 @@ pub(crate) async fn get(
     if unknown {
         return Err(ApiError::not_found("account"));
     }
-    let of_account = |found: &&DestinationQueue| whose.is_none_or(|account| found.account == account);
-    let all: Vec<&DestinationQueue> = queue.destinations().into_iter().filter(of_account).collect();
+    let due_by = due_within.map(|within| queue.taken_at().after(within));
+    let is_asked_for = |found: &&DestinationQueue| {
+        let of_account = whose.is_none_or(|account| found.account == account);
+        of_account && due_by.is_none_or(|by| is_due(found, by))
+    };
+    let all: Vec<&DestinationQueue> = queue.destinations().into_iter().filter(is_asked_for).collect();
     let first = after.map_or(0, |place| all.partition_point(|found| is_before(found, place)));
     let page = &all[first..all.len().min(first + limit)];
     let more = all.len() > first + limit;
@@ -72,6 +88,11 @@ pub(crate) async fn get(
     let ending = app.engine.ending_certificates(CERTIFICATES_WITHIN).into_iter().filter(of_account);
     shown.certificates = view::certificates(ending);
     Ok(view::data(StatusCode::OK, &shown))
+}
+
+/// Whether something of what waits for a destination is due by then.
+fn is_due(found: &DestinationQueue, by: Timestamp) -> bool {
+    found.lines.iter().filter_map(|line| line.due).any(|due| due <= by)
 }
 
 fn whose(caller: Caller, parameters: &HashMap<String, String>) -> Result<Option<AccountId>, ApiError> {

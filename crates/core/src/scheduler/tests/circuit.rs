@@ -116,3 +116,29 @@ fn a_flapping_receiver_is_not_flooded_between_its_failures() {
         "a probe and at most a threshold's worth each"
     );
 }
+
+#[test]
+fn an_outage_is_told_from_its_beginning_with_its_failures_and_probes() {
+    let mut bench = Bench::new(100, 1, 1);
+    let mut running = bench.owe(0);
+    (0..20).for_each(|_| drop(bench.owe(0)));
+    let opened_after = CircuitPolicy::default().threshold();
+    for _ in 0..opened_after {
+        let done = running.pop().unwrap();
+        running.extend(bench.finish(done, Some(bench.now.after(Duration::from_secs(3600)))));
+    }
+    let (began, view) = (bench.now, bench.view(0));
+    assert!(matches!(view.circuit, Circuit::Open { .. }));
+    assert_eq!((view.opened_at, view.failures_in_a_row), (Some(began), opened_after));
+    for probes in 1..=3 {
+        let wake = bench.scheduler.next_wake().unwrap();
+        let probe = bench.pass(wake.since(bench.now));
+        assert_eq!(probe.len(), 1);
+        bench.finish(probe[0], Some(bench.now.after(Duration::from_secs(36_000))));
+        let view = bench.view(0);
+        assert_eq!((view.opened_at, view.failures_in_a_row), (Some(began), opened_after + probes));
+        assert_eq!(bench.scheduler.counters().circuits_half_opened, u64::from(probes));
+    }
+    bench.step(Input::Circuit(destination(0), CircuitOrder::Close));
+    assert_eq!((bench.view(0).opened_at, bench.view(0).failures_in_a_row), (None, 0));
+}

@@ -14,11 +14,13 @@ use serde_json::{Map, Value};
 const VALUE_BYTES_MAX: usize = 2048;
 
 /// What an object is doing, and not what it is.
-const NOT_SET: [&str; 10] = [
+const NOT_SET: [&str; 12] = [
     "in_flight",
     "pending",
     "pending_bytes",
     "circuit_state",
+    "circuit_opened_at",
+    "failures_in_a_row",
     "activity_age_ms",
     "concurrency",
     "waiting_for",

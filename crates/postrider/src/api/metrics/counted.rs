@@ -2,6 +2,7 @@
 
 use super::exposition::{Exposition, Kind};
 use super::queue::OTHER;
+use postrider_core::breaker::Circuit;
 use postrider_core::delivery::Priority;
 use postrider_core::outcome::{DeathReason, Outcome};
 use postrider_core::scheduler::Counters;
@@ -80,8 +81,13 @@ fn attempts(text: &mut Exposition, meters: &Meters, counters: &Counters) {
     text.counter("postrider_concurrency_slot_denied_total", help, counters.concurrency_slot_denied);
     let help = "Times a circuit came to stand so.";
     let mut family = text.family("postrider_circuit_transitions_total", Kind::Counter, help);
-    for (word, count) in CIRCUITS.iter().zip(&meters.circuits) {
-        family.sample(&[("to", word)], count.get());
+    // An open circuit becomes half-open by the probe that begins, of which no record is kept.
+    let by_probes = CIRCUITS.map(|word| match word == Circuit::HalfOpen.as_str() {
+        true => counters.circuits_half_opened,
+        false => 0,
+    });
+    for ((word, count), by_probes) in CIRCUITS.iter().zip(&meters.circuits).zip(by_probes) {
+        family.sample(&[("to", word)], count.get() + by_probes);
     }
 }
 

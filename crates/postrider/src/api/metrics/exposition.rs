@@ -9,6 +9,8 @@ pub(super) enum Kind {
     Counter,
     Gauge,
     Histogram,
+    /// Of names that Prometheus would not have for the kind that they are.
+    Untyped,
 }
 
 impl Kind {
@@ -17,6 +19,7 @@ impl Kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
+            Kind::Untyped => "untyped",
         }
     }
 }

@@ -123,12 +123,14 @@ impl<'a> Named<'a> {
         }
     }
 
-    fn labels(&self) -> [(&'static str, &str); 2] {
-        [("destination_id", &self.id), ("destination", &self.name)]
+    /// The name twice: under ours, and under the one that alerts and dashboards from elsewhere ask for.
+    fn labels(&self) -> [(&'static str, &str); 3] {
+        [("destination_id", &self.id), ("destination", &self.name), ("destination_name", &self.name)]
     }
 }
 
-const OTHERS: [(&str, &str); 2] = [("destination_id", OTHER), ("destination", OTHER)];
+const OTHERS: [(&str, &str); 3] =
+    [("destination_id", OTHER), ("destination", OTHER), ("destination_name", OTHER)];
 
 fn waiting(found: &DestinationQueue, now: Timestamp) -> Waiting {
     let mut waiting = Waiting::default();
@@ -176,8 +178,12 @@ fn limits(text: &mut Exposition, named: &[Named<'_>]) {
     let mut family = text.family("postrider_destination_concurrency_limit", Kind::Gauge, help);
     named.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.limit));
     let help = "Times something was due and all concurrency of its destination was in use, by destination.";
-    let mut family = text.family("concurrency_slot_denied", Kind::Counter, help);
-    named.iter().for_each(|named| family.sample(&named.labels(), named.found.slot_denied));
+    for (name, kind) in
+        [("concurrency_slot_denied_total", Kind::Counter), ("concurrency_slot_denied", Kind::Untyped)]
+    {
+        let mut family = text.family(name, kind, help);
+        named.iter().for_each(|named| family.sample(&named.labels(), named.found.slot_denied));
+    }
 }
 
 /// Circuits that are not closed are told apart whatever is owed to their destinations.
@@ -195,9 +201,18 @@ fn circuits(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     let help = "1 for each destination whose circuit is not closed.";
     let mut family = text.family("postrider_destination_circuit", Kind::Gauge, help);
     let open = queue.destinations.iter().filter(|found| found.seen.circuit != Circuit::Closed);
-    for found in open.take(NAMED_MAX) {
-        let named = Named::of(found, catalog);
-        let [id, name] = named.labels();
-        family.sample(&[id, name, ("state", found.seen.circuit.as_str())], 1);
+    let open: Vec<Named<'_>> = open.take(NAMED_MAX).map(|found| Named::of(found, catalog)).collect();
+    for named in &open {
+        let [id, destination, name] = named.labels();
+        family.sample(&[id, destination, name, ("state", named.found.seen.circuit.as_str())], 1);
     }
+    let help = "When the circuit of a destination opened, if it is not closed.";
+    let mut family = text.family("postrider_destination_circuit_opened_timestamp_seconds", Kind::Gauge, help);
+    for named in &open {
+        let opened_at = named.found.seen.opened_at.iter();
+        opened_at.for_each(|at| family.sample(&named.labels(), at.unix_ms() as f64 / 1000.0));
+    }
+    let help = "Failures in a row of a destination whose circuit is not closed, failed probes included.";
+    let mut family = text.family("postrider_destination_circuit_failures", Kind::Gauge, help);
+    open.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.failures_in_a_row));
 }

@@ -45,6 +45,12 @@ pub(crate) struct Destination {
     pending_bytes: u64,
     #[schema(value_type = CircuitState)]
     circuit_state: &'static str,
+    /// Since when its circuit is not closed; absent when it is, or when that was before the gateway started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    circuit_opened_at: Option<String>,
+    /// Failures in a row; while its circuit is not closed failed probes are among them.
+    failures_in_a_row: u32,
     /// How long ago its owner told `in_flight`, `pending` and the like, when that is another node. Absent: they are as of
     /// now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,6 +176,8 @@ impl Destination {
             pending: seen.map_or(0, |seen| seen.pending.rows),
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
             circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
+            circuit_opened_at: seen.and_then(|seen| seen.opened_at).map(|at| at.to_string()),
+            failures_in_a_row: seen.map_or(0, |seen| seen.failures_in_a_row),
             activity_age_ms: told_ago.map(age_ms),
             created_at: found.created_at.to_string(),
             concurrency: concurrency(found, seen),

@@ -5,6 +5,7 @@ use super::word::{CircuitState, Lane as LaneWord, NodeResource, WaitingFor};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::id::{AccountId, time_of};
 use postrider_core::map::IdMap;
+use postrider_core::retry::RetryPolicy;
 use postrider_core::scheduler::DestinationQueue;
 use postrider_core::time::Timestamp;
 use postrider_engine::{Catalog, ClusterQueue, EndingCertificate, ShortageSeen, Shortages, Waiting};
@@ -118,6 +119,10 @@ struct QueueItem {
     destination_id: String,
     account_id: String,
     name: String,
+    #[schema(format = "uri")]
+    url: String,
+    /// Attempts that a delivery to it gets at most, by its own policy; a route may have another.
+    max_attempts: u32,
     /// Deliveries that it is owed, those in flight included.
     pending: u64,
     /// The age of the oldest; 0 when there is none.
@@ -142,7 +147,11 @@ struct QueueItem {
     concurrency_slot_denied: u64,
     #[schema(value_type = CircuitState)]
     circuit_state: &'static str,
-    /// Failures in a row, of those that count towards opening its circuit.
+    /// Since when its circuit is not closed; absent when it is, or when that was before the gateway started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    circuit_opened_at: Option<String>,
+    /// Failures in a row; while its circuit is not closed failed probes are among them.
     failures_in_a_row: u32,
     /// Why nothing more is sent now.
     #[schema(value_type = WaitingFor)]
@@ -309,14 +318,15 @@ impl QueueItem {
         found.lines.iter().for_each(|line| waiting.add(line, now));
         let oldest = found.lines.iter().filter_map(|line| line.oldest).min();
         let next_due = found.lines.iter().filter_map(|line| line.due).min();
-        let seen = &found.seen;
+        let (seen, known) = (&found.seen, catalog.destination(found.account, found.id));
         QueueItem {
             destination_id: found.id.to_string(),
             account_id: found.account.to_string(),
-            name: catalog
-                .destination(found.account, found.id)
-                .map(|known| known.name.clone())
-                .unwrap_or_default(),
+            name: known.map(|known| known.name.clone()).unwrap_or_default(),
+            url: known.map(|known| known.url.clone()).unwrap_or_default(),
+            max_attempts: known
+                .and_then(|known| known.retry_policy.as_ref())
+                .map_or_else(|| RetryPolicy::default().max_attempts(), RetryPolicy::max_attempts),
             pending: seen.pending.rows,
             oldest_seconds: seconds(waiting.oldest_at, now),
             overdue_seconds: seconds(waiting.due_since, now),
@@ -332,6 +342,7 @@ impl QueueItem {
             concurrency: Concurrency::of(seen.limit, seen.limit_reason),
             concurrency_slot_denied: found.slot_denied,
             circuit_state: seen.circuit.as_str(),
+            circuit_opened_at: seen.opened_at.map(|at| at.to_string()),
             failures_in_a_row: seen.failures_in_a_row,
             waiting_for: seen.why.as_str(),
             waiting_until: seen.until.map(|until| until.to_string()),

@@ -38,13 +38,15 @@ fn everything(api: &Api) -> BTreeMap<String, Value> {
 
 /// Without what changes by itself while one looks, and with the address of the gateway.
 fn stable(mut listed: Value) -> Value {
-    const FLEETING: [&str; 8] = [
+    const FLEETING: [&str; 10] = [
         "waiting_until",
         "waiting_for",
         "last_used_at",
         "activity_age_ms",
         "in_flight",
         "circuit_state",
+        "circuit_opened_at",
+        "failures_in_a_row",
         "concurrency",
         "ingest_url",
     ];

@@ -15,6 +15,7 @@ pub(crate) mod load;
 pub(crate) mod other_store;
 pub(crate) mod otlp;
 pub(crate) mod preload;
+pub(crate) mod prometheus;
 pub(crate) mod reply;
 pub(crate) mod sink;
 pub(crate) mod site;

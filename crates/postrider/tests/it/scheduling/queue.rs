@@ -4,7 +4,10 @@ use super::Stage;
 use super::stage::patient;
 use crate::rig::api::text;
 use crate::rig::{Api, Reply, wait_until};
+use postrider_core::time::Timestamp;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn queue(api: &Api, query: &str) -> Value {
     api.get(&format!("/v1/queue{query}")).data(200)
@@ -119,5 +122,30 @@ fn the_worst_come_first_page_by_page_and_everyone_sees_their_own() {
         [("?limit=0", "limit"), ("?cursor=x", "cursor"), ("?limit=201", "limit"), ("?x=1", "x")]
     {
         assert!(stage.api.get(&format!("/v1/queue{query}")).refusal(422).contains(field), "{query}");
+    }
+}
+
+#[test]
+fn only_what_is_due_soon_is_shown_when_it_is_asked_for() {
+    let stage = Stage::new(&[]);
+    let [now, later] = ["now", "later"].map(|name| stage.destination(name, 3, &json!({})));
+    [&now, &later].into_iter().for_each(|id| drop(stage.pause(id)));
+    stage.send("now", &json!({}));
+    let in_an_hour = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
+    let in_an_hour = Timestamp::from_unix_ms(u64::try_from(in_an_hour.as_millis()).unwrap());
+    let delayed = json!({ "event_type": "later", "payload": 1, "deliver_at": in_an_hour.to_string() });
+    stage.api.post("/v1/outbound-events", &delayed).data(201);
+    let shown = |query: &str| {
+        let found = queue(&stage.api, query);
+        let ids = found["items"].as_array().unwrap().iter().map(|item| text(&item["destination_id"]));
+        (ids.collect::<BTreeSet<_>>(), found["total"]["pending"].as_u64().unwrap())
+    };
+    let (both, one) = (BTreeSet::from([now.clone(), later]), BTreeSet::from([now]));
+    wait_until("both are owed something", || (shown("") == (both.clone(), 2)).then_some(()));
+    assert_eq!(shown("?due_within_seconds=0"), (one.clone(), 1));
+    assert_eq!(shown("?due_within_seconds=3000"), (one, 1));
+    assert_eq!(shown("?due_within_seconds=4000"), (both, 2));
+    for bad in ["-1", "soon", "2592001", ""] {
+        stage.api.get(&format!("/v1/queue?due_within_seconds={bad}")).refusal(422);
     }
 }

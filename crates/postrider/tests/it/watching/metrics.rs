@@ -3,8 +3,12 @@
 use super::samples::Samples;
 use crate::rig::Reply;
 use crate::scheduling::Stage;
-use serde_json::json;
+use postrider_core::time::Timestamp;
+use postrider_torture::rig::tied;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::io::Write;
+use std::process::Stdio;
 
 #[test]
 fn a_receiver_that_hangs_is_seen_by_its_slots_and_what_waits() {
@@ -42,6 +46,62 @@ fn a_receiver_that_hangs_is_seen_by_its_slots_and_what_waits() {
     assert_eq!(after.sum("postrider_events_accepted_total", &[]), 5.0);
     assert!(after.sum("postrider_commit_seconds_count", &[]) > 1.0);
     assert_eq!(after.sum("postrider_commit_size_sum", &[]), 10.0, "five events and five outcomes");
+}
+
+#[test]
+fn promtool_finds_nothing_to_say_of_what_is_exported() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/slow", Reply::held());
+    stage.sink.always("/down", Reply::status(500));
+    stage.destination("slow", 1, &json!({ "max_concurrency": 1, "adaptive": false }));
+    stage.destination("down", 2, &json!({ "circuit": { "threshold": 1 } }));
+    stage.send_many("slow", 3);
+    stage.send_many("down", 3);
+    Samples::once(&stage.api, "something is denied, and a circuit is open", |found| {
+        found.sum("concurrency_slot_denied_total", &["destination_name=\"slow\""]) > 0.0
+            && found.sum("postrider_destination_circuit", &["destination_name=\"down\""]) == 1.0
+    });
+    let exported = stage.api.get("/metrics").body;
+    let mut promtool = tied::command("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool =
+        tied::spawn(promtool).expect("scripts/test installs promtool (Debian's package prometheus)");
+    promtool.stdin.take().unwrap().write_all(&exported).unwrap();
+    let judged = promtool.wait_with_output().unwrap();
+    let said = [judged.stdout, judged.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(judged.status.success() && said.concat().is_empty(), "{}", said.concat());
+}
+
+#[test]
+fn an_open_circuit_is_seen_with_its_beginning_its_failures_and_its_probes() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/down", Reply::status(500));
+    let circuit = json!({ "threshold": 3, "cooldown_seconds": 1, "cooldown_max_seconds": 1 });
+    let policy = json!({ "delays_seconds": [0.01], "max_attempts": 100, "jitter": "none" });
+    let id = stage.destination("down", 2, &json!({ "circuit": circuit, "retry_policy": policy }));
+    stage.send("down", &json!({}));
+    let probes = |found: &Samples| found.sum("postrider_circuit_transitions_total", &["to=\"half_open\""]);
+    let of_down = ["destination=\"down\"", "destination_name=\"down\""];
+    let found = Samples::once(&stage.api, "two probes have failed", |found| {
+        probes(found) >= 2.0 && found.sum("postrider_destination_circuit_failures", &of_down) >= 5.0
+    });
+    let opened = found.sum("postrider_destination_circuit_opened_timestamp_seconds", &of_down);
+    let view = stage.view(&id);
+    assert!(view["failures_in_a_row"].as_u64().unwrap() >= 5, "{view}");
+    let opened_at = Timestamp::parse_rfc3339(view["circuit_opened_at"].as_str().unwrap()).unwrap();
+    assert_eq!(opened_at.unix_ms() as f64 / 1000.0, opened, "probes that fail do not begin it anew");
+    let queue = stage.api.get("/v1/queue").data(200);
+    assert_eq!(queue["items"][0]["circuit_opened_at"], view["circuit_opened_at"]);
+    assert_eq!(
+        (&queue["items"][0]["url"], &queue["items"][0]["max_attempts"]),
+        (&json!(stage.sink.url("/down")), &json!(100))
+    );
+    stage.order_circuit(&id, "closed");
+    stage.sink.always("/down", Reply::status(200));
+    Samples::once(&stage.api, "the circuit is closed", |found| {
+        found.count("postrider_destination_circuit_failures", &[]) == 0
+    });
+    assert_eq!(stage.view(&id)["circuit_opened_at"], Value::Null);
 }
 
 #[test]

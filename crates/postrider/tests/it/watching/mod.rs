@@ -6,6 +6,7 @@ mod deployed;
 mod lag;
 mod log;
 mod metrics;
+mod prometheus;
 mod readiness;
 pub(crate) mod samples;
 mod series;
