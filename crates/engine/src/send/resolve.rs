@@ -35,16 +35,22 @@ impl Resolve for SystemResolver {
         let (answer, answered) = oneshot::channel();
         let host = host.to_owned();
         let look_up = move || {
-            let found = (host.as_str(), 0).to_socket_addrs();
-            let found = found.map(|found| found.map(|address| address.ip()).collect());
-            // Looked at here and now: a moment later there may be a socket again.
-            let _ =
-                answer.send(found.map_err(|error| Shortage::of_sockets().map_or(error, io::Error::other)));
+            let _ = answer.send(look_up_now(&host));
         };
         let begun = std::thread::Builder::new().name("name-lookup".into()).spawn(|| contain(look_up));
         begun.map_err(|_| io::Error::other(Shortage::Threads))?;
         answered.await.unwrap_or_else(|_| Err(io::Error::other("the lookup broke off")))
     }
+}
+
+/// Whether there are descriptors for it is looked at right before and right behind it: a moment later there may be some again.
+fn look_up_now(host: &str) -> io::Result<Vec<IpAddr>> {
+    if let Some(shortage) = Shortage::of_lookup() {
+        return Err(io::Error::other(shortage));
+    }
+    let found = (host, 0).to_socket_addrs();
+    let found = found.map(|found| found.map(|address| address.ip()).collect());
+    found.map_err(|error| Shortage::of_lookup().map_or(error, io::Error::other))
 }
 
 /// A name with more addresses than this is tried at the first of them only.

@@ -5,6 +5,10 @@ use rustix::io::Errno;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
+/// A lookup opens files and sockets one after the other, some of them beside each other, and others take descriptors
+/// meanwhile.
+const LOOKUP_DESCRIPTORS: usize = 4;
+
 /// What there is none left of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Shortage {
@@ -67,9 +71,11 @@ impl Shortage {
         }
     }
 
-    /// Whether another socket can be had. The system's resolver often does not say why it has no answer.
-    pub(super) fn of_sockets() -> Option<Self> {
-        UdpSocket::bind("0.0.0.0:0").err().and_then(|error| Shortage::of(&error))
+    /// Whether as many sockets can be had as a lookup takes. The system's resolver often does not say why it has no answer, or
+    /// leaves out what it could not open, such as its hosts file.
+    pub(super) fn of_lookup() -> Option<Self> {
+        let opened = (0..LOOKUP_DESCRIPTORS).map(|_| UdpSocket::bind("0.0.0.0:0"));
+        opened.collect::<io::Result<Vec<_>>>().err().and_then(|error| Shortage::of(&error))
     }
 }
 
