@@ -49,8 +49,11 @@ pub(crate) async fn watch_store(
                     "the disk is full up to its reserve: events are refused until there is space"
                 );
             }
+            (Found::Writable | Found::Full, Found::Away) => {
+                let error = looked.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                tracing::warn!(%error, "the store does not answer");
+            }
             (Found::Full, _) => tracing::info!("there is space on the disk again: events are accepted"),
-            (Found::Writable, Found::Away) => tracing::warn!("the store does not answer"),
             (Found::Away, Found::Writable) => tracing::info!("the store answers again"),
             _ => {}
         }

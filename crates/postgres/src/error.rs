@@ -91,7 +91,7 @@ impl From<tokio_postgres::Error> for OpenError {
 pub(crate) enum QueryError {
     #[error("{}", whole(.0))]
     Database(#[from] tokio_postgres::Error),
-    #[error("no connection: {0}")]
+    #[error("no connection: {}", last_cause(.0))]
     Pool(#[from] PoolError),
     /// A value in the database that this version cannot have written.
     #[error("{0} in the database is not what this version writes")]
@@ -116,6 +116,11 @@ pub(crate) enum QueryError {
 /// The server's sentence; the error by itself says only that there was one.
 fn whole(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// It says most: "connection refused", "password authentication failed". Those before it only say that there is one.
+pub(crate) fn last_cause(error: &(dyn Error + 'static)) -> String {
+    error.source().map_or_else(|| error.to_string(), last_cause)
 }
 
 impl QueryError {
@@ -154,5 +159,21 @@ impl From<QueryError> for StoreError {
             Some(state) if *state == SqlState::DISK_FULL => StoreError::Full,
             _ => StoreError::Unavailable(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::{address, pool};
+
+    #[tokio::test]
+    async fn a_database_that_is_not_there_is_told_with_its_cause() {
+        // Nobody listens there: it is the port of a service that machines have no more.
+        let (config, tls) = address("postgres://nobody@127.0.0.1:1/none").unwrap();
+        let pool = pool(&config, &tls, Duration::from_secs(15), 1).unwrap();
+        let Err(error) = pool.get().await else { panic!("somebody answers") };
+        let told = StoreError::from(QueryError::from(error)).to_string();
+        assert!(told.contains("Connection refused"), "{told}");
     }
 }

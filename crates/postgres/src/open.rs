@@ -2,7 +2,7 @@
 
 use crate::database::{Database, Shared, Thread};
 use crate::durability::Durable;
-use crate::error::{OpenError, QueryError};
+use crate::error::{OpenError, QueryError, last_cause};
 use crate::members::{self, Membership};
 use crate::news::Tending;
 use crate::notice::{self, Heard, Notice};
@@ -167,14 +167,9 @@ pub(crate) fn pool(
 pub(crate) async fn first_connection(pool: &Pool) -> Result<Object, OpenError> {
     pool.get().await.map_err(|error| {
         let error = QueryError::from(error);
-        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), cause);
+        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), last_cause);
         if error.may_pass() { OpenError::Away(cause) } else { OpenError::Connect(cause) }
     })
-}
-
-/// The last cause says most: "password authentication failed", "connection refused".
-fn cause(error: &(dyn std::error::Error + 'static)) -> String {
-    error.source().map_or_else(|| error.to_string(), cause)
 }
 
 async fn check_server(client: &Object) -> Result<(), OpenError> {
@@ -217,9 +212,9 @@ async fn migrate(client: &mut Object) -> Result<(), OpenError> {
             OpenError::MissingRights(role(client).await)
         }
         refinery::error::Kind::Connection(_, inner) if is_passing(inner.as_ref()) => {
-            OpenError::Away(cause(&error))
+            OpenError::Away(last_cause(&error))
         }
-        _ => OpenError::Database(cause(&error)),
+        _ => OpenError::Database(last_cause(&error)),
     })
 }
 

@@ -64,6 +64,12 @@ fn without_its_database_a_node_lives_and_is_not_ready() {
         (answer.status == 503).then(|| answer.json()["reason"].to_string())
     });
     assert!(reason.contains("the store does not answer") || reason.contains("no lease"), "{reason}");
+    wait_until("the log says why", || {
+        let log = nodes[0].err();
+        let line = log.lines().find(|line| line.contains("the store does not answer"))?.to_owned();
+        let cause = line.split_once("error=").expect("a cause").1.to_owned();
+        (!cause.is_empty()).then_some(())
+    });
     assert_eq!(node.get("/healthz").status, 200, "it lives without its database");
     assert_eq!(Samples::scrape(&node).sum("postrider_ready", &[]), 0.0, "and tells of itself");
     gate.open();
