@@ -4,7 +4,6 @@ use crate::catalog::Catalog;
 use crate::engine::Engine;
 use crate::expression::{Facts, Failure};
 use crate::routing::{Mismatch, Order, Plan};
-use crate::schema::Mismatch as Mismatched;
 use crate::send::{Preview, Target, preview};
 use postrider_core::delivery::Priority;
 use postrider_core::id::{AccountId, DestinationId, EventId, RouteId};
@@ -94,12 +93,6 @@ impl Engine {
             tokio::task::yield_now().await;
         }
         judged
-    }
-
-    /// Why an event would be refused by the schema of its type.
-    pub fn schema_mismatch(&self, content: &EventContent) -> Option<Mismatched> {
-        let schema = self.catalog().event_types().schema(content.account, content.event_type.as_ref());
-        schema?.check(&content.body).err()
     }
 
     fn judge(&self, candidate: &Candidate, tried: &mut Tried<'_>) -> Verdict {

@@ -33,6 +33,11 @@ pub fn check_schema(schema: &Value, body: &[u8]) {
     }
 }
 
+/// Searches for a check that costs more CPU than it is charged for, or more than one may cost.
+pub fn search_worst_schema(drawn: &[u8]) {
+    crate::schema::worst::Case::of(drawn, 200_000).hold();
+}
+
 /// Reads the trace that a sender named, and says what a delivery of it would carry: `traceparent` and `tracestate`.
 pub fn trace(parent: &str, state: &str) -> Option<(String, Option<String>)> {
     let headers: Headers = [("traceparent", parent), ("tracestate", state)].into_iter().collect();

@@ -61,6 +61,9 @@ pub enum IngestError {
     /// There is no room for its body beside those that are being read.
     #[error("there is no room for another large body")]
     Crowded,
+    /// Too many events of its account wait to be checked by their schemas.
+    #[error("too many events wait to be checked by their schemas")]
+    CheckQueueFull,
     /// More deliveries would be owed for a batch than one commit may have.
     #[error("more deliveries are owed for the batch than one commit may have")]
     TooWide,

@@ -1,35 +1,39 @@
 //! What events of a type must look like: a JSON Schema, compiled once when it is saved.
 //!
-//! A schema is its author's program that runs on every event of others, so it is bounded beforehand: `$ref` stays
-//! inside of it and never leads back ([`weight`]), patterns are matched in linear time, nothing is fetched.
+//! A schema is its author's program that runs on every event of others. It is bounded beforehand: `$ref` stays inside of
+//! it and never leads back ([`weight`]), patterns are matched in linear time, nothing is fetched. And it is bounded while
+//! it runs: whatever it does is paid from the [`fuel`] of the check.
 
+mod equality;
+mod fuel;
+mod keywords;
+mod metered;
+mod multiple_of;
+mod pattern;
 #[cfg(test)]
 mod tests;
 mod weight;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod worst;
 
 use crate::body_measure::BodyMeasure;
-use jsonschema::{PatternOptions, Validator};
+use fuel::{BRIEF_FUEL, CHECK_FUEL, Ended, VisitPrice};
+use jsonschema::Validator;
+use metered::{Metered, MeteredValue};
 use postrider_core::limits::SCHEMA_BYTES_MAX;
-use postrider_store::containment::contain;
 use serde_json::Value;
 use std::fmt;
-use weight::Weight;
 
-/// Largest program that a pattern may become.
-const PATTERN_BYTES_MAX: usize = 128 * 1024;
-/// Values of a body times parts of a schema that are looked at for each element, and bytes times patterns: about
-/// 0.2 s of a CPU at worst, for which whoever is served on the same thread waits.
-const WORK_MAX: u64 = 32_000_000;
-/// Most notes of what is wrong that are made to find the first. Each takes hundreds of bytes.
-const NOTES_MAX: u64 = 50_000;
+/// Largest body that is parsed on a thread on which others are served: that takes up to 0.3 ms.
+const BRIEF_BYTES_MAX: usize = 32 * 1024;
 /// Longest part of a sentence that comes from the validator. What it tells of a body is kept, logged and shown, so a
 /// name of megabytes in one must not be.
 const REASON_CHARS_MAX: usize = 200;
 
 /// A legal schema, ready to check events.
 pub struct Schema {
-    validator: Validator,
-    weight: Weight,
+    validator: Validator<Metered>,
+    price: VisitPrice,
 }
 
 /// Why a text is no schema here; what is allowed instead.
@@ -54,45 +58,87 @@ impl Schema {
         if schema.to_string().len() > SCHEMA_BYTES_MAX {
             return Err(BadSchema(format!("must be at most {SCHEMA_BYTES_MAX} bytes long")));
         }
-        let weight = Weight::of(schema)?;
-        let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES_MAX);
-        let options = jsonschema::options().offline().with_pattern_options(patterns);
-        let built = options.build(schema).map_err(|error| {
+        let price = weight::price(schema)?;
+        let options = jsonschema::options_for::<Metered>().offline().with_pattern_options(pattern::options());
+        let built = keywords::priced(options, schema.get("$schema")).build(schema).map_err(|error| {
             let at = short(error.instance_path().as_str());
             BadSchema(format!("is not a legal JSON Schema at {at:?}: {}", short(&error.to_string())))
         });
-        Ok(Schema { validator: built?, weight })
+        Ok(Schema { validator: built?, price })
     }
 
-    /// Gives the body as JSON if it is what the schema asks for.
-    pub(crate) fn check(&self, body: &[u8]) -> Result<Value, Mismatch> {
-        let at_root = |reason: String| Mismatch { pointer: String::new(), reason };
-        let measure = BodyMeasure::of(body);
-        let times = |size: u64, parts: usize| size.saturating_mul(u64::try_from(parts).unwrap_or(u64::MAX));
-        let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
-        let work =
-            times(measure.values, self.weight.for_each_element).max(times(bytes, self.weight.patterns));
-        if work > WORK_MAX || !measure.may_be_built() {
-            return Err(at_root(format!("a body of {} bytes is too large for this schema", body.len())));
+    /// Whether the body is what the schema asks for. May take about 0.2 s of CPU.
+    pub(crate) fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
+        let too_much =
+            || at_root(format!("a body of {} bytes takes too long to check by this schema", body.len()));
+        self.check_with(CHECK_FUEL, body).unwrap_or_else(|OutOfFuel| Err(too_much())).map(drop)
+    }
+
+    /// The same if it is soon done, in less than a millisecond, so that it may run where others are served. Gives the
+    /// body as JSON, so that nobody parses it again.
+    pub(crate) fn check_briefly(&self, body: &[u8]) -> Option<Result<Value, Mismatch>> {
+        if body.len() > BRIEF_BYTES_MAX {
+            return None;
         }
-        let tells_where = times(measure.values, self.weight.notes_for_each_element) <= NOTES_MAX;
-        let value: Value = serde_json::from_slice(body)
-            .map_err(|error| at_root(format!("it is not JSON: {}", short(&error.to_string()))))?;
-        // The validator is not ours: if it breaks on some value, the event is refused and the gateway goes on.
-        let run = || {
-            if !tells_where {
-                let sentence = "it is not what the schema asks for, and too large to say where";
-                return if self.validator.is_valid(&value) { Ok(()) } else { Err(at_root(sentence.into())) };
-            }
-            self.validator.validate(&value).map_err(|error| Mismatch {
+        self.check_with(BRIEF_FUEL, body).ok()
+    }
+
+    fn check_with(&self, fuel: u64, body: &[u8]) -> Result<Result<Value, Mismatch>, OutOfFuel> {
+        if !BodyMeasure::of(body).may_be_built() {
+            return Ok(Err(at_root(format!("a body of {} bytes is too large for a schema", body.len()))));
+        }
+        let parsed = serde_json::from_slice::<Value>(body);
+        let value = match parsed {
+            Ok(value) => value,
+            Err(error) => return Ok(Err(at_root(format!("it is not JSON: {}", short(&error.to_string()))))),
+        };
+        match fuel::with(fuel, self.price, || self.validator.is_valid(MeteredValue(&value))) {
+            Ok(true) => Ok(Ok(value)),
+            Ok(false) => self.why_not(fuel, &value).map(Err),
+            Err(Ended::OutOfFuel) => Err(OutOfFuel),
+            // The validator is not ours: if it breaks on some value, the event is refused and the gateway goes on.
+            Err(Ended::Broken) => Ok(Err(at_root("it cannot be checked".into()))),
+        }
+    }
+
+    /// What is wrong first. It is looked for once more, since notes of all that is wrong are made on the way.
+    fn why_not(&self, fuel: u64, value: &Value) -> Result<Mismatch, OutOfFuel> {
+        let found = fuel::with(fuel, self.price, || {
+            self.validator.validate(MeteredValue(value)).map_err(|error| Mismatch {
                 pointer: short(error.instance_path().as_str()),
                 reason: short(&error.masked().to_string()),
             })
-        };
-        let broken = |_| Err(at_root("it cannot be checked".into()));
-        contain(run).unwrap_or_else(broken)?;
-        Ok(value)
+        });
+        match found {
+            Ok(Err(mismatch)) => Ok(mismatch),
+            Err(Ended::OutOfFuel) if fuel < CHECK_FUEL => Err(OutOfFuel),
+            _ => Ok(at_root("it is not what the schema asks for, and too large to say where".into())),
+        }
     }
+
+    /// The CPU time and the fuel that looking at this value takes.
+    #[cfg(any(test, feature = "fuzzing"))]
+    fn cost_of(&self, value: &Value) -> (std::time::Duration, u64) {
+        let run = || {
+            let _ = self.validator.is_valid(MeteredValue(value));
+            CHECK_FUEL - fuel::left()
+        };
+        let before = fuel::cpu_time();
+        let spent = fuel::with(CHECK_FUEL, self.price, run).unwrap_or(CHECK_FUEL);
+        (fuel::cpu_time() - before, spent)
+    }
+}
+
+/// A check costs more than it may.
+struct OutOfFuel;
+
+fn at_root(reason: String) -> Mismatch {
+    Mismatch { pointer: String::new(), reason }
+}
+
+/// How much there is in a text that is read as JSON.
+fn body_of_text(text: &str) -> BodyMeasure {
+    BodyMeasure::of(text.as_bytes())
 }
 
 fn short(text: &str) -> String {
@@ -122,6 +168,6 @@ impl std::error::Error for BadSchema {}
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Schema").field("weight", &self.weight).finish_non_exhaustive()
+        f.debug_struct("Schema").field("price", &self.price).finish_non_exhaustive()
     }
 }

@@ -4,9 +4,11 @@ use super::{ChangeError, Engine};
 use crate::expression::Facts;
 use crate::ingest::{self, Accepted, Answer, Arrival, Draft, IngestError, Reply};
 use crate::routing::{self, Owed};
-use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId};
+use crate::schema::Schema;
+use postrider_core::id::{AccountId, ApiKeyId, DestinationId, EventId, SourceId};
 use postrider_core::limits::BATCH_DELIVERIES_MAX;
 use postrider_store::{EventContent, Origin, SendWindow, Source};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,11 +26,32 @@ pub enum Replayed {
     NotRouted,
 }
 
-/// An event on its way to its commit, and where its answer will be.
+/// An event on its way to its commit.
 pub struct Offered {
     account: AccountId,
-    traced: Option<Arc<EventContent>>,
-    answer: oneshot::Receiver<Answer>,
+    stage: Stage,
+}
+
+/// How far it has come.
+enum Stage {
+    /// It waits to be written, and this is where its answer will be.
+    Submitted { traced: Option<Arc<EventContent>>, answer: oneshot::Receiver<Answer> },
+    /// Its schema takes so long that it is checked elsewhere first.
+    Unchecked(Box<Unchecked>),
+}
+
+/// An event of a source, before it is known to be what its schema asks for.
+struct Unchecked {
+    source: SourceId,
+    source_name: String,
+    arrival: Arrival,
+    schema: Arc<Schema>,
+}
+
+/// What an arrival owes, if that is known at once.
+enum Owing {
+    Known(Vec<Owed>),
+    Unchecked(Arc<Schema>),
 }
 
 impl Engine {
@@ -40,20 +63,53 @@ impl Engine {
     /// The first half of [`Engine::ingest`]. Apart, so that whoever waits for the second keeps nothing of what the event
     /// came with, and each of thousands of connections need not have room for it.
     pub fn offer(&self, source: &Source, arrival: Arrival) -> Result<Offered, IngestError> {
-        let owed = self.owed(source.account, Some(source), &arrival)?;
+        match self.owing(source.account, Some(source), &arrival)? {
+            Owing::Known(owed) => self.submit_of(source.account, source.id, arrival, owed),
+            Owing::Unchecked(schema) => {
+                let source_name = source.name.clone();
+                let unchecked = Unchecked { source: source.id, source_name, arrival, schema };
+                Ok(Offered { account: source.account, stage: Stage::Unchecked(Box::new(unchecked)) })
+            }
+        }
+    }
+
+    fn submit_of(
+        &self,
+        account: AccountId,
+        source: SourceId,
+        arrival: Arrival,
+        owed: Vec<Owed>,
+    ) -> Result<Offered, IngestError> {
         let (reply, answer) = Reply::channel();
-        let origin = Origin::Source(source.id);
-        let draft = ingest::draft(source.account, origin, arrival, owed, self.clock.now(), reply);
+        let draft = ingest::draft(account, Origin::Source(source), arrival, owed, self.clock.now(), reply);
         self.submit(draft, answer)
     }
 
     /// The second half: once this is `Ok`, the event and all that is owed for it are on disk.
     pub async fn kept(&self, offered: Offered) -> Result<Accepted, IngestError> {
-        let Offered { account, traced, answer } = offered;
+        let Offered { account, stage } = offered;
+        let (traced, answer) = match stage {
+            Stage::Submitted { traced, answer } => (traced, answer),
+            Stage::Unchecked(unchecked) => Box::pin(self.submit_checked(account, *unchecked)).await?,
+        };
         let answer = answer.await.unwrap_or(Err(IngestError::Unavailable));
         self.note_shed(account, &answer);
         self.trace(traced.as_deref(), &answer);
         answer
+    }
+
+    async fn submit_checked(
+        &self,
+        account: AccountId,
+        unchecked: Unchecked,
+    ) -> Result<(Option<Arc<EventContent>>, oneshot::Receiver<Answer>), IngestError> {
+        let Unchecked { source, source_name, arrival, schema } = unchecked;
+        self.check_elsewhere(account, schema, arrival.body.clone()).await?;
+        let owed = self.routed(account, Some((source, &source_name)), &arrival, None);
+        match self.submit_of(account, source, arrival, owed)?.stage {
+            Stage::Submitted { traced, answer } => Ok((traced, answer)),
+            Stage::Unchecked(_) => unreachable!("what is submitted is checked"),
+        }
     }
 
     /// Takes an event in for one destination alone, by the route of its source that leads there.
@@ -63,7 +119,7 @@ impl Engine {
         destination: DestinationId,
         arrival: Arrival,
     ) -> Result<Accepted, IngestError> {
-        let mut owed = self.owed(source.account, Some(source), &arrival)?;
+        let mut owed = self.owed(source.account, Some(source), &arrival).await?;
         owed.retain(|owed| owed.destination == destination);
         let (reply, answer) = Reply::channel();
         let origin = Origin::Source(source.id);
@@ -78,7 +134,7 @@ impl Engine {
         key: Option<ApiKeyId>,
         arrival: Arrival,
     ) -> Result<Accepted, IngestError> {
-        let owed = self.owed(account, None, &arrival)?;
+        let owed = self.owed(account, None, &arrival).await?;
         let (reply, answer) = Reply::channel();
         let draft = ingest::draft(account, Origin::Api(key), arrival, owed, self.clock.now(), reply);
         self.kept(self.submit(draft, answer)?).await
@@ -103,7 +159,7 @@ impl Engine {
             if index % ROUTED_AT_ONCE == ROUTED_AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
-            replies.push(self.owed(account, None, &arrival).map(|owed| {
+            replies.push(self.owed(account, None, &arrival).await.map(|owed| {
                 let (reply, answer) = Reply::channel();
                 let mut draft = ingest::draft(account, Origin::Api(key), arrival, owed, now, reply);
                 draft.reply.is_with_previous = !drafts.is_empty();
@@ -184,28 +240,63 @@ impl Engine {
     }
 
     /// All that an arrival owes, if it is what the schema of its type asks for.
-    fn owed(
+    async fn owed(
         &self,
         account: AccountId,
         source: Option<&Source>,
         arrival: &Arrival,
     ) -> Result<Vec<Owed>, IngestError> {
-        let event_type = arrival.event_type.as_ref();
-        let (matching, schema) = {
-            let catalog = self.catalog();
-            let matching = catalog.matching(account, source.map(|source| source.id), event_type);
-            (matching, catalog.event_types().schema(account, event_type))
+        match self.owing(account, source, arrival)? {
+            Owing::Known(owed) => Ok(owed),
+            Owing::Unchecked(schema) => {
+                self.check_elsewhere(account, schema, arrival.body.clone()).await?;
+                Ok(self.routed(
+                    account,
+                    source.map(|source| (source.id, source.name.as_str())),
+                    arrival,
+                    None,
+                ))
+            }
+        }
+    }
+
+    fn owing(
+        &self,
+        account: AccountId,
+        source: Option<&Source>,
+        arrival: &Arrival,
+    ) -> Result<Owing, IngestError> {
+        let schema = self.catalog().event_types().schema(account, arrival.event_type.as_ref());
+        let parsed = match schema {
+            None => None,
+            Some(schema) => match schema.check_briefly(&arrival.body) {
+                None => return Ok(Owing::Unchecked(schema)),
+                Some(checked) => Some(checked.map_err(Box::new)?),
+            },
         };
-        let name = source.map_or("", |source| &source.name);
+        let source = source.map(|source| (source.id, source.name.as_str()));
+        Ok(Owing::Known(self.routed(account, source, arrival, parsed)))
+    }
+
+    fn routed(
+        &self,
+        account: AccountId,
+        source: Option<(SourceId, &str)>,
+        arrival: &Arrival,
+        parsed: Option<Value>,
+    ) -> Vec<Owed> {
+        let event_type = arrival.event_type.as_ref();
+        let matching = self.catalog().matching(account, source.map(|(id, _)| id), event_type);
+        let name = source.map_or("", |(_, name)| name);
         let facts = Facts::new(event_type, name, &arrival.headers, &arrival.body);
-        if let Some(schema) = schema {
-            facts.parsed(schema.check(&arrival.body).map_err(Box::new)?);
+        if let Some(parsed) = parsed {
+            facts.parsed(parsed);
         }
         let mut owed = routing::owed(&matching, &facts);
         if let Some(priority) = arrival.priority {
             owed.iter_mut().for_each(|owed| owed.priority = priority);
         }
-        Ok(owed)
+        owed
     }
 
     fn submit(&self, draft: Draft, answer: oneshot::Receiver<Answer>) -> Result<Offered, IngestError> {
@@ -213,7 +304,7 @@ impl Engine {
         let send = |()| self.drafts.try_send(draft).map_err(|refused| not_taken(&refused));
         let taken = self.has_room(account).and_then(send);
         self.note_shed(account, &taken);
-        taken.map(|()| Offered { account, traced, answer })
+        taken.map(|()| Offered { account, stage: Stage::Submitted { traced, answer } })
     }
 
     fn note_shed<T>(&self, account: AccountId, answer: &Result<T, IngestError>) {

@@ -20,6 +20,7 @@ mod queue;
 mod readiness;
 mod reading;
 mod replayed;
+mod schema_checks;
 mod standing;
 mod start;
 mod trials;
@@ -56,6 +57,7 @@ use postrider_store::{Store, StoreError};
 pub(crate) use queue::QueueStep;
 pub use queue::{Queue, QueueTotals, Waiting};
 pub use readiness::NotReady;
+use schema_checks::SchemaChecks;
 pub use standing::Standing;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
@@ -181,6 +183,7 @@ pub struct Engine {
     runtime: tokio::runtime::Handle,
     replays: Arc<Replays>,
     trials: Trials,
+    schema_checks: SchemaChecks,
     live: Arc<Live>,
     spans: Option<Spans>,
     last_queue: queue::LastQueue,

@@ -5,6 +5,7 @@ use super::changes::disable_gone;
 use super::holds::Holds;
 use super::news::follow;
 use super::old_keys::forget_old_keys;
+use super::schema_checks::SchemaChecks;
 use super::trials::Trials;
 use super::{Engine, EngineOptions, FaultSender, Ids};
 use crate::admission::Admission;
@@ -53,10 +54,9 @@ impl Engine {
 
         let (Ways { drafts, batches, control, reports }, inboxes) = ways();
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
-        let fault = FaultSender::default();
+        let (fault, lease) = (FaultSender::default(), Lease::default());
         let meters = Arc::new(Meters::default());
         let admission = Arc::new(Admission::new(options.backlog));
-        let lease = Lease::default();
         let (handles, workers) = workers(&options, &connector, clock, &lease, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
@@ -97,6 +97,7 @@ impl Engine {
             runtime,
             replays,
             trials: Trials::default(),
+            schema_checks: SchemaChecks::new(options.workers),
             live,
             spans: options.spans,
             last_queue: Default::default(),

@@ -19,6 +19,8 @@ pub enum ShedCause {
     Writing,
     /// There was no room for another large body.
     Bodies,
+    /// Too many events waited to be checked by their schemas.
+    SchemaChecks,
     /// The disk was full up to its reserve.
     Disk,
     /// The store could not write.
@@ -27,7 +29,7 @@ pub enum ShedCause {
 
 impl ShedCause {
     /// All of them.
-    pub const ALL: [ShedCause; 11] = [
+    pub const ALL: [ShedCause; 12] = [
         ShedCause::Limit(Limit::Rows),
         ShedCause::Limit(Limit::Bytes),
         ShedCause::Limit(Limit::Age),
@@ -37,6 +39,7 @@ impl ShedCause {
         ShedCause::Limit(Limit::AccountAge),
         ShedCause::Writing,
         ShedCause::Bodies,
+        ShedCause::SchemaChecks,
         ShedCause::Disk,
         ShedCause::Store,
     ];
@@ -47,6 +50,7 @@ impl ShedCause {
             IngestError::OverShare(limit) | IngestError::Shed(limit) => Some(ShedCause::Limit(*limit)),
             IngestError::Overloaded => Some(ShedCause::Writing),
             IngestError::Crowded => Some(ShedCause::Bodies),
+            IngestError::CheckQueueFull => Some(ShedCause::SchemaChecks),
             IngestError::DiskFull => Some(ShedCause::Disk),
             IngestError::Unavailable => Some(ShedCause::Store),
             IngestError::Stopping
@@ -66,6 +70,7 @@ impl ShedCause {
             ShedCause::Limit(limit) => limit.setting(),
             ShedCause::Writing => "writing",
             ShedCause::Bodies => "bodies",
+            ShedCause::SchemaChecks => "schema_checks",
             ShedCause::Disk => "disk",
             ShedCause::Store => "store",
         }

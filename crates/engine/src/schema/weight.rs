@@ -1,9 +1,12 @@
-//! How much work a schema can make, found by walking it with every `$ref` followed.
+//! How large a schema is, found by walking it with every `$ref` followed.
 //!
 //! A schema whose references lead back to themselves, or branch again and again, takes exponential time on a small
-//! body. So cycles are refused, and what the references unfold to is bounded.
+//! body. So cycles are refused, and what the references unfold to is bounded. What is left pays for what it looks at
+//! ([`super::fuel`]), but for schemas that look at nothing, such as `true`: whoever comes to an element pays for them.
 
 use super::BadSchema;
+use super::fuel::VisitPrice;
+use super::pattern;
 use serde_json::{Map, Value};
 
 /// Most parts of a schema with its references unfolded.
@@ -47,43 +50,40 @@ const FOR_EACH: [&str; 8] = [
 ];
 /// Keywords that look at a value again with each schema that stands around it, and inside each other again and again.
 const AGAIN: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
-/// Keywords of which, when they do not hold, everything is noted that is wrong with every branch.
-const BRANCHES: [&str; 2] = ["anyOf", "oneOf"];
+/// Schemas that are evaluated in the time of one unit of fuel, if they look at nothing.
+const SCHEMAS_FOR_A_UNIT: u64 = 4;
 /// Keywords that would lead out of what is walked here.
 const REFUSED: [&str; 4] = ["$dynamicRef", "$recursiveRef", "$anchor", "$dynamicAnchor"];
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Weight {
-    pub(super) parts: usize,
-    /// Those of the parts that are looked at for each element of a list or a map.
-    pub(super) for_each_element: usize,
-    /// Those of which each element may leave a note of what is wrong with it.
-    pub(super) notes_for_each_element: usize,
-    pub(super) patterns: usize,
-}
-
-impl Weight {
-    pub(super) fn of(schema: &Value) -> Result<Self, BadSchema> {
-        let mut walk = Walk {
-            root: schema,
-            weight: Weight::default(),
-            following: Vec::new(),
-            depth: 0,
-            deepest: 0,
-            loops: 0,
-            loops_before_branches: None,
-            again: 0,
-        };
-        walk.schema(schema)?;
-        // What looks at a value again does so at each level.
-        let times = if walk.again > 0 { walk.deepest } else { 1 };
-        Ok(Weight { for_each_element: walk.weight.for_each_element * times, ..walk.weight })
-    }
+/// Walks a schema, and says what it costs to come to an element of a list or a map with it.
+pub(super) fn price(schema: &Value) -> Result<VisitPrice, BadSchema> {
+    let mut walk = Walk {
+        root: schema,
+        parts: 0,
+        patterns: 0,
+        for_each_element: 0,
+        names: VisitPrice::default(),
+        following: Vec::new(),
+        depth: 0,
+        deepest: 0,
+        loops: 0,
+        again: 0,
+    };
+    walk.schema(schema)?;
+    // What looks at a value again does so at each level.
+    let times = if walk.again > 0 { walk.deepest } else { 1 };
+    let schemas = u64::try_from(walk.for_each_element * times).unwrap_or(u64::MAX);
+    Ok(VisitPrice { element: schemas / SCHEMAS_FOR_A_UNIT, ..walk.names })
 }
 
 struct Walk<'s> {
     root: &'s Value,
-    weight: Weight,
+    parts: usize,
+    patterns: usize,
+    /// Schemas that look at each element of a list or a map.
+    for_each_element: usize,
+    /// Of the patterns that are held against names.
+    names: VisitPrice,
     /// References that are being followed, to find those that lead back.
     following: Vec<&'s str>,
     /// Schemas around this part, and the most there were around any.
@@ -91,8 +91,6 @@ struct Walk<'s> {
     deepest: usize,
     /// Keywords around this part that look at each element.
     loops: usize,
-    /// How many of them stand around the outermost branches around this part.
-    loops_before_branches: Option<usize>,
     again: usize,
 }
 
@@ -103,6 +101,7 @@ impl<'s> Walk<'s> {
                 "must be at most {DEPTH_MAX} levels deep, with every $ref followed"
             )));
         }
+        self.for_each_element += usize::from(self.loops > 0);
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
         let walked = self.parts_of(schema);
@@ -120,11 +119,8 @@ impl<'s> Walk<'s> {
     }
 
     fn count(&mut self, parts: usize) -> Result<(), BadSchema> {
-        self.weight.parts += parts;
-        self.weight.for_each_element += if self.loops > 0 { parts } else { 0 };
-        let notes = self.loops_before_branches.is_some_and(|before| self.loops > before);
-        self.weight.notes_for_each_element += if notes { parts } else { 0 };
-        if self.weight.parts <= PARTS_MAX {
+        self.parts += parts;
+        if self.parts <= PARTS_MAX {
             return Ok(());
         }
         Err(BadSchema(format!("must have at most {PARTS_MAX} parts, with every $ref followed")))
@@ -144,10 +140,6 @@ impl<'s> Walk<'s> {
 
     fn keyword(&mut self, keyword: &'s str, value: &'s Value) -> Result<(), BadSchema> {
         let for_each = FOR_EACH.contains(&keyword);
-        let around = self.loops_before_branches;
-        if BRANCHES.contains(&keyword) {
-            self.loops_before_branches = around.or(Some(self.loops));
-        }
         self.loops += usize::from(for_each);
         self.count_patterns(keyword, value)?;
         self.count_again(keyword)?;
@@ -163,7 +155,6 @@ impl<'s> Walk<'s> {
             _ => {}
         }
         self.loops -= usize::from(for_each);
-        self.loops_before_branches = around;
         Ok(())
     }
 
@@ -180,15 +171,22 @@ impl<'s> Walk<'s> {
     }
 
     fn count_patterns(&mut self, keyword: &str, value: &Value) -> Result<(), BadSchema> {
-        self.weight.patterns += match (keyword, value) {
+        self.patterns += match (keyword, value) {
             ("pattern", Value::String(_)) => 1,
             ("patternProperties", Value::Object(schemas)) => schemas.len(),
             _ => 0,
         };
-        if self.weight.patterns <= PATTERNS_MAX {
-            return Ok(());
+        if self.patterns > PATTERNS_MAX {
+            let sentence = format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed");
+            return Err(BadSchema(sentence));
         }
-        Err(BadSchema(format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed")))
+        if let ("patternProperties", Value::Object(schemas)) = (keyword, value) {
+            for price in schemas.keys().map(|pattern| pattern::price(pattern)) {
+                self.names.name += price.fixed;
+                self.names.name_byte += price.sixteen_bytes / 16 + 1;
+            }
+        }
+        Ok(())
     }
 
     fn follow(&mut self, reference: &'s str) -> Result<(), BadSchema> {

@@ -290,20 +290,17 @@ impl From<IngestError> for ApiError {
                 "idempotency_conflict",
                 format!("Another body was accepted under this idempotency key as {known}."),
             ),
-            IngestError::Overloaded => ApiError::new(
-                unavailable,
-                "overloaded",
-                "Too many events are waiting to be written; send it again.",
-            )
-            .limit(ShedCause::Writing.as_str())
-            .retry_after(RETRY_SOON_SECONDS),
-            IngestError::Crowded => ApiError::new(
-                unavailable,
-                "overloaded",
-                "Too many large bodies are being sent at once; send it again.",
-            )
-            .limit(ShedCause::Bodies.as_str())
-            .retry_after(RETRY_SOON_SECONDS),
+            IngestError::Overloaded => {
+                crowded(ShedCause::Writing, "Too many events are waiting to be written; send it again.")
+            }
+            IngestError::Crowded => {
+                crowded(ShedCause::Bodies, "Too many large bodies are being sent at once; send it again.")
+            }
+            IngestError::CheckQueueFull => {
+                let sentence =
+                    "Too many events wait to be checked by the schemas of their types; send it again.";
+                crowded(ShedCause::SchemaChecks, sentence)
+            }
             IngestError::TooWide => {
                 let sentence = format!(
                     "More than {BATCH_DELIVERIES_MAX} deliveries would be owed for this batch; send it in smaller ones."
@@ -339,6 +336,13 @@ impl From<IngestError> for ApiError {
             }
         }
     }
+}
+
+/// There is no room for it at this moment.
+fn crowded(cause: ShedCause, sentence: &str) -> ApiError {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence)
+        .limit(cause.as_str())
+        .retry_after(RETRY_SOON_SECONDS)
 }
 
 impl From<StoreError> for ApiError {
@@ -396,6 +400,7 @@ mod tests {
         for (error, limit) in [
             (IngestError::Overloaded, "writing"),
             (IngestError::Crowded, "bodies"),
+            (IngestError::CheckQueueFull, "schema_checks"),
             (IngestError::DiskFull, "disk_reserve"),
             (IngestError::Shed(Limit::Age), "backlog_max_age"),
             (IngestError::OverShare(Limit::AccountRows), "max_pending"),

@@ -46,7 +46,7 @@ pub(crate) async fn test(
         let id = made.then_some(judged.route.id);
         view::RouteJudgement::of(judged, id)
     });
-    let schema_error = app.engine.schema_mismatch(&content).map(view::SchemaError::of);
+    let schema_error = app.engine.schema_mismatch(&content).await?.map(view::SchemaError::of);
     Ok(view::data(StatusCode::OK, &view::RouteTest { schema_error, routes: routes.collect() }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{check_fields, check_time};
 use crate::rig::{Sink, Site, api::text};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const FIELDS: &str = "id account_id event_type schema description? created_at";
 
@@ -95,6 +95,56 @@ fn an_event_that_is_not_what_its_type_asks_for_is_refused_with_the_place() {
     api.send(&path, &paid, b"{}");
     api.delete(&format!("/v1/event-types/{id}")).nothing();
     api.send(&path, &paid, b"no JSON");
+}
+
+#[test]
+fn a_large_event_is_checked_elsewhere_and_taken_or_refused_whichever_way_it_comes() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    api.destination(&sink.url("/in"), &json!({}));
+    let schema = json!({ "items": { "type": "integer" } });
+    api.make("/v1/event-types", &json!({ "event_type": "order.paid", "schema": schema }));
+    let (good, mut bad) = (vec![json!(1); 20_000], vec![json!(1); 20_000]);
+    bad.push(json!("x"));
+    let paid = [("x-event-type", "order.paid")];
+    let sample = |payload: &[Value]| json!({ "event_type": "order.paid", "payload": payload });
+
+    let taken = api.send(&path, &paid, json!(good).to_string().as_bytes());
+    api.event_once(&taken, "delivered");
+    let answer = api.call("POST", &path, &paid, json!(bad).to_string().as_bytes());
+    assert_eq!((answer.code(422).as_str(), &answer.json()["field"]), ("schema_mismatch", &json!("/20000")));
+
+    api.post("/v1/outbound-events", &sample(&good)).data(201);
+    let answer = api.post("/v1/outbound-events", &sample(&bad));
+    assert_eq!((answer.code(422).as_str(), &answer.json()["field"]), ("schema_mismatch", &json!("/20000")));
+
+    let lines = format!("{}\n{}\n", sample(&good), sample(&bad));
+    let ndjson = [("content-type", "application/x-ndjson")];
+    let both = api.call("POST", "/v1/events/batch", &ndjson, lines.as_bytes()).data(202);
+    assert!(both[0]["id"].is_string() && both[1]["code"] == "schema_mismatch", "{both}");
+
+    let tried = api.post("/v1/routes/test", &sample(&bad)).data(200);
+    assert_eq!(tried["schema_error"]["field"], "/20000");
+    assert!(api.post("/v1/routes/test", &sample(&good)).data(200).get("schema_error").is_none());
+}
+
+#[test]
+fn an_event_that_takes_too_long_to_check_is_refused() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let each: Vec<Value> = (0..500).map(|number| json!({ "const": number })).collect();
+    let schema = json!({ "items": { "anyOf": each } });
+    api.make("/v1/event-types", &json!({ "event_type": "order.paid", "schema": schema }));
+    let large = format!("[{}499]", "499,".repeat(100_000));
+    let answer = api.call("POST", &path, &[("x-event-type", "order.paid")], large.as_bytes());
+    assert_eq!(answer.code(422), "schema_mismatch");
+    let says = "a body of 400005 bytes takes too long to check by this schema";
+    assert!(answer.refusal(422).contains(says), "{answer}");
+    api.send(&path, &[("x-event-type", "order.paid")], b"[1, 2, 499]");
 }
 
 #[test]
