@@ -20,6 +20,7 @@ use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_core::time::Timestamp;
 use postrider_engine::Catalog;
+use postrider_store::codec::rate_to_json;
 use postrider_store::{ApiKey, Change, Scope};
 use std::time::Duration;
 
@@ -191,6 +192,7 @@ fn apply(mut into: ApiKey, fields: &mut Fields, now: Timestamp) -> Result<ApiKey
         }
         into.expires_at = expiry(fields, now)?;
     }
+    fields.merge("rate_limit", into.rate_limit.map(rate_to_json));
     if fields.mentions("rate_limit") {
         into.rate_limit = rate_limit(fields)?;
     }

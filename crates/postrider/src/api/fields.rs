@@ -99,6 +99,24 @@ impl Fields {
         self.object.contains_key(field)
     }
 
+    /// The object that a field holds, if it holds one.
+    pub(crate) fn object(&mut self, field: &'static str) -> Option<&mut Map<String, Value>> {
+        self.object.get_mut(field).and_then(Value::as_object_mut)
+    }
+
+    /// Lays the parts of an object over what is known of it, as JSON Merge Patch (RFC 7396) does: a part that is not
+    /// given stays, and `null` takes one away.
+    pub(crate) fn merge(&mut self, field: &'static str, known: Option<Value>) {
+        let (Some(given), Some(Value::Object(mut merged))) = (self.object(field), known) else { return };
+        for (part, value) in std::mem::take(given) {
+            match value {
+                Value::Null => drop(merged.remove(&part)),
+                value => drop(merged.insert(part, value)),
+            }
+        }
+        *given = merged;
+    }
+
     /// Whether a field is an object with nothing in it. It counts as read then.
     pub(crate) fn is_empty_object(&mut self, field: &'static str) -> bool {
         let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);

@@ -166,7 +166,9 @@ pub(super) fn apply(
         into.priority_rules = priority_rules(fields)?;
     }
     if fields.mentions("retry_policy") {
-        into.retry_policy = if fields.is_empty_object("retry_policy") { None } else { policy(fields)? };
+        let known = into.retry_policy.as_ref();
+        into.retry_policy =
+            if fields.is_empty_object("retry_policy") { None } else { policy(fields, known)? };
     }
     into.active = fields.switch("active")?.unwrap_or(into.active);
     Ok(into)

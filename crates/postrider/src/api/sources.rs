@@ -20,6 +20,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::SourceId;
 use postrider_engine::Catalog;
+use postrider_store::codec::rate_to_json;
 use postrider_store::{Change, Source};
 use std::sync::Arc;
 
@@ -104,6 +105,7 @@ pub(crate) async fn update(
         let mut source = Source::clone(found);
         source.name = fields.name("name")?.unwrap_or(source.name);
         source.active = status(&mut fields)?.unwrap_or(source.active);
+        fields.merge("rate_limit", source.rate_limit.map(rate_to_json));
         if fields.mentions("rate_limit") {
             source.rate_limit = rate_limit(&mut fields)?;
         }

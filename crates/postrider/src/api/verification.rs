@@ -14,9 +14,14 @@ pub(crate) const SECRET_FIELDS: [&str; 3] = ["secret", "secrets", "public_key"];
 
 /// A source with what the request says of its senders, and the rest as it was.
 pub(super) fn changed(mut source: Source, fields: &mut Fields) -> Result<Source, ApiError> {
+    let provider_before = source.provider.clone();
     if fields.mentions("provider") {
         source.provider = fields.name("provider")?;
     }
+    // What another provider signs by says nothing of this one.
+    let known = source.verification.as_ref().filter(|_| source.provider == provider_before);
+    let known = known.map(|known| known.config.clone()).unwrap_or_default();
+    fields.merge("verification_config", Some(Value::Object(known)));
     let mode = fields.word("auth_mode", mode, "must be \"none\" or \"shared_secret\"")?;
     let mentioned = fields.mentions("verification_config");
     match (mode, fields.take("verification_config")) {

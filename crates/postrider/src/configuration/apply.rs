@@ -48,7 +48,7 @@ pub(super) fn apply(
         let carried = match step {
             Step::Create { declared, .. } => create(client, declared, &mut known, &mut applied.made),
             Step::Change { declared, existing, differences } => {
-                let body = request::change(declared, differences, &known);
+                let body = request::change(declared, existing, differences, &known);
                 body.and_then(|body| change(client, existing, &known, &body))
             }
             Step::Delete { existing } => delete(client, existing, &known),

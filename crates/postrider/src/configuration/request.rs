@@ -4,6 +4,7 @@ use super::difference::Difference;
 use super::kind::Kind;
 use super::object::{Declared, Existing};
 use super::secret::{self, Secret};
+use crate::api::SECRET_FIELDS;
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 
@@ -26,9 +27,10 @@ fn is_later(declared: &Declared, field: &str) -> bool {
     declared.kind == Kind::Source && field == "status"
 }
 
-/// What changes an object. A field that the file does not give goes back to its default.
+/// What changes an object. A field that the file does not give goes back to its default, and so does a part of one.
 pub(super) fn change(
     declared: &Declared,
+    existing: &Existing,
     differences: &[Difference],
     known: &[Existing],
 ) -> anyhow::Result<Value> {
@@ -43,6 +45,7 @@ pub(super) fn change(
         };
         let sent: Vec<Secret> = declared.secrets.iter().filter(is_sent).cloned().collect();
         put(&mut body, field, &without_unsent(field, value, &sent), &sent, known)?;
+        take_away(&mut body, field, existing);
     }
     Ok(Value::Object(body))
 }
@@ -57,6 +60,25 @@ fn without_unsent(field: &str, value: &Value, sent: &[Secret]) -> Value {
         }
     }
     value
+}
+
+/// The gateway keeps the parts of an object that are not given. So those that are there and that the file does not have
+/// are taken away by name; secrets are kept or given by [`without_unsent`].
+fn take_away(body: &mut Map<String, Value>, field: &str, existing: &Existing) {
+    let there = existing.settings.get(field).and_then(Value::as_object);
+    let (Some(given), Some(there)) = (body.get_mut(field).and_then(Value::as_object_mut), there) else {
+        return;
+    };
+    for part in there.keys().filter(|part| field != "verification_config" || !is_secret(part)) {
+        // Names of headers are the same in any case.
+        if !given.keys().any(|kept| kept.eq_ignore_ascii_case(part)) {
+            given.insert(part.clone(), Value::Null);
+        }
+    }
+}
+
+fn is_secret(part: &str) -> bool {
+    SECRET_FIELDS.contains(&part)
 }
 
 fn put(

@@ -1,6 +1,6 @@
 //! Looks at a gateway by its API: a few calls, none of which changes anything.
 
-use super::snapshot::{AccountSeen, LastAttempt, Snapshot, list};
+use super::snapshot::{AccountSeen, LastAttempt, SettingsSeen, Snapshot, list};
 use crate::client::{Access, Answer, Client, is_unavailable};
 use anyhow::Context;
 use postrider_core::time::Timestamp;
@@ -31,7 +31,7 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
         see_all_nodes(&client, &mut seen, now)?;
     }
     let past = see_accounts(access, &client, &mut seen, now);
-    match past.and_then(|()| see_last_attempts(access, &client, &mut seen)) {
+    match past.and_then(|()| see_destinations(access, &client, &mut seen)) {
         // What is owed a gateway knows without its store; only the past is not to be seen.
         Err(error) if is_unavailable(&error) => {
             seen.not_ready.get_or_insert_with(|| ("store_unavailable".to_owned(), error.to_string()));
@@ -86,13 +86,18 @@ fn look_at(client: &Client, as_account: String, now: Timestamp) -> anyhow::Resul
     Ok((account, u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX)))
 }
 
-/// How the oldest delivery of each of the first destinations went last.
-fn see_last_attempts(access: &Access, client: &Client, seen: &mut Snapshot) -> anyhow::Result<()> {
-    let is_operator = seen.slots.is_some();
+/// What is set of each of the first destinations, and how its oldest delivery went last.
+fn see_destinations(access: &Access, client: &Client, seen: &mut Snapshot) -> anyhow::Result<()> {
+    let (is_operator, is_ready) = (seen.slots.is_some(), seen.not_ready.is_none());
     for found in seen.first_owed(LOOKED_AT) {
-        let Some(delivery) = &found.oldest_delivery else { continue };
         let own = is_operator.then(|| access.client_of(&found.account)).transpose()?;
-        let answer = own.as_ref().unwrap_or(client).get(&format!("/v1/deliveries/{delivery}"))?;
+        let client = own.as_ref().unwrap_or(client);
+        if is_ready {
+            let shown = client.get(&format!("/v1/destinations/{}", found.id))?;
+            found.settings = shown.data().ok().as_ref().map(SettingsSeen::of);
+        }
+        let Some(delivery) = &found.oldest_delivery else { continue };
+        let answer = client.get(&format!("/v1/deliveries/{delivery}"))?;
         // One that was delivered meanwhile says nothing.
         found.last = answer.data().ok().as_ref().and_then(LastAttempt::of_delivery);
     }

@@ -45,6 +45,14 @@ impl Finding {
         self
     }
 
+    /// What is left out when there is nothing to advise.
+    pub(crate) fn maybe(self, command: Option<String>) -> Self {
+        match command {
+            Some(command) => self.next(command),
+            None => self,
+        }
+    }
+
     pub(crate) fn nexts(mut self, commands: &[&str]) -> Self {
         self.next.extend(commands.iter().map(|command| (*command).to_owned()));
         self

@@ -9,7 +9,7 @@ mod snapshot;
 
 pub(crate) use examine::an_hour_before;
 pub(crate) use finding::Finding;
-pub(crate) use snapshot::{AccountSeen, LastAttempt, SHED_MINUTES, Snapshot};
+pub(crate) use snapshot::{AccountSeen, LastAttempt, SHED_MINUTES, SettingsSeen, Snapshot};
 
 use crate::client::{GatewayArgs, is_passing};
 use clap::Args;

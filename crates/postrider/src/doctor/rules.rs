@@ -1,6 +1,9 @@
 //! What is wrong with a gateway, from what was seen of it: one rule a function, pure.
 
 mod accounts;
+mod advice;
+#[cfg(test)]
+mod advice_tests;
 mod capacity;
 mod causes;
 mod certificates;

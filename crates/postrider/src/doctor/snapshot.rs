@@ -39,6 +39,8 @@ pub(crate) struct Snapshot {
     pub(crate) accounts_unseen: usize,
     /// Free bytes of the disk, and those below which no event is taken.
     pub(crate) disk: Option<(u64, u64)>,
+    /// After which a delivery becomes more urgent, if it does.
+    pub(crate) promotion_age_seconds: Option<u64>,
     /// How long the store took to list the dead letters of an account.
     pub(crate) listing_ms: u64,
     /// Destinations whose certificates end soon, and the seconds until then; fewer than none when they have ended.
@@ -94,6 +96,21 @@ pub(crate) struct DestinationSeen {
     pub(crate) oldest_delivery: Option<String>,
     /// How its oldest delivery went last.
     pub(crate) last: Option<LastAttempt>,
+    /// What is set of it, if it was looked at.
+    pub(crate) settings: Option<SettingsSeen>,
+}
+
+/// What advice would change, as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SettingsSeen {
+    pub(crate) timeout_seconds: u64,
+    pub(crate) circuit_threshold: u64,
+    /// Its rate limit, if it has one.
+    pub(crate) per_second: Option<f64>,
+    /// Empty without credentials.
+    pub(crate) auth_type: String,
+    /// It is sent one delivery after the other, however many may be at once.
+    pub(crate) is_strict: bool,
 }
 
 /// The last attempt of a delivery that is still owed.
@@ -160,6 +177,7 @@ impl Snapshot {
         self.is_embedded = settings["store"] == "sqlite";
         let (free, reserve) = (&settings["disk_free_bytes"], &settings["disk_reserve_bytes"]);
         self.disk = free.as_u64().zip(reserve.as_u64());
+        self.promotion_age_seconds = settings["promotion_age_seconds"].as_u64();
     }
 
     /// The first of those that are owed something, to be looked at one by one.
@@ -233,6 +251,20 @@ impl DestinationSeen {
             blocked_keys: number(&item["blocked_keys"]),
             oldest_delivery: item["oldest"]["delivery_id"].as_str().map(str::to_owned),
             last: None,
+            settings: None,
+        }
+    }
+}
+
+impl SettingsSeen {
+    /// From what `/v1/destinations/{id}` answered.
+    pub(crate) fn of(shown: &Value) -> Self {
+        SettingsSeen {
+            timeout_seconds: number(&shown["timeout_seconds"]),
+            circuit_threshold: number(&shown["circuit"]["threshold"]),
+            per_second: shown["rate_limit"]["per_second"].as_f64(),
+            auth_type: text(&shown["auth_config"]["type"]),
+            is_strict: shown["ordering"] == "strict",
         }
     }
 }

@@ -5,9 +5,16 @@ use crate::api::fields::{Fields, only};
 use http::{HeaderName, HeaderValue};
 use postrider_core::limits::CUSTOM_HEADERS_MAX;
 use postrider_store::{DestinationAuth, Headers};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-pub(super) fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiError> {
+/// What is not given stays, unless it is of another type.
+pub(super) fn auth(
+    fields: &mut Fields,
+    known: Option<&DestinationAuth>,
+) -> Result<Option<DestinationAuth>, ApiError> {
+    let given_type = fields.object("auth_config").and_then(|given| given.get("type").cloned());
+    let is_alike = |known: &Value| given_type.is_none_or(|given| given == known["type"]);
+    fields.merge("auth_config", Some(known.map(parts).filter(is_alike).unwrap_or(json!({}))));
     let Some(value) = fields.take("auth_config") else { return Ok(None) };
     let Value::Object(value) = value else {
         return Err(ApiError::field("auth_config", "must be an object with a type"));
@@ -35,6 +42,18 @@ pub(super) fn auth(fields: &mut Fields) -> Result<Option<DestinationAuth>, ApiEr
     }
 }
 
+fn parts(auth: &DestinationAuth) -> Value {
+    match auth {
+        DestinationAuth::Bearer { token } => json!({ "type": "bearer", "token": token }),
+        DestinationAuth::Header { header, value } => {
+            json!({ "type": "header", "header": header, "value": value })
+        }
+        DestinationAuth::Basic { username, password } => {
+            json!({ "type": "basic", "username": username, "password": password })
+        }
+    }
+}
+
 /// RFC 7617: a colon ends the user name, and neither part has control characters. The password may be empty.
 fn basic(value: &Map<String, Value>) -> Result<Option<DestinationAuth>, ApiError> {
     only("auth_config", value, &["type", "username", "password"])?;
@@ -52,7 +71,16 @@ fn basic(value: &Map<String, Value>) -> Result<Option<DestinationAuth>, ApiError
 /// Longest user name and longest password.
 const BASIC_BYTES_MAX: usize = 1024;
 
-pub(super) fn custom_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
+/// Those that are not given stay, by their names in any case; `null` takes one away.
+pub(super) fn custom_headers(fields: &mut Fields, known: &Headers) -> Result<Headers, ApiError> {
+    if let Some(given) = fields.object("custom_headers") {
+        *given = std::mem::take(given)
+            .into_iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), value))
+            .collect();
+        let known = known.iter().map(|(name, value)| (name.to_owned(), Value::from(value)));
+        fields.merge("custom_headers", Some(Value::Object(known.collect())));
+    }
     named_headers(fields, "custom_headers")
 }
 

@@ -5,6 +5,7 @@ mod headers;
 pub(crate) mod keys;
 mod portal;
 pub(crate) mod presets;
+mod retries;
 mod security;
 mod settings;
 pub(crate) mod trial;
@@ -12,8 +13,9 @@ pub(crate) mod trial;
 pub(crate) use self::headers::task_headers;
 use self::headers::{auth, custom_headers};
 pub(super) use self::keys::new_secret;
-use self::portal::{Reach, check_move, check_reach};
+use self::portal::{Reach, check_move, check_reach, without_credentials_of_another};
 use self::presets::take_preset;
+use self::retries::named_anew;
 use self::security::security;
 pub(crate) use self::settings::rate_limit;
 use self::settings::settings;
@@ -40,6 +42,7 @@ use postrider_engine::Catalog;
 use postrider_engine::send::DestinationUrl;
 use postrider_store::codec::policy_from_json;
 use postrider_store::{Change, Destination, Handshake};
+use serde_json::json;
 use std::sync::Arc;
 
 /// List destinations
@@ -127,11 +130,13 @@ pub(crate) async fn update(
     if_match: IfMatch,
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
-    let update = |mut found: Destination| {
+    let update = |found: Destination| {
         if_match.check(&tag(&app, &found))?;
-        found.name = fields.name("name")?.unwrap_or(found.name);
+        let name = fields.name("name")?;
         let url = url(&app, &mut fields)?.map_or_else(|| found.url.clone(), |(url, _)| url);
         check_move(caller, &found, &url, &mut fields)?;
+        let mut found = without_credentials_of_another(caller, found, &url);
+        found.name = name.unwrap_or(found.name);
         // Consent was given for one URL and for no other.
         if url != found.url && found.handshake == Handshake::Granted {
             found.handshake = Handshake::Wanted;
@@ -271,13 +276,13 @@ pub(super) fn apply(into: Destination, fields: &mut Fields) -> Result<Destinatio
     into.timeout = fields.number("timeout_seconds", TimeoutSeconds::new)?.unwrap_or(into.timeout);
     into.active = fields.switch("active")?.unwrap_or(into.active);
     if fields.mentions("retry_policy") {
-        into.retry_policy = policy(fields)?;
+        into.retry_policy = policy(fields, into.retry_policy.as_ref())?;
     }
     if fields.mentions("auth_config") {
-        into.auth = auth(fields)?;
+        into.auth = auth(fields, into.auth.as_ref())?;
     }
     if fields.mentions("custom_headers") {
-        into.custom_headers = custom_headers(fields)?;
+        into.custom_headers = custom_headers(fields, &into.custom_headers)?;
     }
     let mut into = settings(security(into, fields)?, fields)?;
     // Without consent the reason why it is missing stays.
@@ -295,8 +300,15 @@ pub(crate) fn url(app: &App, fields: &mut Fields) -> Result<Option<(String, Dest
     open.map(|()| Some((text, parsed))).map_err(|refusal| ApiError::field("url", refusal))
 }
 
-/// A retry policy, of a destination or a route.
-pub(crate) fn policy(fields: &mut Fields) -> Result<Option<RetryPolicy>, ApiError> {
+/// A retry policy, of a destination or a route. What is not given of it is as it was.
+pub(crate) fn policy(
+    fields: &mut Fields,
+    known: Option<&RetryPolicy>,
+) -> Result<Option<RetryPolicy>, ApiError> {
+    if let Some(given) = fields.object("retry_policy") {
+        let kept = known.map_or(json!({}), |known| named_anew(known, given));
+        fields.merge("retry_policy", Some(kept));
+    }
     let Some(value) = fields.take("retry_policy") else { return Ok(None) };
     let named = |field: &str| match field {
         "retry_policy" => field.to_owned(),

@@ -7,7 +7,7 @@ use crate::api::fields::Fields;
 use postrider_core::destination::RateLimit;
 use postrider_core::limits::{MAX_CONCURRENCY_DEFAULT, TIMEOUT_SECONDS_DEFAULT};
 use postrider_engine::send::DestinationUrl;
-use postrider_store::{Destination, Scope};
+use postrider_store::{Destination, Headers, Scope};
 
 /// How hard the gateway works for a destination.
 pub(super) struct Reach {
@@ -76,6 +76,14 @@ pub(super) fn check_move(
         }
         _ => Ok(()),
     }
+}
+
+/// What is laid over the credentials of one receiver must not carry the rest of them to another.
+pub(super) fn without_credentials_of_another(caller: Caller, found: Destination, url: &str) -> Destination {
+    if caller.scope != Scope::Portal || same_origin(&found.url, url) {
+        return found;
+    }
+    Destination { auth: None, custom_headers: Headers::default(), ..found }
 }
 
 fn same_origin(one: &str, other: &str) -> bool {

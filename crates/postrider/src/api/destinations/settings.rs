@@ -7,14 +7,20 @@ use postrider_core::limits::EXPRESSION_BYTES_MAX;
 use postrider_core::retry::BadField;
 use postrider_engine::Wants;
 use postrider_store::Destination;
-use postrider_store::codec::{CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, rate_from_json};
-use serde_json::Value;
+use postrider_store::codec::{
+    CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, circuit_to_json, rate_from_json, rate_to_json,
+};
+use serde_json::{Map, Value};
 
-/// Takes over what the caller gives. `null` takes an optional one away and brings the circuit's default back.
+/// Takes over what the caller gives, and of a rate limit or a circuit the parts that it gives. `null` takes an optional
+/// one away and brings the default of the circuit, or of a part of it, back.
 pub(super) fn settings(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
+    fields.merge("rate_limit", into.rate_limit.map(rate_to_json));
     if fields.mentions("rate_limit") {
         into.rate_limit = rate_limit(fields)?;
     }
+    let kept = fields.object("circuit").map(|given| kept_circuit(into.circuit, given));
+    fields.merge("circuit", kept);
     if fields.mentions("circuit") {
         into.circuit = circuit(fields)?;
     }
@@ -59,6 +65,18 @@ fn ordering_key(fields: &mut Fields) -> Result<Option<String>, ApiError> {
 pub(crate) fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiError> {
     let Some(value) = taken(fields, "rate_limit", &RATE_PARTS)? else { return Ok(None) };
     rate_from_json(&value).map(Some).map_err(|bad| inner("rate_limit", &bad))
+}
+
+/// The parts over which others are laid. A longer pause takes the longest along, unless that is given too.
+fn kept_circuit(known: CircuitPolicy, given: &Map<String, Value>) -> Value {
+    let mut kept = circuit_to_json(known);
+    let longest = known.cooldown_max().as_secs();
+    let is_longer =
+        given.get("cooldown_seconds").and_then(Value::as_u64).is_some_and(|given| given > longest);
+    if is_longer && let Some(parts) = kept.as_object_mut() {
+        parts.remove("cooldown_max_seconds");
+    }
+    kept
 }
 
 fn circuit(fields: &mut Fields) -> Result<CircuitPolicy, ApiError> {

@@ -70,12 +70,15 @@ pub(super) fn wanted(form: &Form) -> Value {
 fn object(form: &Form, within: &str, parts: &[&str]) -> Option<Value> {
     let names = parts.iter().map(|part| (*part, format!("{within}.{part}")));
     let given: Vec<_> = names.filter_map(|(part, name)| form.given(&name).map(|text| (part, text))).collect();
-    let filled = given.iter().filter(|(_, text)| !text.is_empty());
-    let filled: Map<String, Value> = filled.map(|(part, text)| ((*part).to_owned(), number(text))).collect();
-    match (given.is_empty(), filled.is_empty()) {
+    let is_blank = given.iter().all(|(_, text)| text.is_empty());
+    // One that is left empty beside others goes back to its default.
+    let value = |text: &str| if text.is_empty() { Value::Null } else { number(text) };
+    let parts: Map<String, Value> =
+        given.iter().map(|(part, text)| ((*part).to_owned(), value(text))).collect();
+    match (given.is_empty(), is_blank) {
         (true, _) => None,
         (false, true) => Some(Value::Null),
-        (false, false) => Some(Value::Object(filled)),
+        (false, false) => Some(Value::Object(parts)),
     }
 }
 

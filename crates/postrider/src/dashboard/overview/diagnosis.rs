@@ -2,7 +2,7 @@
 
 use crate::dashboard::inside::{Inside, path};
 use crate::dashboard::session::Session;
-use crate::doctor::{AccountSeen, Finding, LastAttempt, Snapshot, an_hour_before, diagnose};
+use crate::doctor::{AccountSeen, Finding, LastAttempt, SettingsSeen, Snapshot, an_hour_before, diagnose};
 use postrider_core::time::Timestamp;
 use serde_json::Value;
 use std::time::Instant;
@@ -45,7 +45,12 @@ pub(super) async fn ask(
     }
     seen.listing_ms = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
     seen.accounts.push(account);
+    let is_ready = seen.not_ready.is_none();
     for found in seen.first_owed(LOOKED_AT) {
+        if is_ready {
+            let shown = api.get::<Value>(session, &format!("/v1/destinations/{}", found.id)).await;
+            found.settings = shown.ok().as_ref().map(SettingsSeen::of);
+        }
         let Some(delivery) = &found.oldest_delivery else { continue };
         // Of other accounts nothing is told here, nor of one that was delivered meanwhile.
         let told = api.get::<Value>(session, &format!("/v1/deliveries/{delivery}")).await;

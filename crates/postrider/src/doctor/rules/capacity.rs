@@ -1,5 +1,6 @@
 //! The gateway as a whole: slots, bands of priority, retries.
 
+use super::advice;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, Slots, Snapshot, Waiting};
 use postrider_core::delivery::Priority;
@@ -15,6 +16,8 @@ const WAITING_MIN: usize = 3;
 const STARVED_SECONDS: f64 = 30.0 * 60.0;
 /// How long what could be sent may wait for a slot, as of the alert rules.
 const LAG_SECONDS_MAX: f64 = 30.0;
+/// A promotion age below the default, for where that is too long.
+const PROMOTION_SECONDS: u64 = 600;
 /// Retries that wait, from which they crowd.
 const RETRIES_MIN: u64 = 200;
 
@@ -39,14 +42,20 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
         in_use(&slots),
         arithmetic.unwrap_or_default()
     );
+    let more = (slots.of_a_node() * 2).min(u64::from(SLOTS_MAX));
+    let serve = format!(
+        "postrider serve --slots {more} …     # twice as many{}; or in its file, and SIGHUP",
+        if slots.nodes > 1 { " on each node" } else { "" },
+    );
     let finding = Finding::new(Severity::Critical, "capacity", sentence)
-        .next(format!(
-            "postrider serve --slots {} …     # twice as many{}; or in its file, and SIGHUP",
-            (slots.of_a_node() * 2).min(u64::from(SLOTS_MAX)),
-            if slots.nodes > 1 { " on each node" } else { "" },
-        ))
-        .next("postrider destinations edit … timeout_seconds:=5   # where receivers hang");
+        .maybe((more > slots.of_a_node()).then_some(serve))
+        .next("postrider queue   # who has them: a receiver that hangs can have a shorter timeout_seconds")
+        .maybe(waiting.iter().find(|found| hangs(found)).and_then(|found| advice::wait_less(found)));
     vec![finding]
+}
+
+fn hangs(found: &DestinationSeen) -> bool {
+    found.last.as_ref().is_some_and(|last| last.error_kind == "timeout")
 }
 
 fn are_saturated(seen: &Snapshot, slots: &Slots) -> bool {
@@ -115,9 +124,18 @@ pub(in crate::doctor) fn starved(seen: &Snapshot) -> Vec<Finding> {
                 "postrider serve --priority-floors {} …   # more slots of its own",
                 floors(seen, priority)
             ))
-            .next("postrider serve --promotion-age-seconds 600 …     # sooner more urgent")
+            .maybe(promote_sooner(seen))
     };
     starved.map(finding).collect()
+}
+
+fn promote_sooner(seen: &Snapshot) -> Option<String> {
+    let seconds = match seen.promotion_age_seconds {
+        None => PROMOTION_SECONDS,
+        Some(now) => (now / 2).min(PROMOTION_SECONDS),
+    };
+    let command = format!("postrider serve --promotion-age-seconds {seconds} …     # sooner more urgent");
+    (seconds > 0).then_some(command)
 }
 
 /// What the others have by default, and a quarter of the slots for the one that starves.

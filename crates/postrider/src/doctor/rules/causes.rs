@@ -1,5 +1,6 @@
 //! Destinations that fail by one cause: a name that has no address, a certificate, a credential.
 
+use super::advice::{self, OVERWHELMED};
 use super::destinations::{command, named};
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, LastAttempt, Snapshot};
@@ -27,7 +28,7 @@ fn cause(last: &LastAttempt) -> Option<Cause> {
         ("timeout", _) => Some(Cause::Timeout),
         ("connect" | "disconnected", _) => Some(Cause::Connect),
         (_, Some(401 | 403)) => Some(Cause::Credentials),
-        (_, Some(429 | 502 | 503 | 504)) => Some(Cause::Overwhelmed),
+        (_, Some(status)) if OVERWHELMED.contains(&status) => Some(Cause::Overwhelmed),
         _ => None,
     }
 }
@@ -73,16 +74,16 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
             .next("postrider serve --egress-allow RANGE …   # if the name leads into your own network, and you mean it"),
         Cause::Tls => finding.next(CERTIFICATE).next(command(first, "test", "", "is it good again?")),
         Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if you mean it"),
-        Cause::Credentials => {
-            finding.next(command(first, "edit", " auth_config.token=@FILE", "the new credential"))
-        }
+        Cause::Credentials => finding.next(advice::new_credential(first)),
         Cause::Timeout => finding
-            .next(command(first, "circuit", " open", "free its slots now"))
-            .next(command(first, "edit", " timeout_seconds:=5", "wait less for it")),
+            .next(command(first, "test", "", "does it answer now?"))
+            .maybe(advice::circuit(first, "open", "free its slots now"))
+            .maybe(advice::wait_less(first)),
         Cause::Connect => finding.next(command(first, "test", "", "is it up again?")),
         Cause::Overwhelmed => finding
             .next(command(first, "test", "", "does it answer again?"))
-            .next(command(first, "circuit", " closed", "send again, slowly at first, once it does")),
+            .maybe(advice::give_less(first))
+            .maybe(advice::circuit(first, "closed", "send again, slowly at first, once it does")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much waits and for how long, by the thresholds of the alert rules: what fires there is told here too.
 
+use super::advice;
 use super::destinations::{DEPTH_CRITICAL, DEPTH_WARNING, command, is_meant_to_run, named, the_one};
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, Snapshot};
@@ -46,16 +47,13 @@ fn deep(waiting_for: &str, of: &[&DestinationSeen]) -> Finding {
     let severity = if is_critical { Severity::Critical } else { Severity::Warning };
     let (finding, first) = (Finding::new(severity, "destinations_deep", sentence), of[0]);
     match waiting_for {
-        "concurrency" => {
-            let more = format!(" max_concurrency:={}", (first.max_concurrency * 2).min(1000));
-            finding.next(command(first, "edit", &more, "if its owner bears twice as many at once"))
-        }
-        "rate_limit" => {
-            finding.next(command(first, "edit", " rate_limit.per_second:=…", "if its owner bears more"))
+        "concurrency" | "rate_limit" => {
+            finding.next(QUEUE).maybe(advice::give_less(first).or_else(|| advice::give_more(first)))
         }
         "retry_after" | "overwhelmed" => finding
             .next(command(first, "test", "", "does it answer? a proxy that they share may not"))
-            .next(command(first, "circuit", " closed", "send again, slowly at first, once it does")),
+            .maybe(advice::give_less(first))
+            .maybe(advice::circuit(first, "closed", "send again, slowly at first, once it does")),
         _ => finding.next(QUEUE),
     }
 }

@@ -1,5 +1,6 @@
 //! Single destinations: the one that is responsible, those that are left alone, stopped or blocked.
 
+use super::advice;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::snapshot::{DestinationSeen, Snapshot};
 use crate::terminal::counted;
@@ -59,12 +60,12 @@ fn if_closed(found: &DestinationSeen, finding: Finding) -> Finding {
     }
     if fails {
         finding = finding
-            .next(command(found, "circuit", " open", "leave it alone until told otherwise"))
-            .next(command(found, "edit", " circuit.threshold:=3", "have its circuit open sooner"));
+            .maybe(advice::give_less(found))
+            .maybe(advice::circuit(found, "open", "leave it alone until told otherwise"))
+            .maybe(advice::open_sooner(found));
     }
     if answers {
-        let more = format!(" max_concurrency:={}", (found.max_concurrency * 2).min(1000));
-        finding = finding.next(command(found, "edit", &more, "if its owner bears twice as many at once"));
+        finding = finding.maybe(advice::give_more(found));
     }
     finding
 }
@@ -83,8 +84,8 @@ pub(in crate::doctor) fn circuits(seen: &Snapshot) -> Vec<Finding> {
         );
         Finding::new(Severity::Warning, "circuit_open", sentence)
             .next(command(found, "test", "", "does it answer?"))
-            .next(command(found, "circuit", " half-open", "one probe now"))
-            .next(command(found, "circuit", " closed", "send again, slowly at first"))
+            .maybe(advice::circuit(found, "half-open", "one probe now"))
+            .maybe(advice::circuit(found, "closed", "send again, slowly at first"))
     };
     open.map(finding).collect()
 }

@@ -4,7 +4,7 @@ mod alerts;
 
 use super::*;
 use crate::doctor::finding::Severity;
-use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, Slots, Waiting};
+use crate::doctor::snapshot::{AccountSeen, DestinationSeen, LastAttempt, SettingsSeen, Slots, Waiting};
 
 fn destination(pending: u64) -> DestinationSeen {
     DestinationSeen {
@@ -14,6 +14,7 @@ fn destination(pending: u64) -> DestinationSeen {
         circuit: "closed".into(),
         waiting_for: "concurrency".into(),
         max_concurrency: 5,
+        settings: Some(SettingsSeen { timeout_seconds: 10, circuit_threshold: 5, ..SettingsSeen::default() }),
         ..DestinationSeen::default()
     }
 }

@@ -17,6 +17,7 @@ mod health;
 mod key_settings;
 mod keys;
 mod looking;
+mod merging;
 mod outbound;
 mod paging;
 mod portal;

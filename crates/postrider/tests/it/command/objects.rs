@@ -27,6 +27,9 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
         desk.said(&["destinations", "edit", "billing", "max_concurrency:=9", "circuit.threshold:=3"]);
     assert!(edited.out(0).contains("max_concurrency       9\n"), "{edited:?}");
     assert_eq!(desk.said(&["destinations", "show", id, "--json"]).json(0)["circuit"]["threshold"], 3);
+    desk.said(&["destinations", "edit", "billing", "circuit.cooldown_seconds:=60"]).out(0);
+    let circuit = desk.said(&["destinations", "show", id, "--json"]).json(0)["circuit"].clone();
+    assert_eq!((&circuit["threshold"], &circuit["cooldown_seconds"]), (&3.into(), &60.into()));
     let wrong = desk.said(&["destinations", "edit", "billing", "max_concurrency=many"]);
     assert!(wrong.err().contains("max_concurrency must be"), "{wrong:?}");
     let routes = desk.said(&["routes", "list"]);

@@ -120,3 +120,28 @@ fn nothing_is_done_unasked() {
     assert!(asked.err().contains("--yes"), "{asked:?}");
     assert_eq!(desk.gateway.api().get("/v1/destinations").data(200), serde_json::json!([]));
 }
+
+#[test]
+fn a_part_that_a_file_no_longer_has_goes_back_to_its_default() {
+    let desk = Desk::with_secrets();
+    let file =
+        |parts: &str| format!("destinations:\n  - name: billing\n    url: https://example.com/hook\n{parts}");
+    let all = "    circuit: {threshold: 9, cooldown_seconds: 60}\n    rate_limit: {per_second: 50, burst: 9}\n    retry_policy: {delays_seconds: [1, 2], max_attempts: 2, max_age_seconds: 60}\n    custom_headers: {X-One: {env: BILLING_STAGE}, X-Two: {env: BILLING_STAGE}}\n";
+    let fewer = "    circuit: {threshold: 9}\n    rate_limit: {per_second: 50}\n    retry_policy: {delays_seconds: [1, 2]}\n    custom_headers: {X-Two: {env: BILLING_STAGE}}\n";
+    let other = "    auth_config: {type: basic, username: us, password: {env: BANK_PASSWORD}}\n    retry_policy: {backoff: exponential, cap_seconds: 60}\n";
+    let bearer =
+        "    auth_config: {type: bearer, token: {env: BILLING_TOKEN}}\n    retry_policy: {preset: waford}\n";
+    for parts in [all, fewer, all, other, bearer] {
+        desk.apply(&file(parts)).out(0);
+        let plan = desk.plan(&file(parts));
+        assert!(plan.out(0).starts_with("No changes.\n"), "{parts}: {plan:?}");
+    }
+    desk.apply(&file(fewer)).out(0);
+    let billing = desk.object("/v1/destinations", "billing");
+    assert_eq!(billing["circuit"]["cooldown_seconds"], 30);
+    assert_eq!(
+        (&billing["rate_limit"]["burst"], &billing["retry_policy"]["max_attempts"]),
+        (&1.into(), &3.into())
+    );
+    assert_eq!(billing["custom_headers"], serde_json::json!({ "x-two": "[redacted]" }));
+}
