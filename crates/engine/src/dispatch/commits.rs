@@ -217,6 +217,7 @@ impl Dispatcher {
         let (id, duplicate) = match acceptance {
             Acceptance::Accepted => {
                 self.meters.accepted.add(1);
+                self.meters.unrouted.add(usize::from(event.deliveries.is_empty()));
                 (event.id, false)
             }
             Acceptance::Duplicate(known) => {

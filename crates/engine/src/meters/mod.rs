@@ -40,6 +40,8 @@ impl Counter {
 pub struct Meters {
     /// Events that were accepted.
     pub accepted: Counter,
+    /// Those of them that no route took: nothing is sent for them.
+    pub unrouted: Counter,
     /// Events that had been accepted before.
     pub repeated: Counter,
     /// Attempts that ended, by outcome.

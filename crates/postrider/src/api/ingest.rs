@@ -255,12 +255,12 @@ fn arrival(
 
 /// Written out by hand: it is the one answer that is given tens of thousands of times a second.
 fn told(accepted: Accepted) -> Told {
-    let id = accepted.id;
-    let rest = match (accepted.duplicate, accepted.deliveries) {
-        (true, _) => r#""accepted","note":"duplicate""#,
-        (false, 0) => r#""accepted""#,
-        (false, _) => r#""queued""#,
+    let (id, deliveries) = (accepted.id, accepted.deliveries);
+    let status = if accepted.duplicate || deliveries == 0 { "accepted" } else { "queued" };
+    let json = if accepted.duplicate {
+        format!(r#"{{"data":{{"id":"{id}","status":"{status}","note":"duplicate"}}}}"#)
+    } else {
+        format!(r#"{{"data":{{"id":"{id}","status":"{status}","deliveries":{deliveries}}}}}"#)
     };
-    let json = format!(r#"{{"data":{{"id":"{id}","status":{rest}}}}}"#);
     Told { status: StatusCode::ACCEPTED, json }
 }

@@ -92,7 +92,13 @@ impl SendArgs {
             return say_json(&taken);
         }
         let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
-        let note = if taken["note"] == "duplicate" { " (it was there already)" } else { "" };
+        let note = match () {
+            () if taken["note"] == "duplicate" => " (it was there already)",
+            () if taken["deliveries"] == 0 => {
+                "; it matched no route: nothing is sent (postrider routes list)"
+            }
+            () => "",
+        };
         say(&format!("{id} is {status}{note}\n"))
     }
 
@@ -141,12 +147,20 @@ impl SendArgs {
             progress.at(sent.done, total);
         }
         drop(progress);
-        let figures = json!({ "sent": sent.taken, "duplicates": sent.duplicates, "refused": sent.refused });
+        let figures = json!({
+            "sent": sent.taken, "duplicates": sent.duplicates, "unrouted": sent.unrouted, "refused": sent.refused
+        });
         if self.reading.json {
             say_json(&figures)?;
         } else {
-            let Sent { taken, duplicates, refused, .. } = sent;
+            let Sent { taken, duplicates, unrouted, refused, .. } = sent;
             say(&format!("{taken} sent, {duplicates} of them were there already, {refused} refused\n"))?;
+            if unrouted > 0 {
+                let events = counted(unrouted, "event");
+                say(&format!(
+                    "{events} matched no route: nothing is sent for them (postrider routes list)\n"
+                ))?;
+            }
         }
         ensure!(sent.refused == 0, "{} refused; the others are sent", counted(sent.refused, "line"));
         Ok(())
@@ -267,6 +281,7 @@ struct Sent {
     done: u64,
     taken: u64,
     duplicates: u64,
+    unrouted: u64,
     refused: u64,
 }
 
@@ -276,6 +291,7 @@ impl Sent {
             if answer["id"].is_string() {
                 self.taken += 1;
                 self.duplicates += u64::from(answer["note"] == "duplicate");
+                self.unrouted += u64::from(answer["deliveries"] == 0);
             } else {
                 self.refuse(line.number, &clean(text(&answer["error"])));
             }

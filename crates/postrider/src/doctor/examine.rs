@@ -58,7 +58,8 @@ fn see_all_nodes(client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow
 /// Keys and dead letters: of all accounts for an operator who chose none, else of the one account.
 fn see_accounts(access: &Access, client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow::Result<()> {
     if seen.slots.is_none() || access.names_account() {
-        let (account, took) = look_at(client, String::new(), now)?;
+        let (mut account, took) = look_at(client, String::new(), now)?;
+        see_unrouted(client, seen, &mut account, now)?;
         (seen.accounts, seen.listing_ms) = (vec![account], took);
         return Ok(());
     }
@@ -66,7 +67,9 @@ fn see_accounts(access: &Access, client: &Client, seen: &mut Snapshot, now: Time
     let ids: Vec<&str> = list(&listed).iter().filter_map(|account| account["id"].as_str()).collect();
     seen.accounts_unseen = ids.len().saturating_sub(ACCOUNTS_LOOKED_AT);
     for id in ids.into_iter().take(ACCOUNTS_LOOKED_AT) {
-        let (account, took) = look_at(&access.client_of(id)?, format!(" --account {id}"), now)?;
+        let own = access.client_of(id)?;
+        let (mut account, took) = look_at(&own, format!(" --account {id}"), now)?;
+        see_unrouted(&own, seen, &mut account, now)?;
         seen.accounts.push(account);
         seen.listing_ms = seen.listing_ms.max(took);
     }
@@ -84,6 +87,21 @@ fn look_at(client: &Client, as_account: String, now: Timestamp) -> anyhow::Resul
     let last_hour = [("since", an_hour_before(now)), ("limit", "200".to_owned())];
     account.see_deaths(&client.read("/v1/dead-letters", &last_hour)?);
     Ok((account, u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// Not asked of one that takes no events: while a commit hangs it does not answer what needs its scheduler.
+fn see_unrouted(
+    client: &Client,
+    seen: &Snapshot,
+    account: &mut AccountSeen,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    if seen.not_ready.is_none() {
+        let unrouted =
+            [("status", "accepted".to_owned()), ("since", an_hour_before(now)), ("limit", "200".to_owned())];
+        account.see_unrouted(&client.read("/v1/events", &unrouted)?);
+    }
+    Ok(())
 }
 
 /// What is set of each of the first destinations, and how its oldest delivery went last.

@@ -29,6 +29,7 @@ pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
         store::slow,
         accounts::keys,
         accounts::deaths,
+        accounts::unrouted,
         accounts::unseen,
         destinations::responsible,
         destinations::circuits,

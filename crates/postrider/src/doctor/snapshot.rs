@@ -66,6 +66,8 @@ pub(crate) struct AccountSeen {
     pub(crate) keys: Vec<(String, i64)>,
     /// Deliveries that were given up on in the last hour, up to a page of them.
     pub(crate) deaths_last_hour: u64,
+    /// Events of the last hour that no route took, up to a page of them.
+    pub(crate) unrouted_last_hour: u64,
 }
 
 /// How much waits, and for how long.
@@ -221,6 +223,11 @@ impl AccountSeen {
     /// With the dead letters of the last hour, as `/v1/dead-letters` listed them.
     pub(crate) fn see_deaths(&mut self, found: &Value) {
         self.deaths_last_hour = list(&found["items"]).len() as u64;
+    }
+
+    /// With the events of the last hour that no route took, as `/v1/events` listed them.
+    pub(crate) fn see_unrouted(&mut self, found: &Value) {
+        self.unrouted_last_hour = list(&found["items"]).len() as u64;
     }
 }
 

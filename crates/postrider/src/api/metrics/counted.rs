@@ -25,6 +25,8 @@ pub(super) fn write(text: &mut Exposition, meters: &Meters, counters: &Counters,
 
 fn ingest(text: &mut Exposition, meters: &Meters, catalog: &Catalog) {
     text.counter("postrider_events_accepted_total", "Events accepted.", meters.accepted.get());
+    let help = "Events accepted that no route took: nothing is sent for them.";
+    text.counter("postrider_events_unrouted_total", help, meters.unrouted.get());
     text.counter(
         "postrider_events_repeated_total",
         "Events that had been accepted before under the same key.",

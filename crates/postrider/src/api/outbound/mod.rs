@@ -75,6 +75,7 @@ fn shown(accepted: Accepted) -> view::Ingested {
         id: accepted.id.to_string(),
         status: if waits { "queued" } else { "accepted" },
         note: accepted.duplicate.then_some("duplicate"),
+        deliveries: (!accepted.duplicate).then_some(accepted.deliveries),
     }
 }
 

@@ -156,6 +156,10 @@ pub(crate) struct Ingested {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) note: Option<&'static str>,
+    /// How many deliveries it makes: 0 when no route takes it. Absent when it was there already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) deliveries: Option<usize>,
 }
 
 impl Event {

@@ -191,6 +191,14 @@ fn days(daily: &[Day]) -> Chart {
     })
 }
 
+impl Stats {
+    /// Events of the account that nothing is sent for.
+    fn unrouted(&self) -> i64 {
+        let accepted = self.by_status.iter().find(|counted| counted.status == "accepted");
+        accepted.map_or(0, |counted| counted.count)
+    }
+}
+
 impl Slots {
     /// Of a hundred, how many are in use.
     fn share(&self) -> u64 {

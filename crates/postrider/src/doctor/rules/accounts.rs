@@ -45,6 +45,23 @@ pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
     seen.accounts.iter().filter(|account| account.deaths_last_hour > 0).map(finding).collect()
 }
 
+/// Events that were answered with success and are sent to nobody.
+pub(in crate::doctor) fn unrouted(seen: &Snapshot) -> Vec<Finding> {
+    let finding = |account: &AccountSeen| {
+        let (count, flag) = (account.unrouted_last_hour, &account.as_account);
+        let more = if count >= DEATHS_LISTED { " or more" } else { "" };
+        let sentence = format!(
+            "No route took {}{more}{} of the last hour: nothing is sent for them.",
+            counted(count, "event"),
+            of(account)
+        );
+        Finding::new(Severity::Note, "unrouted", sentence)
+            .next(format!("postrider events --status accepted --since 1h{flag}   # which, and of what type"))
+            .next(format!("postrider routes list{flag}   # what each takes, and whether it is active"))
+    };
+    seen.accounts.iter().filter(|account| account.unrouted_last_hour > 0).map(finding).collect()
+}
+
 /// What was not looked at may not be well.
 pub(in crate::doctor) fn unseen(seen: &Snapshot) -> Vec<Finding> {
     if seen.accounts_unseen == 0 {

@@ -145,6 +145,19 @@ fn many_dead_letters_are_told() {
 }
 
 #[test]
+fn events_that_no_route_took_are_told() {
+    let seen = |unrouted_last_hour| of_account(AccountSeen { unrouted_last_hour, ..acme() });
+    assert_eq!(codes(&seen(0)), []);
+    for (count, says) in
+        [(1, "No route took 1 event of acc_1 of"), (200, "No route took 200 events or more of acc_1 of")]
+    {
+        assert_eq!(codes(&seen(count)), [("unrouted", Severity::Note)]);
+        assert!(all(&seen(count))[0].sentence.starts_with(says), "{:?}", all(&seen(count)));
+    }
+    assert!(next(&seen(1), "unrouted").contains("events --status accepted --since 1h --account acc_1 "));
+}
+
+#[test]
 fn a_disk_that_fills_and_a_store_that_is_slow_are_told_before_events_are_refused() {
     let disk = |free, reserve| Snapshot { disk: Some((free, reserve)), ..Snapshot::default() };
     assert_eq!(codes(&disk(199, 100)), [("disk_low", Severity::Warning)]);

@@ -31,6 +31,7 @@ mod sources;
 mod stream;
 mod tenants;
 mod transforms;
+mod unrouted;
 mod wrong_keys;
 
 use serde_json::Value;

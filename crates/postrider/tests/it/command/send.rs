@@ -41,15 +41,21 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     };
     let good: String = (0..1200).map(line).collect();
     let sent = desk.run(&["send", "--ndjson"], &good);
-    assert_eq!(sent.out(0), "1200 sent, 0 of them were there already, 0 refused\n");
+    let unrouted = "1200 events matched no route: nothing is sent for them (postrider routes list)";
+    assert_eq!(sent.out(0), format!("1200 sent, 0 of them were there already, 0 refused\n{unrouted}\n"));
+    let one = desk.said(&["send", "--type", "a.c", "--data", "{}"]);
+    assert!(
+        one.out(0).ends_with("; it matched no route: nothing is sent (postrider routes list)\n"),
+        "{one:?}"
+    );
     let again = desk.run(&["send", "--ndjson", "--skip", "1195", "--rate", "100", "--json"], &good).json(0);
-    assert_eq!(again, json!({ "sent": 5, "duplicates": 5, "refused": 0 }));
-    assert_eq!(count(&desk), 1200);
+    assert_eq!(again, json!({ "sent": 5, "duplicates": 5, "unrouted": 0, "refused": 0 }));
+    assert_eq!(count(&desk), 1201);
     let mixed = format!("{}\n\nnonsense\n{{\"payload\":1}}\n", line(5000).trim());
     let refused = desk.run(&["send", "--ndjson", "-"], &mixed);
     assert!(refused.err().contains("line 3: ") && refused.err.contains("line 4: "), "{refused:?}");
     assert!(refused.err.contains("2 lines refused; the others are sent"), "{refused:?}");
-    assert_eq!(count(&desk), 1201);
+    assert_eq!(count(&desk), 1202);
 }
 
 #[test]
