@@ -11,6 +11,7 @@ use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::map::IdMap;
 use postrider_core::outcome::{DeathReason, Next};
+use postrider_core::scheduler::Why;
 use postrider_core::time::Timestamp;
 
 /// An event as it must be sent.
@@ -51,6 +52,8 @@ pub struct DeliveryState {
     pub attempts: u32,
     /// When the next attempt is due.
     pub next_attempt_at: Option<Timestamp>,
+    /// Why the next attempt is not made now, of one that is due. No store knows it: the engine lays it over.
+    pub waiting_for: Option<Why>,
     /// Why it was given up on.
     pub reason: Option<DeathReason>,
 }
@@ -126,6 +129,7 @@ impl DeliveryState {
             status,
             attempts: tried.attempts,
             next_attempt_at,
+            waiting_for: None,
             reason: dead,
         }
     }

@@ -58,7 +58,14 @@ enum Room {
 
 impl Engine {
     /// Deliveries of an account, newest first.
-    pub async fn deliveries(&self, mut query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
+    pub async fn deliveries(&self, query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
+        let mut page = self.deliveries_as_stored(query).await?;
+        let states = page.items.iter_mut().map(|item| &mut item.state);
+        self.lay_over_each(states.filter(|state| state.next_attempt_at.is_some()).collect()).await?;
+        Ok(page)
+    }
+
+    async fn deliveries_as_stored(&self, mut query: DeliveryQuery) -> Result<DeliveryPage, StoreError> {
         let activity = self.activity_of(Vec::new()).await?;
         query.filter.since = query.filter.since.max(self.shown_since(query.account));
         let mut page = DeliveryPage::default();

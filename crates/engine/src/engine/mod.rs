@@ -12,6 +12,7 @@ mod health;
 mod holds;
 mod intake;
 mod news;
+mod next_attempts;
 mod old_keys;
 mod ownership;
 #[cfg(test)]

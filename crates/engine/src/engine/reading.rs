@@ -40,13 +40,17 @@ impl Engine {
         query.fan_out = FanOut::First(Arc::new(activity.in_flight.clone()));
         let wanted = query.filter.clone();
         // The store does not know what is in flight: to it such a delivery is queued or due again.
-        let delivering = wanted.status == Some(EventStatus::Of(DeliveryStatus::Delivering));
+        let delivering = wanted.delivery_status == Some(DeliveryStatus::Delivering);
         let mut page = match delivering {
             true => self.delivering(query, &activity).await?,
             false => self.store.events(query).await?,
         };
         page.items.iter_mut().for_each(|event| overlay(event, &activity));
         page.items.retain(|event| wanted.status.is_none_or(|status| EventStatus::of(event) == status));
+        // Of those that a store shows one is asked for, unless it is in flight by now.
+        let is_meant = |event: &EventDetail| event.deliveries.iter().any(|state| wanted.fits_delivery(state));
+        page.items.retain(|event| wanted.delivery_status.is_none() || is_meant(event));
+        self.lay_over_next_attempts(&mut page.items).await?;
         Ok(page)
     }
 
@@ -89,7 +93,8 @@ impl Engine {
     /// One event with all that became of it.
     pub async fn event(&self, account: AccountId, event: EventId) -> Result<Option<EventDetail>, StoreError> {
         let activity = self.activity_of(Vec::new()).await?;
-        Ok(self.shown(account, self.store.event(account, event).await?, &activity))
+        let found = self.store.event(account, event).await?;
+        self.shown(account, found, &activity).await
     }
 
     /// The event of a delivery with all that became of it.
@@ -99,20 +104,23 @@ impl Engine {
         delivery: DeliveryId,
     ) -> Result<Option<EventDetail>, StoreError> {
         let activity = self.activity_of(Vec::new()).await?;
-        Ok(self.shown(account, self.store.event_of(account, delivery).await?, &activity))
+        let found = self.store.event_of(account, delivery).await?;
+        self.shown(account, found, &activity).await
     }
 
     /// An event as its account is shown it, if it is.
-    fn shown(
+    async fn shown(
         &self,
         account: AccountId,
         found: Option<EventDetail>,
         activity: &Activity,
-    ) -> Option<EventDetail> {
+    ) -> Result<Option<EventDetail>, StoreError> {
         let since = self.shown_since(account);
-        let mut event = found.filter(|event| since.is_none_or(|since| event.content.received_at >= since))?;
+        let is_shown = |event: &EventDetail| since.is_none_or(|since| event.content.received_at >= since);
+        let Some(mut event) = found.filter(is_shown) else { return Ok(None) };
         overlay(&mut event, activity);
-        Some(event)
+        self.lay_over_next_attempts(std::slice::from_mut(&mut event)).await?;
+        Ok(Some(event))
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum Door {
     get, path = "/v1/events", operation_id = "list_events", tag = "events",
     params(
         ("account_id" = Option<String>, Query, description = "Of this account, with an admin key; the caller's own when absent."),
-        ("status" = Option<EventStatusAsked>, Query, description = "With this status; `replayed` are those that repeat another."),
+        ("status" = Option<EventStatusAsked>, Query, description = "With a delivery that has this status, that to `destination_id` if one is named; `accepted` are those that no route took, `replayed` those that repeat another."),
         ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
         ("source_id" = Option<String>, Query, description = "Of this source."),
         ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
@@ -125,7 +125,10 @@ pub(crate) async fn answer_list(
     let page = match status {
         None => app.engine.events(query).await?,
         Some(StatusAsked::Stands(status)) => {
-            let filter = EventFilter { status: Some(status), ..query.filter };
+            let filter = match status {
+                EventStatus::Accepted => EventFilter { status: Some(status), ..query.filter },
+                EventStatus::Of(status) => EventFilter { delivery_status: Some(status), ..query.filter },
+            };
             app.engine.events(EventQuery { filter, ..query }).await?
         }
         Some(StatusAsked::Received) => EventPage::default(),

@@ -71,6 +71,9 @@ pub(super) fn deliveries(event: &Value, attempts: &[Value], detail: Detail, scre
         if delivery["next_attempt_at"].is_string() {
             let _ = write!(out, ", next attempt {}", clean(&time(&delivery["next_attempt_at"])));
         }
+        if let Some(what) = delivery["waiting_for"].as_str() {
+            let _ = write!(out, ", waits for {}", clean(&what.replace('_', " ")));
+        }
         out.push('\n');
         let own = attempts.iter().filter(|attempt| attempt["delivery_id"] == delivery["id"]);
         let made = delivery["attempts_count"].as_u64().unwrap_or(0);

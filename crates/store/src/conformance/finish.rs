@@ -62,6 +62,7 @@ pub async fn a_dead_delivery_is_no_longer_owed_and_keeps_its_reason(harness: &dy
             status: DeliveryStatus::DeadLetter,
             attempts: 1,
             next_attempt_at: None,
+            waiting_for: None,
             reason: Some(reason),
         };
         assert_eq!(detail(&*store, ticket.event).await.deliveries, [expected]);

@@ -86,7 +86,7 @@ fn shown(accepted: Accepted) -> view::Ingested {
     get, path = "/v1/outbound-events", operation_id = "list_outbound_events", tag = "outbound events",
     params(
         ("account_id" = Option<String>, Query, description = "Of this account, with an admin key; the caller's own when absent."),
-        ("status" = Option<EventStatusAsked>, Query, description = "With this status; `replayed` are those that repeat another."),
+        ("status" = Option<EventStatusAsked>, Query, description = "With a delivery that has this status, that to `destination_id` if one is named; `accepted` are those that no route took, `replayed` those that repeat another."),
         ("event_type" = Option<String>, Query, description = "Of such a type; a pattern as of a route."),
         ("destination_id" = Option<String>, Query, description = "Owed to this destination."),
         ("external_event_id" = Option<String>, Query, description = "Named so by the sender."),

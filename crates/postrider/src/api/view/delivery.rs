@@ -1,7 +1,7 @@
 //! Deliveries, in lists and one by one.
 
 use super::attempt::Attempt;
-use super::word::{DeathReason, DeliveryStatus as DeliveryWord};
+use super::word::{DeathReason, DeliveryStatus as DeliveryWord, WaitingFor};
 use postrider_core::id::DeliveryId;
 use postrider_store::{DeliveryState, EventDetail};
 use serde::Serialize;
@@ -30,6 +30,10 @@ pub(crate) struct DeliveryItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     next_attempt_at: Option<String>,
+    /// Why it is not attempted now, of one that is due: what its destination waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<WaitingFor>)]
+    waiting_for: Option<&'static str>,
     /// Not attempted after this.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
@@ -80,6 +84,7 @@ impl DeliveryItem {
             created_at: content.received_at.to_string(),
             event_type: content.event_type.as_ref().map(|known| known.as_str().to_owned()),
             next_attempt_at: state.next_attempt_at.map(|at| at.to_string()),
+            waiting_for: state.waiting_for.map(|why| why.as_str()),
             expires_at: content.window.expires_at.map(|at| at.to_string()),
             reason: state.reason.map(|reason| reason.as_str()),
         }

@@ -4,7 +4,7 @@ use super::attempt::Attempt;
 use super::content::{header_map, hex, text_or_base64};
 use super::word::{
     BodyEncoding, DeathReason, DeliveryStatus as DeliveryWord, Direction, EventStatus as EventWord,
-    FinalState, IngestStatus,
+    FinalState, IngestStatus, WaitingFor,
 };
 use postrider_core::delivery::DeliveryStatus;
 use postrider_store::{DeliveryState, EventStatus};
@@ -100,6 +100,10 @@ struct Delivery {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     next_attempt_at: Option<String>,
+    /// Why it is not attempted now, of one that is due: what its destination waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<WaitingFor>)]
+    waiting_for: Option<&'static str>,
     /// Why it was given up on.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Option<DeathReason>)]
@@ -210,6 +214,7 @@ impl Delivery {
             status: delivery.status.as_str(),
             attempts_count: delivery.attempts,
             next_attempt_at: delivery.next_attempt_at.map(|at| at.to_string()),
+            waiting_for: delivery.waiting_for.map(|why| why.as_str()),
             reason: delivery.reason.map(|reason| reason.as_str()),
         }
     }

@@ -36,6 +36,7 @@ pub(in crate::dashboard) struct Delivery {
     pub(in crate::dashboard) status: String,
     pub(in crate::dashboard) attempts_count: u32,
     pub(in crate::dashboard) next_attempt_at: Option<String>,
+    pub(in crate::dashboard) waiting_for: Option<String>,
     pub(in crate::dashboard) reason: Option<String>,
 }
 

@@ -28,6 +28,7 @@ mod routes;
 mod scopes;
 mod settings;
 mod sources;
+mod standing;
 mod stream;
 mod tenants;
 mod transforms;
