@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::time::Duration;
 
-/// Fuel of a check. In a release build a unit took 2 to 8 ns of CPU, whatever the keyword: so up to about 0.2 s in all.
+/// Fuel of a check. In a release build a unit took 2 to 9 ns of CPU, whatever the keyword: so up to about 0.2 s in all.
 pub(super) const CHECK_FUEL: u64 = 20_000_000;
 /// Fuel of a check on a thread on which others are served: about 0.2 ms.
 pub(super) const BRIEF_FUEL: u64 = 20_000;
