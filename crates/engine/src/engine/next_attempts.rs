@@ -74,7 +74,7 @@ mod tests {
                 id: DeliveryId::from_u64(1),
                 destination: DestinationId::from_u64(2),
                 route: RouteId::from_u64(3),
-                priority: Priority::default(),
+                priority: Priority::from_number(3).unwrap(),
                 status: DeliveryStatus::RetryScheduled,
                 attempts: 1,
                 next_attempt_at: Some(at(due)),
