@@ -1,9 +1,10 @@
-//! The circuit breaker of a destination: after enough failures in a row it is left alone, then tried by one probe.
+//! The circuit of a destination: a receiver that is down is left alone, then tried by one probe.
 //!
-//! Closed → open after the policy's failures in a row → half-open after a cooldown, with exactly one attempt in
-//! flight → closed if the receiver answered, else open again for longer.
+//! Closed → open once nearly all of the last attempts failed, or so many in a row → half-open after a cooldown, with
+//! exactly one attempt in flight → closed if the receiver answered, else open again for longer.
 
-use crate::destination::CircuitPolicy;
+use crate::destination::{CircuitPolicy, CircuitTrip};
+use crate::failure_window::FailureWindow;
 use crate::id::DeliveryId;
 use crate::outcome::Health;
 use crate::time::Timestamp;
@@ -108,11 +109,12 @@ pub enum Moved {
 }
 
 /// The state machine.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Breaker {
     circuit: Circuit,
     trips: u32,
     failures_in_a_row: u32,
+    window: FailureWindow,
     probe: Option<DeliveryId>,
 }
 
@@ -186,17 +188,25 @@ impl Breaker {
     }
 
     fn end_while_closed(&mut self, policy: CircuitPolicy, health: Health, now: Timestamp) -> Moved {
-        match health {
-            Health::Good => self.failures_in_a_row = 0,
-            Health::Neutral | Health::Throttled | Health::Unknown => {}
-            Health::Overloaded | Health::TimedOut | Health::Failed => {
-                self.failures_in_a_row += 1;
-                if self.failures_in_a_row >= policy.threshold() {
-                    return self.open(policy, now);
-                }
-            }
+        let failed = match health {
+            Health::Unknown => return Moved::No,
+            Health::Good | Health::Neutral | Health::Throttled => false,
+            Health::Overloaded | Health::TimedOut | Health::Failed => true,
+        };
+        if failed {
+            self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
+        } else if health == Health::Good {
+            self.failures_in_a_row = 0;
         }
-        Moved::No
+        let is_down = match policy.trip() {
+            CircuitTrip::InARow(threshold) => failed && self.failures_in_a_row >= threshold,
+            CircuitTrip::ByRate(rate) if failed => self.window.failed(rate, now),
+            CircuitTrip::ByRate(rate) => {
+                self.window.succeeded(rate, now);
+                false
+            }
+        };
+        if is_down { self.open(policy, now) } else { Moved::No }
     }
 
     /// An operator's word. A probe that is under way stays the only one, whatever is said meanwhile, until it has ended
@@ -215,6 +225,7 @@ impl Breaker {
         self.circuit = Circuit::Open { until: now.after(cooldown(policy, self.trips)) };
         self.trips = self.trips.saturating_add(1);
         self.failures_in_a_row = 0;
+        self.window = FailureWindow::default();
         Moved::Opened
     }
 
@@ -231,135 +242,4 @@ fn cooldown(policy: CircuitPolicy, trips: u32) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Timestamp = Timestamp::from_unix_ms(1_000_000);
-
-    fn policy() -> CircuitPolicy {
-        CircuitPolicy::new(Some(3), Some(10), Some(25)).unwrap()
-    }
-
-    fn id(number: u64) -> DeliveryId {
-        DeliveryId::from_u64(number)
-    }
-
-    fn after(seconds: u64) -> Timestamp {
-        START.after(Duration::from_secs(seconds))
-    }
-
-    /// Attempts one after the other, each with its end; gives where the circuit stands.
-    fn check(ends: &[Health], expected: Circuit) {
-        let mut breaker = Breaker::default();
-        for (number, health) in (1..).zip(ends) {
-            breaker.begin(id(number));
-            breaker.end(policy(), id(number), *health, START);
-        }
-        assert_eq!(breaker.circuit(), expected, "{ends:?}");
-    }
-
-    #[test]
-    fn it_opens_after_failures_in_a_row_and_not_before() {
-        use Health::{Failed, Good, Neutral, Overloaded, Throttled, TimedOut, Unknown};
-        let open = Circuit::Open { until: after(10) };
-        check(&[Failed, TimedOut], Circuit::Closed);
-        check(&[Failed, TimedOut, Overloaded], open);
-        check(&[Failed, Failed, Good, Failed, Failed], Circuit::Closed);
-        check(&[Failed, Neutral, Failed, Throttled, Unknown], Circuit::Closed);
-        check(&[Failed, Neutral, Failed, Throttled, Failed], open);
-        check(&[Neutral; 10], Circuit::Closed);
-    }
-
-    fn opened() -> Breaker {
-        let mut breaker = Breaker::default();
-        for number in 1..=3 {
-            breaker.end(policy(), id(number), Health::Failed, START);
-        }
-        breaker
-    }
-
-    #[test]
-    fn after_the_cooldown_exactly_one_probe_passes() {
-        let mut breaker = opened();
-        assert_eq!(breaker.gate(after(9)), Gate::Until(after(10)));
-        assert_eq!(breaker.gate(after(10)), Gate::Pass);
-        breaker.begin(id(7));
-        assert_eq!((breaker.circuit(), breaker.gate(after(10))), (Circuit::HalfOpen, Gate::Shut));
-        assert_eq!(
-            breaker.end(policy(), id(2), Health::Good, after(11)),
-            Moved::No,
-            "an old attempt is no probe"
-        );
-        assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed);
-        assert_eq!(breaker.gate(after(11)), Gate::Pass);
-    }
-
-    #[test]
-    fn each_failed_probe_doubles_the_cooldown_up_to_its_cap() {
-        let mut breaker = opened();
-        let mut now = after(10);
-        for seconds in [20, 25, 25, 25] {
-            breaker.begin(id(7));
-            assert_eq!(breaker.end(policy(), id(7), Health::TimedOut, now), Moved::Opened);
-            let until = now.after(Duration::from_secs(seconds));
-            assert_eq!(breaker.circuit(), Circuit::Open { until });
-            now = until;
-        }
-    }
-
-    #[test]
-    fn a_probe_that_we_cut_off_ourselves_is_made_again() {
-        let mut breaker = opened();
-        breaker.begin(id(7));
-        assert_eq!(breaker.end(policy(), id(7), Health::Unknown, after(10)), Moved::No);
-        assert_eq!(breaker.gate(after(10)), Gate::Pass);
-    }
-
-    #[test]
-    fn an_operators_word_stands_until_the_next() {
-        let mut breaker = Breaker::default();
-        breaker.order(CircuitOrder::Open);
-        assert_eq!(breaker.gate(Timestamp::MAX), Gate::Shut);
-        let mut restored = Breaker::restore(policy(), breaker.record(), START);
-        assert_eq!(restored.gate(after(1000)), Gate::Shut);
-        restored.order(CircuitOrder::HalfOpen);
-        assert_eq!(restored.gate(START), Gate::Pass);
-        restored.begin(id(1));
-        assert_eq!(restored.gate(START), Gate::Shut);
-        assert_eq!(restored.order(CircuitOrder::Close), Moved::Closed);
-        assert_eq!(restored.circuit(), Circuit::Closed);
-    }
-
-    #[test]
-    fn a_probe_under_way_is_the_only_one_whatever_is_ordered() {
-        use CircuitOrder::{HalfOpen, Open};
-        for orders in [&[HalfOpen][..], &[HalfOpen, HalfOpen], &[Open, HalfOpen]] {
-            let mut breaker = opened();
-            breaker.begin(id(7));
-            for order in orders {
-                breaker.order(*order);
-            }
-            assert_eq!(breaker.gate(after(11)), Gate::Shut, "{orders:?}");
-            assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed, "{orders:?}");
-        }
-        let mut breaker = opened();
-        breaker.begin(id(7));
-        breaker.order(Open);
-        breaker.end(policy(), id(7), Health::Good, after(11));
-        breaker.order(HalfOpen);
-        assert_eq!(breaker.gate(after(11)), Gate::Pass, "the probe ended while it was open");
-    }
-
-    #[test]
-    fn what_an_earlier_run_left_goes_on() {
-        let record = opened().record();
-        assert_eq!(Breaker::restore(policy(), record, after(5)).gate(after(9)), Gate::Until(after(10)));
-        assert_eq!(record.trips, 1);
-    }
-
-    #[test]
-    fn a_run_whose_clock_was_years_ahead_leaves_nobody_waiting_for_years() {
-        let record = CircuitRecord { circuit: Circuit::Open { until: after(100_000_000) }, trips: 1 };
-        assert_eq!(Breaker::restore(policy(), record, START).gate(START), Gate::Until(after(25)));
-    }
-}
+mod tests;

@@ -1,9 +1,9 @@
 //! The limits of a destination, as types that are legal once they exist.
 
+pub use crate::circuit_policy::{CircuitParts, CircuitPolicy, CircuitTrip, FailureRate};
 use crate::limits::{
-    CIRCUIT_COOLDOWN_DEFAULT, CIRCUIT_COOLDOWN_MAX, CIRCUIT_COOLDOWN_MAX_DEFAULT, CIRCUIT_THRESHOLD_DEFAULT,
-    CIRCUIT_THRESHOLD_MAX, MAX_CONCURRENCY_DEFAULT, MAX_CONCURRENCY_MAX, RATE_BURST_MAX, RATE_PER_SECOND_MAX,
-    RATE_PER_SECOND_MIN, TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
+    MAX_CONCURRENCY_DEFAULT, MAX_CONCURRENCY_MAX, RATE_BURST_MAX, RATE_PER_SECOND_MAX, RATE_PER_SECOND_MIN,
+    TIMEOUT_SECONDS_DEFAULT, TIMEOUT_SECONDS_MAX,
 };
 use crate::retry::BadField;
 use std::fmt;
@@ -180,67 +180,6 @@ impl OnDeadLetter {
     }
 }
 
-/// When a destination that fails is left alone, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CircuitPolicy {
-    threshold: u32,
-    cooldown: Duration,
-    cooldown_max: Duration,
-}
-
-impl CircuitPolicy {
-    /// Checks the parts against each other. What is not given is the default.
-    pub fn new(
-        threshold: Option<u64>,
-        cooldown_seconds: Option<u64>,
-        cooldown_max_seconds: Option<u64>,
-    ) -> Result<Self, BadField> {
-        let bad = |field, allowed: String| BadField { field, allowed };
-        let threshold =
-            ranged(threshold.unwrap_or(u64::from(CIRCUIT_THRESHOLD_DEFAULT)), 1, CIRCUIT_THRESHOLD_MAX)
-                .map_err(|range| bad("threshold", range.to_string()))?;
-        let seconds_max = u32::try_from(CIRCUIT_COOLDOWN_MAX.as_secs()).unwrap_or(u32::MAX);
-        let seconds = |field, asked: Option<u64>, default: Duration| {
-            ranged(asked.unwrap_or(default.as_secs()), 1, seconds_max)
-                .map(|seconds| Duration::from_secs(u64::from(seconds)))
-                .map_err(|range| bad(field, range.to_string()))
-        };
-        let cooldown = seconds("cooldown_seconds", cooldown_seconds, CIRCUIT_COOLDOWN_DEFAULT)?;
-        // A cooldown above the default cap, with no cap named, is its own cap.
-        let cap_default = CIRCUIT_COOLDOWN_MAX_DEFAULT.max(cooldown);
-        let cooldown_max = seconds("cooldown_max_seconds", cooldown_max_seconds, cap_default)?;
-        if cooldown > cooldown_max {
-            return Err(bad("cooldown_seconds", "must not be above cooldown_max_seconds".into()));
-        }
-        Ok(CircuitPolicy { threshold, cooldown, cooldown_max })
-    }
-
-    /// Failures in a row after which it opens.
-    pub const fn threshold(self) -> u32 {
-        self.threshold
-    }
-
-    /// How long it stays open the first time.
-    pub const fn cooldown(self) -> Duration {
-        self.cooldown
-    }
-
-    /// How long it stays open at most, however often the probe fails.
-    pub const fn cooldown_max(self) -> Duration {
-        self.cooldown_max
-    }
-}
-
-impl Default for CircuitPolicy {
-    fn default() -> Self {
-        CircuitPolicy {
-            threshold: CIRCUIT_THRESHOLD_DEFAULT,
-            cooldown: CIRCUIT_COOLDOWN_DEFAULT,
-            cooldown_max: CIRCUIT_COOLDOWN_MAX_DEFAULT,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,12 +190,6 @@ mod tests {
         assert_eq!(RateLimit::new(f64::NAN, None).unwrap_err().field, "per_second");
         assert_eq!(RateLimit::new(-1.0, Some(1)).unwrap_err().field, "per_second");
         assert_eq!(RateLimit::new(1.0, Some(0)).unwrap_err().field, "burst");
-        assert_eq!(CircuitPolicy::new(Some(0), None, None).unwrap_err().field, "threshold");
-        assert_eq!(CircuitPolicy::new(None, Some(0), None).unwrap_err().field, "cooldown_seconds");
-        assert_eq!(CircuitPolicy::new(None, Some(60), Some(30)).unwrap_err().field, "cooldown_seconds");
-        assert_eq!(CircuitPolicy::new(None, None, Some(u64::MAX)).unwrap_err().field, "cooldown_max_seconds");
-        let long = CircuitPolicy::new(None, Some(3600), None).unwrap();
-        assert_eq!(long.cooldown_max(), Duration::from_secs(3600));
     }
 
     #[test]

@@ -5,9 +5,11 @@
 
 pub mod account;
 pub mod breaker;
+mod circuit_policy;
 pub mod delivery;
 pub mod destination;
 pub mod event;
+mod failure_window;
 pub mod final_status;
 pub mod id;
 pub mod limits;

@@ -68,8 +68,19 @@ pub const RATE_PER_SECOND_MAX: f64 = 100_000.0;
 /// Most sends at once that a rate limit may allow after a rest.
 pub const RATE_BURST_MAX: u32 = 100_000;
 
-/// Failures in a row after which a circuit opens, unless configured.
-pub const CIRCUIT_THRESHOLD_DEFAULT: u32 = 5;
+/// Share of failed attempts at which a circuit opens, unless configured. A receiver that takes a third of what it is sent
+/// comes as high by chance once in some millions of attempts.
+pub const CIRCUIT_FAILURE_PERCENT_DEFAULT: u32 = 95;
+/// Attempts of which that share must have failed, unless configured: what a receiver that is down costs before it is left
+/// alone.
+pub const CIRCUIT_WINDOW_ATTEMPTS_DEFAULT: u32 = 50;
+/// Most attempts that a circuit may be told to look at; each that is looked at takes eight bytes.
+pub const CIRCUIT_WINDOW_ATTEMPTS_MAX: u32 = 1000;
+/// What is older than this is not looked at, unless configured. Fifty attempts that hang for a minute, one after the other,
+/// fit into it.
+pub const CIRCUIT_WINDOW_DEFAULT: Duration = Duration::from_secs(3600);
+/// The longest window that can be configured.
+pub const CIRCUIT_WINDOW_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Most failures in a row that a circuit may be told to bear.
 pub const CIRCUIT_THRESHOLD_MAX: u32 = 10_000;
 /// How long a circuit is open the first time, unless configured.
@@ -263,5 +274,8 @@ const _: () = assert!(PUSHBACK_HOLD_FIRST.as_secs() < PUSHBACK_HOLD_MAX.as_secs(
 const _: () = assert!(PUSHBACK_HOLD_MAX.as_secs() <= DESTINATION_HOLD_MAX.as_secs());
 const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
 const _: () = assert!(RETRY_DELAY_MAX.as_secs() <= RETRY_AGE_MAX.as_secs());
+const _: () = assert!(CIRCUIT_WINDOW_ATTEMPTS_DEFAULT <= CIRCUIT_WINDOW_ATTEMPTS_MAX);
+const _: () = assert!(CIRCUIT_FAILURE_PERCENT_DEFAULT <= 100);
+const _: () = assert!(CIRCUIT_WINDOW_DEFAULT.as_secs() <= CIRCUIT_WINDOW_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX.as_secs());

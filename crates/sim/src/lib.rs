@@ -19,6 +19,8 @@ mod receiver;
 mod recorder;
 mod report;
 mod restart;
+#[cfg(test)]
+mod scenario;
 mod setup;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use crate::world::{World, block_on};
 use postrider_core::account::Weight;
 use postrider_core::delivery::Priority;
 use postrider_core::destination::{
-    CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
+    CircuitParts, CircuitPolicy, MaxConcurrency, OnDeadLetter, Ordering, RateLimit, TimeoutSeconds,
 };
 use postrider_core::id::{AccountId, DestinationId, RouteId, SourceId};
 use postrider_core::retry::{Jitter, RetryPolicy, Schedule};
@@ -130,12 +130,21 @@ pub(crate) fn any_on_dead_letter(random: &mut Random) -> OnDeadLetter {
     if random.one_in(2) { OnDeadLetter::Block } else { OnDeadLetter::Skip }
 }
 
-/// In some a single failure opens, in some hardly anything.
+/// In some a single failure opens, in some hardly anything; some go by rate.
 fn any_circuit(random: &mut Random) -> CircuitPolicy {
     let threshold = if random.one_in(4) { 10_000 } else { random.between(1, 8) };
     let cooldown = random.between(1, 60);
     let cooldown_max = cooldown * random.between(1, 10);
-    CircuitPolicy::new(Some(threshold), Some(cooldown), Some(cooldown_max)).expect("small numbers are legal")
+    let by_rate = (6..=8).contains(&threshold);
+    let parts = CircuitParts {
+        threshold: (!by_rate).then_some(threshold),
+        failure_percent: by_rate.then_some(40 + cooldown),
+        window_attempts: by_rate.then_some(2 * threshold),
+        window_seconds: (by_rate && threshold == 8).then_some(cooldown_max),
+        cooldown_seconds: Some(cooldown),
+        cooldown_max_seconds: Some(cooldown_max),
+    };
+    CircuitPolicy::from_parts(parts).expect("small numbers are legal")
 }
 
 fn route(number: u64, to: u64, world: &mut World) -> Route {

@@ -3,7 +3,7 @@
 use crate::breach::Breach;
 use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::Ticket;
-use postrider_core::destination::CircuitPolicy;
+use postrider_core::destination::{CircuitPolicy, CircuitTrip};
 use postrider_core::id::DeliveryId;
 use postrider_core::outcome::Health;
 use postrider_core::time::Timestamp;
@@ -16,6 +16,8 @@ pub(super) struct CircuitModel {
     probe: Option<DeliveryId>,
     /// Times it opened since it was last closed.
     trips: u32,
+    /// When attempts ended since it was last closed, and whether they failed.
+    ends: Vec<(Timestamp, bool)>,
     /// It has closed in this run, so that the destination begins slowly.
     pub(super) recovered: bool,
 }
@@ -93,24 +95,43 @@ impl CircuitModel {
         self.probe = self.probe.filter(|_| !was_probe);
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
         match self.state {
-            State::Closed { failures } if failed && failures + 1 >= policy.threshold() => {
-                self.open(now, policy);
-            }
-            State::Closed { failures } if failed => {
-                self.state = State::Closed { failures: failures + 1 };
-                return false;
-            }
-            State::Closed { .. } => {
-                if health == Health::Good {
-                    self.state = State::default();
-                }
-                return false;
-            }
+            State::Closed { .. } => return self.learn_closed(now, policy, health),
+            State::Probing if was_probe && health == Health::Unknown => return false,
             State::Probing if was_probe && failed => self.open(now, policy),
             State::Probing if was_probe => self.close(),
             State::Probing | State::Open { .. } => return false,
         }
         true
+    }
+
+    fn learn_closed(&mut self, now: Timestamp, policy: CircuitPolicy, health: Health) -> bool {
+        let State::Closed { failures } = self.state else { return false };
+        let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
+        let failures = match health {
+            Health::Good => 0,
+            _ if failed => failures + 1,
+            _ => failures,
+        };
+        self.state = State::Closed { failures };
+        if health != Health::Unknown {
+            self.ends.push((now, failed));
+        }
+        let is_down = match policy.trip() {
+            CircuitTrip::InARow(threshold) => failures >= threshold,
+            CircuitTrip::ByRate(rate) => {
+                let attempts = rate.attempts() as usize;
+                let young = self.ends.iter().rev().take_while(|(at, _)| now.since(*at) <= rate.window());
+                let last: Vec<bool> = young.take(attempts).map(|(_, failed)| *failed).collect();
+                let failures = last.iter().filter(|failed| **failed).count();
+                last.len() == attempts
+                    && last.last() == Some(&true)
+                    && failures * 100 >= attempts * rate.percent() as usize
+            }
+        };
+        if failed && is_down {
+            self.open(now, policy);
+        }
+        failed && is_down
     }
 
     /// An operator's word. A probe that is under way stays the only one.
@@ -130,6 +151,7 @@ impl CircuitModel {
         }
         assert!(cooldown > Duration::ZERO, "a cooldown takes time");
         self.trips += 1;
+        self.ends.clear();
         self.state = State::Open { until: now.after(cooldown) };
     }
 

@@ -1,13 +1,20 @@
 //! A destination's rate limit and circuit in the form that the API and the settings file speak.
 
-use postrider_core::destination::{CircuitPolicy, RateLimit};
+use postrider_core::destination::{CircuitParts, CircuitPolicy, CircuitTrip, RateLimit};
 use postrider_core::retry::BadField;
 use serde_json::{Map, Value, json};
 
 /// The parts of a rate limit.
 pub const RATE_PARTS: [&str; 2] = ["per_second", "burst"];
 /// The parts of a circuit.
-pub const CIRCUIT_PARTS: [&str; 3] = ["threshold", "cooldown_seconds", "cooldown_max_seconds"];
+pub const CIRCUIT_PARTS: [&str; 6] = [
+    "threshold",
+    "failure_percent",
+    "window_attempts",
+    "window_seconds",
+    "cooldown_seconds",
+    "cooldown_max_seconds",
+];
 
 /// A rate limit from its object. Everything in it is checked; the error's field is the part's name, or empty.
 pub fn rate_from_json(value: &Value) -> Result<RateLimit, BadField> {
@@ -25,17 +32,36 @@ pub fn rate_to_json(limit: RateLimit) -> Value {
 /// A circuit from its object, as for [`rate_from_json`].
 pub fn circuit_from_json(value: &Value) -> Result<CircuitPolicy, BadField> {
     let object = object(value, &CIRCUIT_PARTS)?;
-    let [threshold, cooldown, cooldown_max] = CIRCUIT_PARTS.map(|part| whole(object, part));
-    CircuitPolicy::new(threshold, cooldown, cooldown_max)
+    let parts = CIRCUIT_PARTS.map(|part| whole(object, part));
+    let [threshold, failure_percent, window_attempts, window_seconds, cooldown_seconds, cooldown_max_seconds] =
+        parts;
+    CircuitPolicy::from_parts(CircuitParts {
+        threshold,
+        failure_percent,
+        window_attempts,
+        window_seconds,
+        cooldown_seconds,
+        cooldown_max_seconds,
+    })
 }
 
 /// A circuit as its object.
 pub fn circuit_to_json(policy: CircuitPolicy) -> Value {
-    json!({
-        "threshold": policy.threshold(),
-        "cooldown_seconds": policy.cooldown().as_secs(),
-        "cooldown_max_seconds": policy.cooldown_max().as_secs(),
-    })
+    let (cooldown, cooldown_max) = (policy.cooldown().as_secs(), policy.cooldown_max().as_secs());
+    match policy.trip() {
+        CircuitTrip::InARow(threshold) => json!({
+            "threshold": threshold,
+            "cooldown_seconds": cooldown,
+            "cooldown_max_seconds": cooldown_max,
+        }),
+        CircuitTrip::ByRate(rate) => json!({
+            "failure_percent": rate.percent(),
+            "window_attempts": rate.attempts(),
+            "window_seconds": rate.window().as_secs(),
+            "cooldown_seconds": cooldown,
+            "cooldown_max_seconds": cooldown_max,
+        }),
+    }
 }
 
 fn object<'a>(value: &'a Value, parts: &[&str]) -> Result<&'a Map<String, Value>, BadField> {

@@ -10,7 +10,7 @@ use proptest::strategy::ValueTree;
 use serde_json::{Map, Value, json};
 
 /// The names of fields, so that what is made up is not refused for its names alone.
-const NAMES: [&str; 31] = [
+const NAMES: [&str; 34] = [
     "preset",
     "delays_seconds",
     "backoff",
@@ -41,6 +41,9 @@ const NAMES: [&str; 31] = [
     "until",
     "delivery_ids",
     "threshold",
+    "failure_percent",
+    "window_attempts",
+    "window_seconds",
     "x",
 ];
 

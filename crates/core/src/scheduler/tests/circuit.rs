@@ -13,9 +13,17 @@ fn kept(actions: &[Action]) -> Vec<CircuitRecord> {
     actions.iter().filter_map(kept).collect()
 }
 
+/// A destination whose circuit opens after five failures in a row.
+fn bench() -> Bench {
+    let mut bench = Bench::new(100, 1, 5);
+    let circuit = CircuitPolicy::new(Some(5), None, None).unwrap();
+    bench.step(Input::Configure(destination(0), Settings { circuit, ..settings(5) }));
+    bench
+}
+
 /// A destination with ten waiting whose circuit has just opened: five attempts failed in a row.
 fn opened() -> (Bench, CircuitRecord) {
-    let mut bench = Bench::new(100, 1, 5);
+    let mut bench = bench();
     let running: Vec<_> = (0..30).flat_map(|_| bench.owe(0)).collect();
     let due = bench.now.after(Duration::from_secs(3600));
     let mut records = Vec::new();
@@ -77,7 +85,7 @@ fn a_failed_probe_waits_longer() {
 #[test]
 fn a_circuit_outlives_a_restart() {
     let (before, record) = opened();
-    let mut bench = Bench::new(100, 1, 5);
+    let mut bench = bench();
     bench.now = before.now;
     bench.step(Input::Restore(destination(0), record));
     assert!(bench.owe(0).is_empty());

@@ -3,10 +3,11 @@
 use super::Destination;
 use crate::dashboard::filled::Filled;
 use crate::dashboard::guard::Form;
+use postrider_store::codec::CIRCUIT_PARTS;
 use serde_json::{Map, Value, json};
 
 /// By the names that refusals have.
-pub(super) const FIELDS: [&str; 11] = [
+pub(super) const FIELDS: [&str; 14] = [
     "name",
     "url",
     "max_concurrency",
@@ -16,6 +17,9 @@ pub(super) const FIELDS: [&str; 11] = [
     "rate_limit.burst",
     "retry_policy",
     "circuit.threshold",
+    "circuit.failure_percent",
+    "circuit.window_attempts",
+    "circuit.window_seconds",
     "circuit.cooldown_seconds",
     "circuit.cooldown_max_seconds",
 ];
@@ -29,6 +33,7 @@ pub(super) const RETRIES: [(&str, &str); 3] = [
 
 /// With what is there now.
 pub(super) fn filled(found: &Destination) -> Filled {
+    let circuit = |part: Option<u32>| part.map(|number| number.to_string()).unwrap_or_default();
     let rate = |part: fn(&super::Rate) -> String| found.rate_limit.as_ref().map(part).unwrap_or_default();
     Filled::with([
         ("name", found.name.clone()),
@@ -38,7 +43,10 @@ pub(super) fn filled(found: &Destination) -> Filled {
         ("timeout_seconds", found.timeout_seconds.to_string()),
         ("rate_limit.per_second", rate(|rate| rate.per_second.to_string())),
         ("rate_limit.burst", rate(|rate| rate.burst.to_string())),
-        ("circuit.threshold", found.circuit.threshold.to_string()),
+        ("circuit.threshold", circuit(found.circuit.threshold)),
+        ("circuit.failure_percent", circuit(found.circuit.failure_percent)),
+        ("circuit.window_attempts", circuit(found.circuit.window_attempts)),
+        ("circuit.window_seconds", circuit(found.circuit.window_seconds)),
         ("circuit.cooldown_seconds", found.circuit.cooldown_seconds.to_string()),
         ("circuit.cooldown_max_seconds", found.circuit.cooldown_max_seconds.to_string()),
     ])
@@ -62,7 +70,7 @@ pub(super) fn wanted(form: &Form) -> Value {
     put("adaptive", form.text("adaptive").map(|text| json!(text == "yes")));
     put("retry_policy", form.text("retry_policy").map(|preset| json!({ "preset": preset })));
     put("rate_limit", object(form, "rate_limit", &["per_second", "burst"]));
-    put("circuit", object(form, "circuit", &["threshold", "cooldown_seconds", "cooldown_max_seconds"]));
+    put("circuit", object(form, "circuit", &CIRCUIT_PARTS));
     Value::Object(wanted)
 }
 

@@ -16,9 +16,24 @@ pub(super) struct Retry {
 
 #[derive(Deserialize)]
 pub(super) struct Circuit {
-    pub(super) threshold: u32,
+    pub(super) threshold: Option<u32>,
+    pub(super) failure_percent: Option<u32>,
+    pub(super) window_attempts: Option<u32>,
+    pub(super) window_seconds: Option<u32>,
     pub(super) cooldown_seconds: f64,
     pub(super) cooldown_max_seconds: f64,
+}
+
+impl Circuit {
+    fn opens_in_words(&self) -> String {
+        match (self.threshold, self.failure_percent, self.window_attempts) {
+            (Some(threshold), ..) => format!("After {} in a row", show::times(&threshold, "failure")),
+            (None, Some(percent), Some(attempts)) => {
+                format!("When {percent} % of the last {} failed", show::times(&attempts, "attempt"))
+            }
+            _ => "When it is down".to_owned(),
+        }
+    }
 }
 
 impl Destination {
@@ -76,11 +91,11 @@ impl Destination {
     }
 
     pub(super) fn circuit_in_words(&self) -> String {
-        let Circuit { threshold, cooldown_seconds, cooldown_max_seconds } = &self.circuit;
+        let Circuit { cooldown_seconds, cooldown_max_seconds, .. } = &self.circuit;
         format!(
-            "After {} in a row its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
-             each that fails makes the pause longer, up to {}. What it is owed waits and uses up no attempts.",
-            show::times(threshold, "failure"),
+            "{} its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
+             each that fails makes the pause longer, up to {}. Its deliveries wait and use up no attempts.",
+            self.circuit.opens_in_words(),
             show::span(cooldown_seconds),
             show::span(cooldown_max_seconds)
         )

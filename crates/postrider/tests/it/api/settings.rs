@@ -11,7 +11,10 @@ fn each_setting_can_be_changed_taken_away_and_survives_a_kill() {
     let id = api.make("/v1/destinations", &json!({ "name": "crm", "url": "https://example.com/" }));
     let path = format!("/v1/destinations/{id}");
     let plain = api.get(&path).data(200);
-    let circuit = json!({ "threshold": 5, "cooldown_seconds": 30, "cooldown_max_seconds": 900 });
+    let circuit = json!({
+        "failure_percent": 95, "window_attempts": 50, "window_seconds": 3600, "cooldown_seconds": 30,
+        "cooldown_max_seconds": 900,
+    });
     for (field, default) in [
         ("ordering", json!("none")),
         ("on_dead_letter", json!("block")),
@@ -40,6 +43,13 @@ fn each_setting_can_be_changed_taken_away_and_survives_a_kill() {
         (
             json!({ "circuit": { "threshold": 2, "cooldown_seconds": 3600 } }),
             json!({ "circuit": { "threshold": 2, "cooldown_seconds": 3600, "cooldown_max_seconds": 3600 } }),
+        ),
+        (
+            json!({ "circuit": { "failure_percent": 50, "window_attempts": 20, "cooldown_max_seconds": 60 } }),
+            json!({ "circuit": {
+                "failure_percent": 50, "window_attempts": 20, "window_seconds": 3600, "cooldown_seconds": 30,
+                "cooldown_max_seconds": 60,
+            } }),
         ),
     ] {
         for (field, value) in shown.as_object().unwrap() {

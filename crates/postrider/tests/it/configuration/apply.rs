@@ -80,7 +80,10 @@ fn a_field_that_leaves_the_file_goes_back_to_its_default() {
     desk.apply(&shorter).out(0);
     assert!(desk.plan(&shorter).out(0).starts_with("No changes."));
     let billing = desk.object("/v1/destinations", "billing");
-    assert_eq!((&billing["max_concurrency"], &billing["circuit"]["threshold"]), (&5.into(), &5.into()));
+    assert_eq!(
+        (&billing["max_concurrency"], &billing["circuit"]["failure_percent"]),
+        (&5.into(), &95.into())
+    );
     assert!(billing["auth_config"].is_null());
     assert_eq!(desk.object("/v1/destinations", "archive")["ordering"], "none");
 }

@@ -1,0 +1,83 @@
+//! Receivers of scenarios: each goes by a rule that does not change.
+
+use crate::random::Random;
+use postrider_core::outcome::Outcome;
+use std::time::Duration;
+
+/// What comes of a request, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub(super) after: Duration,
+    pub(super) outcome: Outcome,
+    pub(super) status: Option<u16>,
+    /// It takes one of the places of the receiver meanwhile.
+    is_served: bool,
+}
+
+/// How a request fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Failure {
+    /// At once with this status.
+    Status(u16),
+    /// At once without an answer.
+    Reset,
+    /// It hangs until its deadline.
+    Hang,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// So many of a hundred fail, whatever else is under way; of those each in so many.
+    Random { percent: u64, failure: Failure },
+}
+
+#[derive(Debug)]
+pub(super) struct Receiver {
+    rule: Rule,
+    /// What an answer takes.
+    service: Duration,
+    timeout: Duration,
+    serving: u32,
+}
+
+impl Receiver {
+    fn new(rule: Rule, service_ms: u64) -> Self {
+        let (service, timeout) = (Duration::from_millis(service_ms), Duration::from_secs(10));
+        Receiver { rule, service, timeout, serving: 0 }
+    }
+
+    pub(super) fn random(percent: u64, failure: Failure, service_ms: u64) -> Self {
+        Receiver::new(Rule::Random { percent, failure }, service_ms)
+    }
+
+    /// Changes its rule: it is down from now on.
+    pub(super) fn goes_down(&mut self, failure: Failure) {
+        self.rule = Rule::Random { percent: 100, failure };
+    }
+
+    pub(super) fn answer(&mut self, random: &mut Random) -> Answer {
+        let failure = match self.rule {
+            Rule::Random { percent, failure } => (random.between(1, 100) <= percent).then_some(failure),
+        };
+        let answer = self.of(failure, random);
+        self.serving += u32::from(answer.is_served);
+        answer
+    }
+
+    /// A request that was answered so is over.
+    pub(super) fn left(&mut self, answer: Answer) {
+        self.serving -= u32::from(answer.is_served);
+    }
+
+    fn of(&self, failure: Option<Failure>, random: &mut Random) -> Answer {
+        // Answers of one receiver are not all alike.
+        let service = self.service * random.between(80, 120) as u32 / 100;
+        let (after, outcome, status) = match failure {
+            None => (service, Outcome::Success, Some(200)),
+            Some(Failure::Status(status)) => (service, Outcome::from_status(status), Some(status)),
+            Some(Failure::Reset) => (service, Outcome::NetworkError, None),
+            Some(Failure::Hang) => (self.timeout, Outcome::Timeout, None),
+        };
+        Answer { after, outcome, status, is_served: failure.is_none() }
+    }
+}
