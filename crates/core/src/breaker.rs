@@ -173,11 +173,12 @@ impl Breaker {
         policy: CircuitPolicy,
         delivery: DeliveryId,
         health: Health,
+        sent_at: Timestamp,
         now: Timestamp,
     ) -> Moved {
         let was_probe = self.probe.take_if(|probe| *probe == delivery).is_some();
         match self.circuit {
-            Circuit::Closed => self.end_while_closed(policy, health, now),
+            Circuit::Closed => self.end_while_closed(policy, health, sent_at, now),
             Circuit::HalfOpen if was_probe => match health {
                 Health::Unknown => Moved::No,
                 Health::Good | Health::Neutral | Health::Throttled => self.close(),
@@ -187,7 +188,13 @@ impl Breaker {
         }
     }
 
-    fn end_while_closed(&mut self, policy: CircuitPolicy, health: Health, now: Timestamp) -> Moved {
+    fn end_while_closed(
+        &mut self,
+        policy: CircuitPolicy,
+        health: Health,
+        sent_at: Timestamp,
+        now: Timestamp,
+    ) -> Moved {
         let failed = match health {
             Health::Unknown => return Moved::No,
             Health::Good | Health::Neutral | Health::Throttled => false,
@@ -200,9 +207,9 @@ impl Breaker {
         }
         let is_down = match policy.trip() {
             CircuitTrip::InARow(threshold) => failed && self.failures_in_a_row >= threshold,
-            CircuitTrip::ByRate(rate) if failed => self.window.failed(rate, now),
+            CircuitTrip::ByRate(rate) if failed => self.window.failed(rate, sent_at, now),
             CircuitTrip::ByRate(rate) => {
-                self.window.succeeded(rate, now);
+                self.window.succeeded(rate, sent_at, now);
                 false
             }
         };
@@ -215,6 +222,7 @@ impl Breaker {
         match order {
             CircuitOrder::Open | CircuitOrder::HalfOpen => {
                 self.circuit = order.circuit();
+                self.window = FailureWindow::default();
                 Moved::Opened
             }
             CircuitOrder::Close => self.close(),
@@ -225,12 +233,17 @@ impl Breaker {
         self.circuit = Circuit::Open { until: now.after(cooldown(policy, self.trips)) };
         self.trips = self.trips.saturating_add(1);
         self.failures_in_a_row = 0;
-        self.window = FailureWindow::default();
+        self.window = FailureWindow::since(now);
         Moved::Opened
     }
 
     fn close(&mut self) -> Moved {
-        *self = Breaker::default();
+        // Attempts that began before it opened say nothing about the receiver of now.
+        let window = match self.circuit {
+            Circuit::Closed => FailureWindow::default(),
+            Circuit::Open { .. } | Circuit::HalfOpen => std::mem::take(&mut self.window),
+        };
+        *self = Breaker { window, ..Breaker::default() };
         Moved::Closed
     }
 }

@@ -4,57 +4,76 @@ use crate::destination::FailureRate;
 use crate::time::Timestamp;
 use std::collections::VecDeque;
 
-/// The ends of the last attempts, from a failure on. Takes no memory while none of them is a failure.
+/// The last attempts that have ended, in the order in which they began, from a failure on. Takes no memory while none of
+/// them is a failure.
+///
+/// In the order in which they end, those that run into their timeout would come in a burst: hundreds that began at once
+/// would look like a receiver that is down, whatever it answered meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailureWindow {
-    ends: VecDeque<End>,
+    attempts: VecDeque<Ended>,
     failures: u32,
+    /// What began before this is not counted any more.
+    since: Timestamp,
 }
 
-/// The end of an attempt: its millisecond, and in the lowest bit whether it failed. A window may hold a thousand.
+/// An attempt that has ended: the millisecond in which it began, and in the lowest bit whether it failed.
 #[derive(Clone, Copy, Debug)]
-struct End(u64);
+struct Ended(u64);
 
-impl End {
-    fn new(failed: bool, at: Timestamp) -> Self {
-        End(at.unix_ms() << 1 | u64::from(failed))
-    }
-
+impl Ended {
     fn is_failure(self) -> bool {
         self.0 & 1 == 1
     }
 
-    fn at(self) -> Timestamp {
+    fn sent_at(self) -> Timestamp {
         Timestamp::from_unix_ms(self.0 >> 1)
     }
 }
 
 impl FailureWindow {
+    /// Counts what begins from now on.
+    pub(crate) fn since(now: Timestamp) -> Self {
+        FailureWindow { since: now, ..FailureWindow::default() }
+    }
+
     /// An attempt succeeded.
-    pub(crate) fn succeeded(&mut self, rate: FailureRate, now: Timestamp) {
-        if !self.ends.is_empty() {
-            self.push(End::new(false, now), rate, now);
+    pub(crate) fn succeeded(&mut self, rate: FailureRate, sent_at: Timestamp, now: Timestamp) {
+        if self.attempts.is_empty() {
+            self.since = self.since.max(sent_at);
+        } else {
+            self.put(false, sent_at);
         }
+        self.trim(rate, now);
     }
 
     /// An attempt failed. Whether so many have that the receiver counts as down.
-    pub(crate) fn failed(&mut self, rate: FailureRate, now: Timestamp) -> bool {
-        self.push(End::new(true, now), rate, now);
-        self.ends.len() >= rate.attempts() as usize && self.failures >= rate.failures()
+    pub(crate) fn failed(&mut self, rate: FailureRate, sent_at: Timestamp, now: Timestamp) -> bool {
+        self.put(true, sent_at);
+        self.trim(rate, now);
+        self.attempts.len() >= rate.attempts() as usize && self.failures >= rate.failures()
     }
 
-    fn push(&mut self, end: End, rate: FailureRate, now: Timestamp) {
-        self.ends.push_back(end);
-        self.failures += u32::from(end.is_failure());
-        while let Some(first) = self.ends.front().copied() {
-            let is_over = self.ends.len() > rate.attempts() as usize || now.since(first.at()) > rate.window();
+    fn put(&mut self, failed: bool, sent_at: Timestamp) {
+        if sent_at >= self.since {
+            let index = self.attempts.partition_point(|earlier| earlier.sent_at() <= sent_at);
+            self.attempts.insert(index, Ended(sent_at.unix_ms() << 1 | u64::from(failed)));
+            self.failures += u32::from(failed);
+        }
+    }
+
+    fn trim(&mut self, rate: FailureRate, now: Timestamp) {
+        while let Some(first) = self.attempts.front().copied() {
+            let is_over =
+                self.attempts.len() > rate.attempts() as usize || now.since(first.sent_at()) > rate.window();
             if first.is_failure() && !is_over {
                 return;
             }
             self.failures -= u32::from(first.is_failure());
-            self.ends.pop_front();
+            self.since = self.since.max(first.sent_at());
+            self.attempts.pop_front();
         }
-        self.ends = VecDeque::new();
+        self.attempts = VecDeque::new();
     }
 }
 
@@ -85,12 +104,12 @@ mod tests {
         let down = |(number, end): (usize, char)| {
             let now = START.after(Duration::from_secs(number as u64));
             let down = if end == 'x' {
-                window.failed(rate, now)
+                window.failed(rate, now, now)
             } else {
-                window.succeeded(rate, now);
+                window.succeeded(rate, now, now);
                 false
             };
-            assert!(window.ends.len() <= rate.attempts() as usize);
+            assert!(window.attempts.len() <= rate.attempts() as usize);
             down.then_some(number + 1)
         };
         ends.chars().enumerate().find_map(down)
@@ -118,10 +137,26 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_of_timeouts_says_nothing_about_what_began_after_them() {
+        let (mut window, rate) = (FailureWindow::default(), rate(100, 4, 60));
+        let at = |seconds| START.after(Duration::from_secs(seconds));
+        assert!(!window.failed(rate, at(1), at(1)));
+        window.succeeded(rate, at(2), at(2));
+        assert!(!window.failed(rate, at(3), at(3)));
+        let burst: Vec<bool> = (0..10).map(|_| window.failed(rate, at(1), at(11))).collect();
+        assert_eq!(burst, [false; 10]);
+        let later: Vec<bool> = (12..15).map(|now| window.failed(rate, at(now), at(now))).collect();
+        assert_eq!(later, [false, false, true]);
+        let mut healthy = FailureWindow::default();
+        healthy.succeeded(rate, at(2), at(2));
+        assert!((0..10).all(|_| !healthy.failed(rate, at(1), at(11))));
+    }
+
+    #[test]
     fn a_healthy_receiver_takes_no_memory() {
         let (mut window, rate) = (FailureWindow::default(), rate(50, 4, 60));
-        window.failed(rate, START);
-        (0..4).for_each(|_| window.succeeded(rate, START));
-        assert_eq!((window.ends.capacity(), window.failures), (0, 0));
+        window.failed(rate, START, START);
+        (0..4).for_each(|_| window.succeeded(rate, START, START));
+        assert_eq!((window.attempts.capacity(), window.failures), (0, 0));
     }
 }

@@ -135,7 +135,7 @@ fn any_circuit(random: &mut Random) -> CircuitPolicy {
     let threshold = if random.one_in(4) { 10_000 } else { random.between(1, 8) };
     let cooldown = random.between(1, 60);
     let cooldown_max = cooldown * random.between(1, 10);
-    let by_rate = (6..=8).contains(&threshold);
+    let by_rate = (5..=8).contains(&threshold);
     let parts = CircuitParts {
         threshold: (!by_rate).then_some(threshold),
         failure_percent: by_rate.then_some(40 + cooldown),

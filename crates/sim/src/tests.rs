@@ -111,7 +111,7 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::FloorIgnored => matches!(breach, B::FloorIgnored { .. } | B::KeptSlotTaken { .. }),
         Bug::NothingKept => matches!(breach, B::KeptSlotTaken { .. }),
         Bug::TooMuchKept | Bug::AloneCapped => matches!(breach, B::Late { .. }),
-        Bug::LateShareTaken => matches!(breach, B::LateShareTaken { .. }),
+        Bug::LateShareTaken => matches!(breach, B::LateShareTaken { .. } | B::OverAccountCap(_)),
         Bug::PushbackIgnored => matches!(breach, B::SentWhileOverwhelmed { .. }),
         Bug::RetryAfterIgnored => matches!(breach, B::SentBeforeRetryAfter { .. }),
     }

@@ -21,7 +21,7 @@ fn check(ends: &[Health], expected: Circuit) {
     let mut breaker = Breaker::default();
     for (number, health) in (1..).zip(ends) {
         breaker.begin(id(number));
-        breaker.end(policy(), id(number), *health, START);
+        breaker.end(policy(), id(number), *health, START, START);
     }
     assert_eq!(breaker.circuit(), expected, "{ends:?}");
 }
@@ -47,7 +47,7 @@ fn by_rate_it_opens_for_a_receiver_that_is_down_and_for_none_that_takes_some() {
         for health in ends {
             number += 1;
             breaker.begin(id(number));
-            if breaker.end(policy, id(number), *health, START) == Moved::Opened {
+            if breaker.end(policy, id(number), *health, START, START) == Moved::Opened {
                 break;
             }
         }
@@ -68,7 +68,7 @@ fn by_rate_it_opens_for_a_receiver_that_is_down_and_for_none_that_takes_some() {
 fn opened() -> Breaker {
     let mut breaker = Breaker::default();
     for number in 1..=3 {
-        breaker.end(policy(), id(number), Health::Failed, START);
+        breaker.end(policy(), id(number), Health::Failed, START, START);
     }
     breaker
 }
@@ -81,11 +81,11 @@ fn after_the_cooldown_exactly_one_probe_passes() {
     breaker.begin(id(7));
     assert_eq!((breaker.circuit(), breaker.gate(after(10))), (Circuit::HalfOpen, Gate::Shut));
     assert_eq!(
-        breaker.end(policy(), id(2), Health::Good, after(11)),
+        breaker.end(policy(), id(2), Health::Good, START, after(11)),
         Moved::No,
         "an old attempt is no probe"
     );
-    assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed);
+    assert_eq!(breaker.end(policy(), id(7), Health::Good, START, after(11)), Moved::Closed);
     assert_eq!(breaker.gate(after(11)), Gate::Pass);
 }
 
@@ -95,7 +95,7 @@ fn each_failed_probe_doubles_the_cooldown_up_to_its_cap() {
     let mut now = after(10);
     for seconds in [20, 25, 25, 25] {
         breaker.begin(id(7));
-        assert_eq!(breaker.end(policy(), id(7), Health::TimedOut, now), Moved::Opened);
+        assert_eq!(breaker.end(policy(), id(7), Health::TimedOut, START, now), Moved::Opened);
         let until = now.after(Duration::from_secs(seconds));
         assert_eq!(breaker.circuit(), Circuit::Open { until });
         now = until;
@@ -106,7 +106,7 @@ fn each_failed_probe_doubles_the_cooldown_up_to_its_cap() {
 fn a_probe_that_we_cut_off_ourselves_is_made_again() {
     let mut breaker = opened();
     breaker.begin(id(7));
-    assert_eq!(breaker.end(policy(), id(7), Health::Unknown, after(10)), Moved::No);
+    assert_eq!(breaker.end(policy(), id(7), Health::Unknown, START, after(10)), Moved::No);
     assert_eq!(breaker.gate(after(10)), Gate::Pass);
 }
 
@@ -135,12 +135,12 @@ fn a_probe_under_way_is_the_only_one_whatever_is_ordered() {
             breaker.order(*order);
         }
         assert_eq!(breaker.gate(after(11)), Gate::Shut, "{orders:?}");
-        assert_eq!(breaker.end(policy(), id(7), Health::Good, after(11)), Moved::Closed, "{orders:?}");
+        assert_eq!(breaker.end(policy(), id(7), Health::Good, START, after(11)), Moved::Closed, "{orders:?}");
     }
     let mut breaker = opened();
     breaker.begin(id(7));
     breaker.order(Open);
-    breaker.end(policy(), id(7), Health::Good, after(11));
+    breaker.end(policy(), id(7), Health::Good, START, after(11));
     breaker.order(HalfOpen);
     assert_eq!(breaker.gate(after(11)), Gate::Pass, "the probe ended while it was open");
 }

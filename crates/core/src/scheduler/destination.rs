@@ -1,6 +1,6 @@
 //! One destination as the scheduler sees it: its lines, what is in flight, and whether it may send now.
 
-mod deferred;
+mod attempts;
 
 use super::bands::BandTurns;
 use super::breakdown::Breakdown;
@@ -147,14 +147,14 @@ impl Destination {
     }
 
     /// An operator's word about the circuit.
-    pub(super) fn order(&mut self, order: CircuitOrder) -> Moved {
+    pub(super) fn order(&mut self, order: CircuitOrder, now: Timestamp) -> Moved {
         if order != CircuitOrder::Open {
             self.throttled_until = Timestamp::ZERO;
             self.pushback = Pushback::default();
         }
         let moved = self.breaker.order(order);
         if moved == Moved::Closed {
-            self.limiter.recover();
+            self.limiter.recover(now);
         }
         moved
     }
@@ -318,34 +318,6 @@ impl Destination {
             HeadLane::Ordered => self.ordered.as_mut()?.take(chosen.priority, now)?,
         };
         Some((ticket, ticket.priority.number() - band.number()))
-    }
-
-    /// An attempt begins.
-    pub(super) fn begin(&mut self, ticket: &Ticket, now: Timestamp) {
-        self.in_flight += 1;
-        self.late_in_flight += u32::from(is_late(ticket));
-        self.breaker.begin(ticket.delivery);
-        if let Some(limit) = self.settings.rate_limit {
-            self.rate.pass(limit, now);
-        }
-    }
-
-    /// An attempt ended: what the limits learn from it.
-    pub(super) fn learn(&mut self, flight: &Flight, verdict: Verdict, now: Timestamp) -> Moved {
-        let ticket = &flight.ticket;
-        // Retries and replays by themselves never have all of it in use.
-        let full = self.in_flight >= self.limiter.current() || self.is_late_full();
-        self.end(ticket);
-        self.deferral.end();
-        self.limiter.learn(Sample { health: verdict.health, latency: verdict.latency, full }, now);
-        self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
-        self.pushback.learn(verdict, flight.sent_at, now);
-        self.outage.learn(self.breaker.circuit(), verdict.health);
-        let moved = self.breaker.end(self.settings.circuit, ticket.delivery, verdict.health, now);
-        if moved == Moved::Closed {
-            self.limiter.recover();
-        }
-        moved
     }
 
     pub(super) fn window(&mut self, line: Line) -> &mut Window {

@@ -1,8 +1,10 @@
 //! How many attempts at once a destination bears now: between one and its `max_concurrency`.
 //!
-//! Halved when the receiver is overwhelmed, cut a little when it grows slow, and raised by one for each full round
-//! that went well while all of it was in use. After a circuit has closed it begins at one and doubles each round.
+//! Cut when the receiver is overwhelmed and [less at once helps](super::overload), cut a little when it grows slow, and raised
+//! by one for each round that went well while all of it was in use. After a circuit has closed it begins at one and doubles
+//! each round.
 
+use super::overload::{Advice, Overload};
 use crate::outcome::Health;
 use crate::time::Timestamp;
 use std::time::Duration;
@@ -57,6 +59,7 @@ impl LimitReason {
 pub(super) struct Sample {
     pub(super) health: Health,
     pub(super) latency: Duration,
+    pub(super) sent_at: Timestamp,
     /// All of the limit was in use.
     pub(super) full: bool,
 }
@@ -71,7 +74,6 @@ const RECENT: f64 = 0.2;
 const USUAL_UP: f64 = 0.005;
 /// Share of a faster answer in the usual latency.
 const USUAL_DOWN: f64 = 0.1;
-const CUT_OVERWHELMED: f64 = 0.5;
 const CUT_SLOW: f64 = 0.9;
 
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +81,9 @@ pub(super) struct Limiter {
     max: u32,
     adaptive: bool,
     limit: f64,
+    /// It doubles each round.
     recovering: bool,
+    overload: Overload,
     usual_ms: f64,
     recent_ms: f64,
     cut_at: Timestamp,
@@ -93,6 +97,7 @@ impl Limiter {
             adaptive,
             limit: f64::from(max),
             recovering: false,
+            overload: Overload::new(Timestamp::ZERO),
             usual_ms: 0.0,
             recent_ms: 0.0,
             cut_at: Timestamp::ZERO,
@@ -123,10 +128,18 @@ impl Limiter {
     }
 
     /// The circuit closed: begin at one.
-    pub(super) fn recover(&mut self) {
+    pub(super) fn recover(&mut self, now: Timestamp) {
         self.limit = 1.0;
         self.recovering = true;
+        self.overload = Overload::new(now);
         self.reason = LimitReason::Recovering;
+    }
+
+    /// An attempt begins.
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        if self.adaptive {
+            self.overload.begin(self.limit, now);
+        }
     }
 
     /// Learns from an attempt that ended now.
@@ -148,30 +161,35 @@ impl Limiter {
     }
 
     fn adapt(&mut self, sample: Sample, now: Timestamp) {
-        let latency_ms = sample.latency.as_secs_f64() * 1000.0;
-        match sample.health {
-            Health::Throttled | Health::Overloaded => {
-                self.cut(CUT_OVERWHELMED, LimitReason::Throttled, sample, now);
+        if sample.health == Health::Good {
+            self.measure(sample.latency.as_secs_f64() * 1000.0);
+        }
+        match self.overload.learn(sample, self.limit, now) {
+            Advice::Cut(factor) => {
+                let timed_out = sample.health == Health::TimedOut;
+                let reason = if timed_out { LimitReason::TimedOut } else { LimitReason::Throttled };
+                self.cut(factor, reason, now);
             }
-            Health::TimedOut => self.cut(CUT_OVERWHELMED, LimitReason::TimedOut, sample, now),
-            Health::Good => {
-                self.measure(latency_ms);
-                if self.is_slow() {
-                    self.cut(CUT_SLOW, LimitReason::Slow, sample, now);
-                } else if sample.full && !self.recovering && self.limit < f64::from(self.max) {
-                    self.limit += 1.0 / self.limit;
-                    self.reason = LimitReason::Healthy;
+            Advice::Restore(limit) => {
+                self.limit = limit.min(f64::from(self.max));
+                self.recovering = true;
+                self.reason = LimitReason::Healthy;
+            }
+            _ if sample.health == Health::Good && self.is_slow() => {
+                // Once a round: attempts that began before the last cut do not know of it.
+                if now.since(self.cut_at) >= sample.latency {
+                    self.cut(CUT_SLOW, LimitReason::Slow, now);
                 }
             }
-            Health::Failed | Health::Neutral | Health::Unknown => {}
+            Advice::Grow if sample.full && !self.recovering && self.limit < f64::from(self.max) => {
+                self.limit += 1.0;
+                self.reason = LimitReason::Healthy;
+            }
+            Advice::Grow | Advice::Stay => {}
         }
     }
 
-    /// Once a round: attempts that began before the last cut do not know of it.
-    fn cut(&mut self, factor: f64, reason: LimitReason, sample: Sample, now: Timestamp) {
-        if now.since(self.cut_at) < sample.latency {
-            return;
-        }
+    fn cut(&mut self, factor: f64, reason: LimitReason, now: Timestamp) {
         self.limit = (self.limit * factor).max(1.0);
         self.cut_at = now;
         self.recovering = false;
@@ -193,102 +211,4 @@ impl Limiter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Timestamp = Timestamp::from_unix_ms(1_000_000);
-
-    /// Rounds of attempts, each round as many as allowed at once, all with this end; gives the limit after each.
-    fn rounds(
-        limiter: &mut Limiter,
-        health: Health,
-        latency_ms: u64,
-        rounds: usize,
-        now: &mut Timestamp,
-    ) -> Vec<u32> {
-        let latency = Duration::from_millis(latency_ms);
-        let round = |_| {
-            *now = now.after(latency);
-            for _ in 0..limiter.current() {
-                limiter.learn(Sample { health, latency, full: true }, *now);
-            }
-            limiter.current()
-        };
-        (0..rounds).map(round).collect()
-    }
-
-    #[test]
-    fn an_overwhelmed_receiver_gets_half_each_round_and_one_more_when_well() {
-        for health in [Health::Throttled, Health::Overloaded, Health::TimedOut] {
-            let (mut limiter, mut now) = (Limiter::new(16, true), START);
-            assert_eq!(rounds(&mut limiter, health, 100, 6, &mut now), [8, 4, 2, 1, 1, 1]);
-            assert_eq!(rounds(&mut limiter, Health::Good, 100, 4, &mut now), [2, 2, 3, 4]);
-        }
-    }
-
-    #[test]
-    fn failures_that_are_no_overload_change_nothing() {
-        let (mut limiter, mut now) = (Limiter::new(16, true), START);
-        for health in [Health::Failed, Health::Neutral, Health::Unknown] {
-            assert_eq!(rounds(&mut limiter, health, 100, 3, &mut now), [16, 16, 16]);
-        }
-    }
-
-    #[test]
-    fn rising_latency_slows_and_lasting_latency_becomes_usual() {
-        let (mut limiter, mut now) = (Limiter::new(16, true), START);
-        rounds(&mut limiter, Health::Good, 50, 20, &mut now);
-        assert_eq!((limiter.current(), limiter.reason()), (16, LimitReason::Configured));
-        let slowed = rounds(&mut limiter, Health::Good, 1000, 10, &mut now);
-        assert!(slowed[9] < 10 && limiter.reason() == LimitReason::Slow, "{slowed:?}");
-        let later = rounds(&mut limiter, Health::Good, 1000, 400, &mut now);
-        assert_eq!((later[399], limiter.reason()), (16, LimitReason::Healthy));
-    }
-
-    #[test]
-    fn noise_of_a_fast_receiver_is_no_reason() {
-        let (mut limiter, mut now) = (Limiter::new(16, true), START);
-        rounds(&mut limiter, Health::Good, 1, 20, &mut now);
-        assert_eq!(rounds(&mut limiter, Health::Good, 90, 20, &mut now)[19], 16);
-    }
-
-    #[test]
-    fn after_the_circuit_closed_it_doubles_from_one() {
-        for adaptive in [true, false] {
-            let (mut limiter, mut now) = (Limiter::new(10, adaptive), START);
-            limiter.recover();
-            assert_eq!(limiter.current(), 1);
-            assert_eq!(rounds(&mut limiter, Health::Good, 10, 4, &mut now), [2, 4, 8, 10]);
-            assert_eq!(limiter.reason(), LimitReason::Healthy);
-        }
-    }
-
-    #[test]
-    fn a_receiver_that_only_refuses_is_no_reason_to_stay_at_one() {
-        let (mut limiter, mut now) = (Limiter::new(10, true), START);
-        limiter.recover();
-        assert_eq!(rounds(&mut limiter, Health::Neutral, 10, 4, &mut now), [2, 4, 8, 10]);
-    }
-
-    #[test]
-    fn switched_off_it_stays_as_configured() {
-        let (mut limiter, mut now) = (Limiter::new(16, false), START);
-        assert_eq!(rounds(&mut limiter, Health::TimedOut, 100, 3, &mut now), [16, 16, 16]);
-        limiter.configure(4, false);
-        assert_eq!(limiter.current(), 4);
-    }
-
-    #[test]
-    fn a_change_of_the_bound_keeps_what_was_learned() {
-        let (mut limiter, mut now) = (Limiter::new(16, true), START);
-        limiter.configure(32, true);
-        assert_eq!(limiter.current(), 32, "never complained, so all of it");
-        rounds(&mut limiter, Health::Throttled, 100, 2, &mut now);
-        limiter.configure(64, true);
-        assert_eq!(limiter.current(), 8);
-        limiter.configure(4, true);
-        assert_eq!(limiter.current(), 4);
-        limiter.configure(64, false);
-        assert_eq!(limiter.current(), 64);
-    }
-}
+mod tests;

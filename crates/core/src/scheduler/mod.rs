@@ -20,6 +20,7 @@ mod lanes;
 mod limiter;
 mod ordered;
 mod outage;
+mod overload;
 mod paging;
 mod pending;
 mod presence;
@@ -237,7 +238,7 @@ impl Scheduler {
                 Some(id)
             }
             Input::Circuit(id, order) => {
-                let moved = self.destinations.get_mut(&id)?.order(order);
+                let moved = self.destinations.get_mut(&id)?.order(order, now);
                 self.circuit_moved(id, moved, now, actions);
                 Some(id)
             }

@@ -166,8 +166,8 @@ impl Ordered {
         if self.blocked.remove(&key) {
             self.insert_key(key);
             self.change(key, |line| line.window.read_anew());
-        } else if let Some(line) = self.keys.get_mut(&key) {
-            line.overtake();
+        } else if self.change(key, KeyLine::overtake).is_some() {
+            // Its line goes on by what the store has of it.
         } else if self.scan.is_asked() {
             self.scan.leave(key);
         }
@@ -175,7 +175,10 @@ impl Ordered {
 
     /// Nothing is blocked any more.
     pub(super) fn unblock_all(&mut self) {
-        self.keys.values_mut().for_each(KeyLine::overtake);
+        let keys: Vec<OrderKey> = self.keys.keys().copied().collect();
+        for key in keys {
+            self.change(key, KeyLine::overtake);
+        }
         self.scan.unblocked_all();
         if !std::mem::take(&mut self.blocked).is_empty() {
             // They may be more than there is room for: a scan finds them.
@@ -316,9 +319,11 @@ impl Ordered {
 }
 
 impl KeyLine {
-    /// It is unblocked before it was seen to be blocked: by what is in flight, or by a page on its way.
+    /// It is unblocked before it was seen to be blocked: by what is in flight, by a page on its way, or by what stands behind
+    /// older ones that were put back.
     fn overtake(&mut self) {
         self.unblocked = self.busy;
+        self.window.leave_blocked();
         if self.window.is_loading() {
             self.window.read_anew();
         }

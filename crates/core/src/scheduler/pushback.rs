@@ -1,8 +1,8 @@
 //! The pause of a receiver that says it is overwhelmed and not for how long: 429, 502, 503 or 504 without `Retry-After`.
 //!
-//! The first such answer is the limiter's: fewer attempts at once. When an attempt that was made after it has another,
-//! and nothing good came between them, fewer are not enough, or there are none fewer: nothing is sent for a second. While it
-//! goes on like that each pause is twice as long as the last, up to its cap. A good answer makes the next a first one again.
+//! Such answers among good ones are the limiter's: fewer attempts at once. With no good one among the last answers, the first
+//! is the limiter's too. When an attempt that was made after it has another, fewer are not enough, or there are none fewer:
+//! nothing is sent for a second. While it goes on like that each pause is twice as long as the last, up to its cap.
 
 use super::Verdict;
 use crate::limits::{PUSHBACK_HOLD_FIRST, PUSHBACK_HOLD_MAX};
@@ -12,6 +12,9 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pushback {
+    /// Which of the last 32 answers that say something here were good, the newest in the lowest bit. One that fails two of
+    /// three at random has no good one among so many once in 400,000.
+    good: u32,
     /// Rounds that ended so, since the last good answer.
     rounds: u32,
     /// When the last of them did.
@@ -29,7 +32,7 @@ impl Pushback {
     pub(super) fn learn(&mut self, verdict: Verdict, sent_at: Timestamp, now: Timestamp) {
         match verdict.health {
             // What was said meanwhile stands: the good answer may be to an older attempt.
-            Health::Good => self.rounds = 0,
+            Health::Good => (self.rounds, self.good) = (0, self.good << 1 | 1),
             Health::Throttled | Health::Overloaded if verdict.hold_until.is_none() => {
                 self.pushed(sent_at, now);
             }
@@ -39,6 +42,10 @@ impl Pushback {
 
     /// Once a round: attempts that were made before the last such answer do not know of it.
     fn pushed(&mut self, sent_at: Timestamp, now: Timestamp) {
+        self.good <<= 1;
+        if self.good != 0 {
+            return;
+        }
         if self.rounds > 0 && sent_at < self.at {
             return;
         }
@@ -81,7 +88,9 @@ mod tests {
     fn pauses_double_up_to_their_cap_and_a_good_answer_begins_anew() {
         use Health::{Failed, Good, Neutral, Overloaded, Throttled, TimedOut};
         check(&[Throttled; 8], &[0, 1, 2, 4, 8, 16, 30, 30]);
-        check(&[Throttled, Overloaded, Good, Throttled, Overloaded], &[0, 1, 0, 0, 1]);
+        check(&[Throttled, Overloaded, Good, Throttled, Overloaded], &[0, 1, 0, 0, 0]);
+        let turned = [&[Good][..], &[Overloaded; 35]].concat();
+        check(&turned, &[&[0; 33][..], &[1, 2, 4]].concat());
         check(&[Overloaded, Good, Overloaded, Good, Overloaded], &[0; 5]);
         check(&[Failed, TimedOut, Neutral, Failed], &[0; 4]);
         check(&[Throttled; 70], &[&[0, 1, 2, 4, 8, 16][..], &[30; 64]].concat());

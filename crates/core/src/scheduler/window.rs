@@ -121,6 +121,14 @@ impl Window {
         self.beyond = true;
     }
 
+    /// Leaves to the store what waits for its dead letter, and what is behind it.
+    pub(super) fn leave_blocked(&mut self) {
+        if let Some(index) = self.waiting.iter().position(|row| row.due == Timestamp::MAX) {
+            self.waiting.truncate(index);
+            self.mark_beyond();
+        }
+    }
+
     /// The store holds some of this line that we have not seen. A page on its way may not have it and is good all
     /// the same: to throw it away would starve a line of which more is heard with each page.
     pub(super) fn mark_beyond(&mut self) {

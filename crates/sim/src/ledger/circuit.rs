@@ -16,8 +16,10 @@ pub(super) struct CircuitModel {
     probe: Option<DeliveryId>,
     /// Times it opened since it was last closed.
     trips: u32,
-    /// When attempts ended since it was last closed, and whether they failed.
+    /// When attempts began that ended since it was last closed, and whether they failed.
     ends: Vec<(Timestamp, bool)>,
+    /// What began before this does not count: when it last opened by itself, or later.
+    counted_since: Timestamp,
     /// It has closed in this run, so that the destination begins slowly.
     pub(super) recovered: bool,
 }
@@ -90,12 +92,13 @@ impl CircuitModel {
         policy: CircuitPolicy,
         delivery: DeliveryId,
         health: Health,
+        sent_at: Timestamp,
     ) -> bool {
         let was_probe = self.probe == Some(delivery);
         self.probe = self.probe.filter(|_| !was_probe);
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
         match self.state {
-            State::Closed { .. } => return self.learn_closed(now, policy, health),
+            State::Closed { .. } => return self.learn_closed(now, policy, health, sent_at),
             State::Probing if was_probe && health == Health::Unknown => return false,
             State::Probing if was_probe && failed => self.open(now, policy),
             State::Probing if was_probe => self.close(),
@@ -104,7 +107,13 @@ impl CircuitModel {
         true
     }
 
-    fn learn_closed(&mut self, now: Timestamp, policy: CircuitPolicy, health: Health) -> bool {
+    fn learn_closed(
+        &mut self,
+        now: Timestamp,
+        policy: CircuitPolicy,
+        health: Health,
+        sent_at: Timestamp,
+    ) -> bool {
         let State::Closed { failures } = self.state else { return false };
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
         let failures = match health {
@@ -114,18 +123,14 @@ impl CircuitModel {
         };
         self.state = State::Closed { failures };
         if health != Health::Unknown {
-            self.ends.push((now, failed));
+            self.note_end(now, policy, failed, sent_at);
         }
         let is_down = match policy.trip() {
             CircuitTrip::InARow(threshold) => failures >= threshold,
             CircuitTrip::ByRate(rate) => {
                 let attempts = rate.attempts() as usize;
-                let young = self.ends.iter().rev().take_while(|(at, _)| now.since(*at) <= rate.window());
-                let last: Vec<bool> = young.take(attempts).map(|(_, failed)| *failed).collect();
-                let failures = last.iter().filter(|failed| **failed).count();
-                last.len() == attempts
-                    && last.last() == Some(&true)
-                    && failures * 100 >= attempts * rate.percent() as usize
+                let failures = self.ends.iter().filter(|(_, failed)| *failed).count();
+                self.ends.len() == attempts && failures * 100 >= attempts * rate.percent() as usize
             }
         };
         if failed && is_down {
@@ -134,11 +139,35 @@ impl CircuitModel {
         failed && is_down
     }
 
+    /// Attempts count in the order in which they began, from a failure on; what is not counted any more takes with it what
+    /// began before it.
+    fn note_end(&mut self, now: Timestamp, policy: CircuitPolicy, failed: bool, sent_at: Timestamp) {
+        let CircuitTrip::ByRate(rate) = policy.trip() else { return };
+        if sent_at >= self.counted_since {
+            self.ends.push((sent_at, failed));
+            self.ends.sort_by_key(|(sent_at, _)| *sent_at);
+        }
+        let over = |ends: &[(Timestamp, bool)]| {
+            let (sent_at, failed) = *ends.first()?;
+            let young = now.since(sent_at) <= rate.window() && ends.len() <= rate.attempts() as usize;
+            (!failed || !young).then_some(sent_at)
+        };
+        while let Some(sent_at) = over(&self.ends) {
+            self.ends.remove(0);
+            self.counted_since = self.counted_since.max(sent_at);
+        }
+    }
+
     /// An operator's word. A probe that is under way stays the only one.
     pub(super) fn order(&mut self, order: CircuitOrder) {
         match order {
-            CircuitOrder::Open => self.state = State::Open { until: Timestamp::MAX },
-            CircuitOrder::HalfOpen => self.state = State::Probing,
+            CircuitOrder::Open | CircuitOrder::HalfOpen => {
+                (self.ends, self.counted_since) = (Vec::new(), Timestamp::ZERO);
+                self.state = match order {
+                    CircuitOrder::Open => State::Open { until: Timestamp::MAX },
+                    _ => State::Probing,
+                };
+            }
             CircuitOrder::Close => self.close(),
         }
     }
@@ -152,10 +181,15 @@ impl CircuitModel {
         assert!(cooldown > Duration::ZERO, "a cooldown takes time");
         self.trips += 1;
         self.ends.clear();
+        self.counted_since = now;
         self.state = State::Open { until: now.after(cooldown) };
     }
 
     fn close(&mut self) {
-        *self = CircuitModel { recovered: true, ..CircuitModel::default() };
+        let counted_since = match self.state {
+            State::Closed { .. } => Timestamp::ZERO,
+            State::Open { .. } | State::Probing => self.counted_since,
+        };
+        *self = CircuitModel { recovered: true, counted_since, ..CircuitModel::default() };
     }
 }

@@ -114,7 +114,7 @@ impl Terms {
     pub(super) fn learn(&mut self, now: Timestamp, flight: &Flight, verdict: Verdict) -> bool {
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
         self.pushback.learn(now, flight.sent_at, verdict);
-        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health)
+        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health, flight.sent_at)
     }
 
     /// Whether nothing that operators, receivers or limits say is in the way. The limit is the scheduler's own when it

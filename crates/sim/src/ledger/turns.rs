@@ -122,7 +122,9 @@ impl Ledger {
             if over_floor && under_floor {
                 return Err(Breach::FloorIgnored { waiting, band, sent });
             }
-            if over_floor && band < ticket.priority && !had_turn {
+            // Of its own turns a destination leaves some to its less urgent.
+            let own = ticket.line.destination == waiting;
+            if over_floor && band < ticket.priority && !had_turn && !own {
                 return Err(Breach::LessUrgentFirst { waiting, band, sent });
             }
         }

@@ -27,9 +27,16 @@ pub(super) enum Failure {
 
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// So many of a hundred fail, whatever else is under way; of those each in so many.
+    /// So many of a hundred fail, whatever else is under way.
     Random { percent: u64, failure: Failure },
+    /// By thirds 200, 500 and nothing before the deadline.
+    Thirds,
+    /// Serves so many at once and fails the others.
+    Capacity { places: u32, failure: Failure },
 }
+
+/// What a receiver takes to refuse what is too much for it.
+const REFUSAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -50,6 +57,14 @@ impl Receiver {
         Receiver::new(Rule::Random { percent, failure }, service_ms)
     }
 
+    pub(super) fn thirds(timeout: Duration) -> Self {
+        Receiver { timeout, ..Receiver::new(Rule::Thirds, 10) }
+    }
+
+    pub(super) fn capacity(places: u32, failure: Failure, service_ms: u64) -> Self {
+        Receiver::new(Rule::Capacity { places, failure }, service_ms)
+    }
+
     /// Changes its rule: it is down from now on.
     pub(super) fn goes_down(&mut self, failure: Failure) {
         self.rule = Rule::Random { percent: 100, failure };
@@ -58,6 +73,12 @@ impl Receiver {
     pub(super) fn answer(&mut self, random: &mut Random) -> Answer {
         let failure = match self.rule {
             Rule::Random { percent, failure } => (random.between(1, 100) <= percent).then_some(failure),
+            Rule::Thirds => match random.between(0, 2) {
+                0 => None,
+                1 => Some(Failure::Status(500)),
+                _ => Some(Failure::Hang),
+            },
+            Rule::Capacity { places, failure } => (self.serving >= places).then_some(failure),
         };
         let answer = self.of(failure, random);
         self.serving += u32::from(answer.is_served);
@@ -74,6 +95,9 @@ impl Receiver {
         let service = self.service * random.between(80, 120) as u32 / 100;
         let (after, outcome, status) = match failure {
             None => (service, Outcome::Success, Some(200)),
+            Some(Failure::Status(status)) if matches!(self.rule, Rule::Capacity { .. }) => {
+                (REFUSAL, Outcome::from_status(status), Some(status))
+            }
             Some(Failure::Status(status)) => (service, Outcome::from_status(status), Some(status)),
             Some(Failure::Reset) => (service, Outcome::NetworkError, None),
             Some(Failure::Hang) => (self.timeout, Outcome::Timeout, None),

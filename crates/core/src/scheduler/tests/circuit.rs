@@ -127,10 +127,12 @@ fn a_flapping_receiver_is_not_flooded_between_its_failures() {
 
 #[test]
 fn an_outage_is_told_from_its_beginning_with_its_failures_and_probes() {
+    let opened_after = 5;
     let mut bench = Bench::new(100, 1, 1);
+    let circuit = CircuitPolicy::new(Some(u64::from(opened_after)), None, None).unwrap();
+    bench.step(Input::Configure(destination(0), Settings { circuit, ..settings(1) }));
     let mut running = bench.owe(0);
     (0..20).for_each(|_| drop(bench.owe(0)));
-    let opened_after = CircuitPolicy::default().threshold();
     for _ in 0..opened_after {
         let done = running.pop().unwrap();
         running.extend(bench.finish(done, Some(bench.now.after(Duration::from_secs(3600)))));

@@ -49,6 +49,8 @@ fn a_thousand_deferrals_teach_circuit_limit_and_rate_nothing() {
 #[test]
 fn a_probe_that_was_deferred_is_followed_by_another() {
     let mut bench = Bench::new(100, 1, 5);
+    let circuit = CircuitPolicy::new(Some(5), None, None).unwrap();
+    bench.step(Input::Configure(destination(0), Settings { circuit, ..settings(5) }));
     for _ in 0..5 {
         let sent = bench.owe(0);
         bench.end(sent[0], After::Gone, Health::Failed);

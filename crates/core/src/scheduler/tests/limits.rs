@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::destination::RateLimit;
+use std::collections::VecDeque;
 
 #[test]
 fn a_destination_never_has_more_in_flight_than_its_concurrency() {
@@ -238,12 +239,14 @@ fn the_limit_grows_back_while_nothing_but_retries_is_sent() {
     let overwhelmed = running.pop().unwrap();
     bench.end(overwhelmed, After::Gone, Health::Overloaded);
     assert_eq!(bench.view(0).limit, 8);
-    for _ in 0..100 {
+    for _ in 0..200 {
         let retry = bench.ticket(0, Lane::Retry, bench.now);
         running.extend(sends(&bench.step(Input::Owed(retry))));
     }
     assert_eq!(running.len(), 6, "a quarter is kept for fresh events");
-    while let Some(delivery) = running.pop() {
+    let mut running = VecDeque::from(running);
+    while let Some(delivery) = running.pop_front() {
+        bench.now = bench.now.after(ms(1));
         running.extend(bench.finish(delivery, None));
     }
     assert!(bench.view(0).limit > 12, "{}", bench.view(0).limit);
