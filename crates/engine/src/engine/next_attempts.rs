@@ -82,6 +82,7 @@ mod tests {
                 reason: None,
             };
             let seen = DestinationView {
+                opened_at: None,
                 in_flight: 0,
                 pending: Depth::default(),
                 limit: 5,

@@ -1,13 +1,17 @@
 //! What a caller is told when something is refused: one sentence, a stable code, and the field.
 
+mod refused_event;
+
+pub(crate) use refused_event::connections_full;
+
 use super::declared::Refused;
 use super::view;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use postrider_core::limits::{BATCH_DELIVERIES_MAX, REPLAYS_OPEN_MAX};
+use postrider_core::limits::REPLAYS_OPEN_MAX;
 use postrider_engine::send::HOPS_MAX;
-use postrider_engine::{ChangeError, IngestError, Limit, Mismatch, ReplayError, ShedCause};
+use postrider_engine::{ChangeError, IngestError, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
 use std::time::Duration;
@@ -224,32 +228,6 @@ impl ApiError {
     }
 }
 
-/// 503: all connections are busy, and this one is neither a probe's nor shows a key.
-pub(crate) fn crowded() -> ApiError {
-    let sentence = "Too many clients are connected; send it again.";
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence)
-        .limit("connections_max")
-        .retry_after(RETRY_SOON_SECONDS)
-}
-
-/// A limit as a person would say it.
-const fn noun(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Rows | Limit::AccountRows => "deliveries",
-        Limit::Bytes | Limit::AccountBytes => "bytes",
-        Limit::Age | Limit::AccountAge => "waiting time",
-        Limit::Commit => "time to write",
-    }
-}
-
-/// What an account has too much of.
-fn too_much(limit: Limit) -> String {
-    match limit {
-        Limit::Age | Limit::AccountAge => "deliveries that have waited too long for a slot".to_owned(),
-        other => format!("its share of {} waiting", noun(other)),
-    }
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, retry_after_seconds) = (self.status, self.retry_after_seconds);
@@ -271,78 +249,6 @@ impl From<ApiError> for Refusal {
         let docs = format!("{CODES_EXPLAINED}#{code}");
         Refusal { error: sentence, code, docs, field, limit }
     }
-}
-
-impl From<IngestError> for ApiError {
-    fn from(error: IngestError) -> Self {
-        let unavailable = StatusCode::SERVICE_UNAVAILABLE;
-        match error {
-            IngestError::SchemaMismatch(mismatch) => {
-                let Mismatch { pointer, reason } = *mismatch;
-                let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
-                let sentence =
-                    format!("The body is not what the schema of its type asks for{place}: {reason}.");
-                let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "schema_mismatch", sentence);
-                ApiError { field: Some(pointer), ..error }
-            }
-            IngestError::Conflict(known) => ApiError::new(
-                StatusCode::CONFLICT,
-                "idempotency_conflict",
-                format!("Another body was accepted under this idempotency key as {known}."),
-            ),
-            IngestError::Overloaded => {
-                crowded(ShedCause::Writing, "Too many events are waiting to be written; send it again.")
-            }
-            IngestError::Crowded => {
-                crowded(ShedCause::Bodies, "Too many large bodies are being sent at once; send it again.")
-            }
-            IngestError::CheckQueueFull => {
-                let sentence =
-                    "Too many events wait to be checked by the schemas of their types; send it again.";
-                crowded(ShedCause::SchemaChecks, sentence)
-            }
-            IngestError::TooWide => {
-                let sentence = format!(
-                    "More than {BATCH_DELIVERIES_MAX} deliveries would be owed for this batch; send it in smaller ones."
-                );
-                ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
-            }
-            IngestError::OverShare(limit) => {
-                let sentence = format!("This account has {}; send it again later.", too_much(limit));
-                ApiError::new(StatusCode::TOO_MANY_REQUESTS, "account_over_limit", sentence)
-                    .limit(limit.setting())
-                    .retry_after(RETRY_LATER_SECONDS)
-            }
-            IngestError::Shed(limit) => {
-                let sentence =
-                    format!("The gateway has reached its limit of {}; send it again later.", noun(limit));
-                ApiError::new(unavailable, "overloaded", sentence)
-                    .limit(limit.setting())
-                    .retry_after(RETRY_LATER_SECONDS)
-            }
-            IngestError::DiskFull => {
-                let sentence = "The store's disk is full, or down to its reserve; send it again later.";
-                ApiError::new(unavailable, "disk_full", sentence)
-                    .limit("disk_reserve")
-                    .retry_after(RETRY_LATER_SECONDS)
-            }
-            IngestError::Unavailable => {
-                ApiError::new(unavailable, "store_unavailable", "The store cannot do this now; try again.")
-                    .retry_after(RETRY_SOON_SECONDS)
-            }
-            IngestError::Stopping => {
-                ApiError::new(unavailable, "stopping", "The gateway is stopping; send it again.")
-                    .retry_after(RETRY_SOON_SECONDS)
-            }
-        }
-    }
-}
-
-/// There is no room for it at this moment.
-fn crowded(cause: ShedCause, sentence: &str) -> ApiError {
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence)
-        .limit(cause.as_str())
-        .retry_after(RETRY_SOON_SECONDS)
 }
 
 impl From<StoreError> for ApiError {

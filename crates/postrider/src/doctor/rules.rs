@@ -19,7 +19,7 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 24] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 26] = [
         gateway::not_ready,
         gateway::shedding,
         gateway::unowned,

@@ -44,10 +44,10 @@ impl Front {
         answering: Option<Answering>,
     ) -> Result<Response, Infallible> {
         let Some(answering) = answering else {
-            return Ok(closing(api::crowded().into_response()));
+            return Ok(closing(api::connections_full().into_response()));
         };
         let answer = match answering.is_of_reserve() {
-            true if !self.is_for_reserve(&request) => closing(api::crowded().into_response()),
+            true if !self.is_for_reserve(&request) => closing(api::connections_full().into_response()),
             true => closing(self.route(request).await?),
             false => self.route(request).await?,
         };
