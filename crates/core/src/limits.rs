@@ -242,13 +242,19 @@ pub const BATCHES_WAITING_MAX: usize = 8;
 /// Events waiting for a commit before ingest is refused.
 pub const INGEST_WAITING_MAX: usize = 8192;
 
-/// Bodies that are read or wait for their commit, in bytes, over all connections. Without it a sender that stalls a byte
-/// short of the end of each would fill the memory by its connections alone.
-pub const BODIES_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Heads, bodies and answers that are held at once, in bytes, over all connections. Without it a sender that stalls a
+/// byte short of the end of each would fill the memory by its connections alone.
+pub const REQUESTS_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// Of these, bodies of known accounts that are read or wait for their commit. Answers that wait for clients have as many.
+pub const BODIES_BYTES_MAX: usize = 160 * 1024 * 1024;
 /// The same of one account, so that one tenant leaves room for the others.
 pub const BODIES_PER_ACCOUNT_BYTES_MAX: usize = BODIES_BYTES_MAX / 2;
-/// A body up to this is not counted: no connection has more than one, and their number is bounded.
-pub const BODY_UNCOUNTED_BYTES_MAX: usize = 64 * 1024;
+/// Of these, unfinished heads, and bodies of those who have shown neither a key nor the token of a source.
+pub const STRANGERS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// A head or a body up to this is not counted: no connection has more than one, and their number is bounded.
+pub const BODY_UNCOUNTED_BYTES_MAX: usize = 4 * 1024;
+/// The same of an answer.
+pub const ANSWER_UNCOUNTED_BYTES_MAX: usize = 16 * 1024;
 
 const _: () = assert!(WINDOW_LOW < WINDOW_MAX && WINDOW_CROWDED_MAX <= WINDOW_LOW);
 const _: () = assert!(WINDOW_MAX < WINDOW_TOTAL_MAX);
@@ -265,7 +271,9 @@ const _: () = assert!(TIMEOUT_SECONDS_DEFAULT <= TIMEOUT_SECONDS_MAX);
 const _: () = assert!(BODY_BYTES_MAX < COMMIT_BYTES_MAX, "any legal body fits one commit");
 const _: () =
     assert!(8 * BATCH_BYTES_MAX <= BODIES_PER_ACCOUNT_BYTES_MAX, "several large bodies come at once");
-const _: () = assert!(BODIES_PER_ACCOUNT_BYTES_MAX < BODIES_BYTES_MAX);
+const _: () =
+    assert!(BODIES_PER_ACCOUNT_BYTES_MAX < BODIES_BYTES_MAX && BODIES_BYTES_MAX < REQUESTS_BYTES_MAX);
+const _: () = assert!(BODIES_BYTES_MAX + STRANGERS_BYTES_MAX < REQUESTS_BYTES_MAX, "neither takes it all");
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);

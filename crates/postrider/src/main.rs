@@ -12,6 +12,7 @@ mod dashboard;
 mod demo;
 mod doctor;
 mod json_text;
+mod memory_budget;
 mod migrate_store;
 mod serve;
 mod terminal;

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http_body_util::BodyExt;
-use postrider_core::limits::BODY_UNCOUNTED_BYTES_MAX;
+use postrider_core::limits::ANSWER_UNCOUNTED_BYTES_MAX;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An answer with the room that it takes, until the last byte of it is written.
@@ -31,7 +31,7 @@ pub(super) async fn keep(request: Request, next: Next) -> Response {
     request.headers().get(AUTHORIZATION).hash(&mut asker);
     let (head, body) = next.run(request).await.into_parts();
     match body.size_hint().exact() {
-        Some(bytes) if bytes > BODY_UNCOUNTED_BYTES_MAX as u64 => {
+        Some(bytes) if bytes > ANSWER_UNCOUNTED_BYTES_MAX as u64 => {
             let held = Held::for_answer(asker.finish(), bytes as usize);
             let Ok(_held) = held else { return ApiError::unread().into_response() };
             let Ok(answer) = body.collect().await else { return ApiError::unread().into_response() };

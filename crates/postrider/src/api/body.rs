@@ -1,8 +1,9 @@
 //! Reads a request's body whole, with a limit and a deadline. Nothing is ever truncated.
 
 use super::App;
-use super::body_room::{Crowded, Held};
+use super::body_room::Held;
 use super::error::ApiError;
+use crate::memory_budget::OverBudget;
 use axum::BoxError;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -31,8 +32,8 @@ enum Unread {
     TooSlow,
 }
 
-impl From<Crowded> for Unread {
-    fn from(_: Crowded) -> Self {
+impl From<OverBudget> for Unread {
+    fn from(_: OverBudget) -> Self {
         Unread::Crowded
     }
 }

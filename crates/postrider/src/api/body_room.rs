@@ -1,94 +1,71 @@
-//! Room for bodies: how many bytes of them there are at once, while they are read and until their events are written; and
-//! as much for answers, until they are.
+//! Room for requests and answers: how many bytes of them there are at once, in one budget. Heads and bodies count while
+//! they are read and until their events are written; answers until they are.
 //!
-//! Deadlines end each body, but thousands of connections can have one each. A refusal costs two loads from memory, and a
-//! small body nothing at all.
+//! Deadlines end each of them, but thousands of connections can have one each. What every connection may hold is small,
+//! and costs no count.
 
+use crate::memory_budget::{MemoryBudget, OverBudget, Purpose, Reservation};
+use crate::serve::client;
 use postrider_core::id::AccountId;
 use postrider_core::limits::{
     BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX, BODY_UNCOUNTED_BYTES_MAX as UNCOUNTED,
+    REQUESTS_BYTES_MAX, STRANGERS_BYTES_MAX,
 };
 use postrider_engine::IngestError;
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Accounts are told apart by so many counts, so that none needs a lock. Two that meet in one share a part.
-const PARTS: usize = 64;
+/// What known accounts send.
+const ACCOUNTS: usize = 0;
+/// Heads that are not whole, and bodies of those who have shown neither a key nor the token of a source.
+const STRANGERS: usize = 1;
+const ANSWERS: usize = 2;
+
+/// What they are called in the metrics.
+pub(super) const PURPOSES: [&str; 3] = ["accounts", "strangers", "answers"];
+
+type Room = MemoryBudget<{ PURPOSES.len() }>;
 
 /// That of the process: it has one memory, however many ways in there are.
-static ROOM: BodyRoom = BodyRoom::new(BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX);
+static ROOM: Room =
+    room(REQUESTS_BYTES_MAX, BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX, STRANGERS_BYTES_MAX);
 
-static ANSWERS: BodyRoom = BodyRoom::new(BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX);
-
-struct BodyRoom {
-    taken: AtomicUsize,
-    most: usize,
-    parts: [AtomicUsize; PARTS],
-    part_most: usize,
+const fn room(total: usize, most: usize, each: usize, strangers: usize) -> Room {
+    let purposes = [Purpose::new(most, each), Purpose::new(strangers, strangers), Purpose::new(most, each)];
+    MemoryBudget::new(total, purposes)
 }
 
-/// What one body takes of the room; given back when dropped.
-pub(crate) struct Held {
-    room: &'static BodyRoom,
-    part: usize,
-    bytes: usize,
+/// What is held for each purpose now.
+pub(super) fn taken() -> [usize; PURPOSES.len()] {
+    [ACCOUNTS, STRANGERS, ANSWERS].map(|purpose| ROOM.taken(purpose))
 }
 
-/// There is no room for it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Crowded;
-
-impl BodyRoom {
-    const fn new(most: usize, part_most: usize) -> Self {
-        BodyRoom {
-            taken: AtomicUsize::new(0),
-            most,
-            parts: [const { AtomicUsize::new(0) }; PARTS],
-            part_most,
-        }
-    }
-
-    fn take(&self, part: usize, bytes: usize) -> Result<(), Crowded> {
-        take(&self.parts[part], bytes, self.part_most)?;
-        take(&self.taken, bytes, self.most).inspect_err(|_| {
-            self.parts[part].fetch_sub(bytes, Relaxed);
-        })
-    }
-}
-
-/// Not even for a moment more than there is: somebody else would be refused for it.
-fn take(count: &AtomicUsize, bytes: usize, most: usize) -> Result<(), Crowded> {
-    let within = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= most);
-    count.fetch_update(Relaxed, Relaxed, within).map(drop).map_err(|_| Crowded)
-}
+/// What one request or answer takes of the room; given back when dropped.
+pub(crate) struct Held(Reservation<{ PURPOSES.len() }>);
 
 impl Held {
-    /// Nothing yet. What no account sends is counted together.
-    pub(super) fn nothing(account: Option<AccountId>) -> Self {
-        Held::of(&ROOM, account)
+    /// Nothing yet. What no account sends is counted together: that of strangers apart from that of the others.
+    pub(crate) fn nothing(account: Option<AccountId>) -> Self {
+        match account {
+            None if !client::is_recognized() => Held(Reservation::new(&ROOM, STRANGERS, 0)),
+            account => Held::of(&ROOM, account),
+        }
     }
 
     /// All that an answer takes; `asker` tells apart whom answers are for.
-    pub(super) fn for_answer(asker: u64, bytes: usize) -> Result<Self, Crowded> {
-        let mut held = Held { room: &ANSWERS, part: asker as usize % PARTS, bytes: 0 };
-        held.grow_to(bytes).map(|()| held)
+    pub(super) fn for_answer(asker: u64, bytes: usize) -> Result<Self, OverBudget> {
+        let mut held = Held(Reservation::new(&ROOM, ANSWERS, asker));
+        held.0.grow_to(bytes).map(|()| held)
     }
 
-    fn of(room: &'static BodyRoom, account: Option<AccountId>) -> Self {
+    fn of(room: &'static Room, account: Option<AccountId>) -> Self {
         // Ids that follow on one another fall far apart.
         let spread = |id: AccountId| id.as_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let part = account.map_or(0, |id| spread(id) as usize % (PARTS - 1) + 1);
-        Held { room, part, bytes: 0 }
+        Held(Reservation::new(room, ACCOUNTS, account.map_or(0, spread)))
     }
 
     /// Takes what is missing, once it is more than every connection may have.
-    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Crowded> {
-        let more = bytes.saturating_sub(self.bytes);
-        if bytes > UNCOUNTED && more > 0 {
-            self.room.take(self.part, more)?;
-            self.bytes = bytes;
-        }
-        Ok(())
+    pub(crate) fn grow_to(&mut self, bytes: usize) -> Result<(), OverBudget> {
+        if bytes > UNCOUNTED { self.0.grow_to(bytes) } else { Ok(()) }
     }
 
     /// Waits for an event to be written. It will be, also if its sender hangs up meanwhile, so until then the room stays
@@ -98,7 +75,7 @@ impl Held {
         T: Send + 'static,
         F: Future<Output = Result<T, IngestError>> + Send + 'static,
     {
-        if self.bytes == 0 {
+        if self.0.bytes() == 0 {
             return written.await;
         }
         let waiting = tokio::spawn(async move {
@@ -110,13 +87,6 @@ impl Held {
     }
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.room.parts[self.part].fetch_sub(self.bytes, Relaxed);
-        self.room.taken.fetch_sub(self.bytes, Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,25 +94,13 @@ mod tests {
 
     const BODY: usize = 2 * UNCOUNTED;
 
-    fn room() -> &'static BodyRoom {
-        Box::leak(Box::new(BodyRoom::new(4 * BODY, 2 * BODY)))
+    fn room() -> &'static Room {
+        Box::leak(Box::new(super::room(5 * BODY, 4 * BODY, 2 * BODY, BODY)))
     }
 
-    fn hold(room: &'static BodyRoom, account: u64) -> Result<Held, Crowded> {
+    fn hold(room: &'static Room, account: u64) -> Result<Held, OverBudget> {
         let mut held = Held::of(room, Some(AccountId::from_u64(account)));
         held.grow_to(BODY).map(|()| held)
-    }
-
-    #[test]
-    fn bodies_have_room_until_it_is_taken_and_again_when_one_is_gone() {
-        let room = room();
-        let mut held: Vec<Held> = [1, 1, 2, 2].map(|account| hold(room, account).unwrap()).into();
-        assert!(hold(room, 3).is_err());
-        held.pop();
-        held.push(hold(room, 3).unwrap());
-        assert!(hold(room, 4).is_err());
-        held.clear();
-        assert!(room.parts.iter().chain([&room.taken]).all(|count| count.load(Relaxed) == 0));
     }
 
     #[test]
@@ -150,7 +108,7 @@ mod tests {
         let room = room();
         let held = [1, 1].map(|account| hold(room, account).unwrap());
         assert!(hold(room, 1).is_err() && hold(room, 2).is_ok());
-        assert_eq!(room.taken.load(Relaxed), 2 * BODY, "who was refused has taken nothing");
+        assert_eq!(room.taken(ACCOUNTS), 2 * BODY, "who was refused has taken nothing");
         drop(held);
     }
 
@@ -159,13 +117,13 @@ mod tests {
         let room = room();
         let mut held = Held::of(room, None);
         held.grow_to(UNCOUNTED).unwrap();
-        assert_eq!(room.taken.load(Relaxed), 0);
+        assert_eq!(room.taken(ACCOUNTS), 0);
         held.grow_to(UNCOUNTED + 1).unwrap();
         held.grow_to(10).unwrap();
-        assert_eq!(room.taken.load(Relaxed), UNCOUNTED + 1);
-        assert_eq!(held.grow_to(3 * BODY), Err(Crowded));
+        assert_eq!(room.taken(ACCOUNTS), UNCOUNTED + 1);
+        assert_eq!(held.grow_to(3 * BODY), Err(OverBudget));
         drop(held);
-        assert_eq!(room.taken.load(Relaxed), 0);
+        assert_eq!(room.taken(ACCOUNTS), 0);
     }
 
     #[tokio::test]
@@ -178,9 +136,9 @@ mod tests {
         tokio::task::yield_now().await;
         sender.abort();
         assert!(sender.await.unwrap_err().is_cancelled());
-        assert_eq!(room.taken.load(Relaxed), BODY);
+        assert_eq!(room.taken(ACCOUNTS), BODY);
         write.send(()).unwrap();
         tokio::task::yield_now().await;
-        assert_eq!(room.taken.load(Relaxed), 0);
+        assert_eq!(room.taken(ACCOUNTS), 0);
     }
 }

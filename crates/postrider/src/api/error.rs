@@ -300,6 +300,7 @@ impl<E: Into<ApiError>> From<ChangeError<E>> for ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postrider_engine::Limit;
 
     #[test]
     fn a_refusal_for_want_of_room_names_its_limit() {

@@ -1,6 +1,7 @@
 //! The doors for events: `/ingest/{token}` of a source, and waford's `/ingress`.
 
 use super::body::{self, Whole};
+use super::body_room::Held;
 use super::error::ApiError;
 use super::event_fields::Came;
 use super::fields::Segment;
@@ -102,6 +103,18 @@ impl Admitted {
             }
             Err(refused) => Err(noted(app, &entrance.source, refused)),
         }
+    }
+
+    /// Room for its body, which is its account's.
+    pub(crate) fn room(&self) -> Held {
+        Held::nothing(Some(self.entrance.source.account))
+    }
+
+    /// There was no room for it.
+    pub(crate) fn crowded(&self, app: &App) -> ApiError {
+        let crowded = IngestError::Crowded;
+        app.engine.meters().shed.note(self.entrance.source.account, &crowded);
+        self.refused(app, crowded.into())
     }
 
     /// Its body could not be had.

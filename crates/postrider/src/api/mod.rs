@@ -65,6 +65,7 @@ mod wrong_keys;
 
 pub(crate) use auth::{ACCOUNT_HEADER, KnownKey, SignedIn, shows_key};
 pub(crate) use body::BODY_DEADLINE;
+pub(crate) use body_room::Held;
 pub(crate) use error::{ApiError, connections_full};
 pub(crate) use events::newest_cursor;
 pub(crate) use ingest::{Admitted, Offer, entrance_by_token};

@@ -187,6 +187,11 @@ pub(crate) fn address() -> Option<IpAddr> {
     CLIENT.try_with(|client| client.address).ok()
 }
 
+/// Whether whoever is connected has shown a key or the token of a source; not outside of a connection.
+pub(crate) fn is_recognized() -> bool {
+    CLIENT.try_with(|client| client.is_recognized()).unwrap_or(false)
+}
+
 /// Whoever is connected has shown a key or the token of a source.
 pub(crate) fn recognize() {
     let _ = CLIENT.try_with(|client| client.recognize());

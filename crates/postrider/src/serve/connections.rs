@@ -20,7 +20,7 @@ use tokio::sync::{mpsc, watch};
 /// A connection that has not sent its whole request head by then is closed; so is an idle one.
 pub(super) const HEADER_DEADLINE: Duration = Duration::from_secs(15);
 /// Request head, in bytes.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// A connection on its way to a worker.
 pub(crate) type Incoming = (std::net::TcpStream, Place);

@@ -81,6 +81,11 @@ impl Framing {
         }
     }
 
+    /// How many of the bytes taken last are of a head whose end is not there yet.
+    pub(super) fn head_bytes(&self) -> usize {
+        self.head_bytes
+    }
+
     fn begin(&mut self, part: Part) -> usize {
         self.part = part;
         0
@@ -98,8 +103,9 @@ impl Framing {
             self.head_bytes += text.len();
         }
         let Some(end) = end else { return Ok(bytes.len()) };
-        if self.line_bytes == b"\r".len() {
-            self.head_bytes = 0;
+        if matches!(self.part, Part::Head(_)) {
+            let is_last = self.line_bytes == b"\r".len();
+            self.head_bytes = if is_last { 0 } else { self.head_bytes + b"\n".len() };
         }
         let next = if self.last_byte == b'\r' { self.after_line() } else { Err(Refused) };
         self.part = next.map_err(|Refused| end)?;

@@ -2,8 +2,9 @@
 
 use super::client::ClientConnection;
 use super::door::Left;
-use super::framing::Framing;
+use super::inbound::Inbound;
 use super::lingering::Lingering;
+use super::read_buffer;
 use bytes::Bytes;
 use std::future::Future;
 use std::io::{self, ErrorKind, IoSlice};
@@ -17,16 +18,16 @@ use tokio::time::Sleep;
 /// A client that takes no byte of its answer for so long is gone.
 pub(super) const WRITE_DEADLINE: Duration = Duration::from_secs(60);
 
-/// No byte of a head or of a chunk's size may be this one, so the server refuses what holds it with a 400.
-const SPOILT: u8 = 0;
+/// What the server sees at once. It begins with a buffer of 8 KiB, which it doubles each time that one is filled, up to
+/// that of the longest head, and keeps for as long as the connection lives: of a thousand connections that is 64 MiB.
+pub(super) const SEEN_BYTES_MAX: usize = 8 * 1024 - 1;
 
 pub(super) struct GuardedStream<S> {
     stream: S,
     /// What was read of it before and is still to be read here.
     unread: Bytes,
     client: Arc<ClientConnection>,
-    framing: Framing,
-    spoilt: bool,
+    inbound: Inbound,
     /// Its client sends nothing more and waits for an answer.
     is_half_closed: bool,
     /// Runs while the client does not read.
@@ -42,8 +43,7 @@ impl<S> GuardedStream<S> {
             stream,
             unread,
             client,
-            framing: Framing::default(),
-            spoilt: false,
+            inbound: Inbound::default(),
             is_half_closed: false,
             stalled: None,
             lingering: None,
@@ -53,7 +53,7 @@ impl<S> GuardedStream<S> {
     /// Whether its client has sent all of a request, and with it all that it will send. The server would take that for
     /// a client that has left, so it does not see the end before its answer is written.
     fn is_half_closed_for_an_answer(&mut self) -> bool {
-        let waits = self.client.has_answer_with_an_end() && self.framing.is_between_requests();
+        let waits = self.client.has_answer_with_an_end() && self.inbound.is_between_requests();
         self.is_half_closed |= waits;
         waits
     }
@@ -76,37 +76,38 @@ impl<S> GuardedStream<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
-    /// At the first byte that has no single meaning it passes on a byte that has none at all, and then the end.
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.spoilt {
-            return Poll::Ready(Ok(()));
-        }
+        let GuardedStream { stream, unread, client, inbound, .. } = &mut *self;
         let before = into.filled().len();
-        if self.unread.is_empty() {
-            let read = Pin::new(&mut self.stream).poll_read(cx, into)?;
-            if read.is_pending() && !self.framing.is_between_requests() {
-                self.client.wait();
+        while !inbound.give(into) && !inbound.is_spoilt() {
+            let bytes_max = into.remaining().min(SEEN_BYTES_MAX);
+            if unread.is_empty() {
+                let take = |fresh: &mut [u8]| inbound.take(fresh, into).map(|()| fresh.len());
+                let read = read_buffer::poll_read(stream, bytes_max, cx, take);
+                if read.is_pending() && !inbound.is_between_requests() {
+                    client.wait();
+                }
+                if ready!(read)?? == 0 {
+                    return if self.is_half_closed_for_an_answer() {
+                        Poll::Pending
+                    } else {
+                        Poll::Ready(Ok(()))
+                    };
+                }
+            } else {
+                let mut fresh = unread.split_to(unread.len().min(bytes_max)).to_vec();
+                inbound.take(&mut fresh, into)?;
             }
-            ready!(read);
-            if into.filled().len() == before && self.is_half_closed_for_an_answer() {
-                return Poll::Pending;
+            if into.filled().len() > before {
+                break;
             }
-        } else {
-            let bytes = self.unread.len().min(into.remaining());
-            into.put_slice(&self.unread.split_to(bytes));
         }
-        let fresh = &mut into.filled_mut()[before..];
-        if let Err(at) = self.framing.take(fresh) {
-            fresh[at] = SPOILT;
-            into.set_filled(before + at + 1);
-            self.spoilt = true;
-        }
-        if self.client.has_answer() && self.framing.is_between_requests() {
-            self.client.begin_answer();
+        if client.has_answer() && inbound.is_between_requests() {
+            client.begin_answer();
         }
         Poll::Ready(Ok(()))
     }
@@ -142,13 +143,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
 
     /// Whoever is in the middle of a request that is already answered may send the rest of it.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let GuardedStream { stream, framing, spoilt, lingering, .. } = &mut *self;
+        let GuardedStream { stream, unread, inbound, lingering, .. } = &mut *self;
         if lingering.is_none() {
             ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
         }
-        if framing.is_between_requests() && !*spoilt {
+        if inbound.is_between_requests() {
             return Poll::Ready(Ok(()));
         }
+        *unread = Bytes::new();
+        inbound.forget();
         lingering.get_or_insert_with(Lingering::new).poll(stream, cx).map(Ok)
     }
 }

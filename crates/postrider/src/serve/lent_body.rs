@@ -3,14 +3,13 @@
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, SizeHint};
-use postrider_core::limits::BODY_UNCOUNTED_BYTES_MAX;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// A rest that is read so that its connection stays open; a larger one costs more than a connection.
-const REST_BYTES_MAX: u64 = BODY_UNCOUNTED_BYTES_MAX as u64;
+const REST_BYTES_MAX: u64 = 64 * 1024;
 /// The longest that an answer is late for it.
 const REST_DEADLINE: Duration = Duration::from_secs(1);
 

@@ -3,7 +3,7 @@
 //! Closing a socket with unread bytes in it resets the connection, and the client loses the answer that says why its
 //! request was refused. Many clients send all of a request before they look for the answer.
 
-use super::read_buffer;
+use super::read_buffer::{self, READ_BYTES};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -36,7 +36,8 @@ impl Lingering {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<()> {
-        while let Poll::Ready(read) = read_buffer::poll_read(stream, context, |bytes| bytes.len()) {
+        while let Poll::Ready(read) = read_buffer::poll_read(stream, READ_BYTES, context, |bytes| bytes.len())
+        {
             match read {
                 Ok(bytes @ 1..) if bytes < self.bytes_left => self.bytes_left -= bytes,
                 _ => return Poll::Ready(()),

@@ -11,6 +11,7 @@ mod framing;
 mod front;
 mod guarded_stream;
 mod guide;
+mod inbound;
 mod key_file;
 mod last_use;
 mod lent_body;

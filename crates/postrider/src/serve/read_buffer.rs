@@ -9,9 +9,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// What is read at once: an event of the fast path with its head.
 pub(super) const READ_BYTES: usize = 80 * 1024;
 
-/// Reads what has come and hands it over; no bytes at the end of the stream.
+/// Reads what has come, up to so many bytes, and hands it over; no bytes at the end of the stream.
 pub(super) fn poll_read<S: AsyncRead + Unpin, T>(
     stream: &mut S,
+    bytes_max: usize,
     context: &mut Context<'_>,
     take: impl FnOnce(&mut [u8]) -> T,
 ) -> Poll<io::Result<T>> {
@@ -20,7 +21,7 @@ pub(super) fn poll_read<S: AsyncRead + Unpin, T>(
     }
     BUFFER.with_borrow_mut(|buffer| {
         buffer.resize(READ_BYTES, 0);
-        let mut buffer = ReadBuf::new(buffer);
+        let mut buffer = ReadBuf::new(&mut buffer[..bytes_max.min(READ_BYTES)]);
         ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
         Poll::Ready(Ok(take(buffer.filled_mut())))
     })

@@ -6,6 +6,7 @@ mod process;
 mod queue;
 
 use super::auth::Watcher;
+use super::body_room::{PURPOSES, taken};
 use super::refusal::{Keyed, Stored};
 use super::{App, Shared};
 use crate::serve::room;
@@ -55,6 +56,9 @@ fn connections(text: &mut Exposition) {
         [&room::OPENED, &room::CLOSED, &room::DROPPED, &room::REFUSED].map(|count| count.load(Relaxed));
     let help = "Connections of clients that are open.";
     text.gauge("postrider_connections", help, opened.saturating_sub(closed));
+    let help = "Heads, bodies and answers that are held in memory, by whose they are.";
+    let mut held = text.family("postrider_request_memory_bytes", Kind::Gauge, help);
+    PURPOSES.iter().zip(taken()).for_each(|(whose, bytes)| held.sample(&[("of", whose)], bytes));
     let help = "Connections that were closed to make room, idle ones by dropped, new ones by refused.";
     let mut shed = text.family("postrider_connections_shed_total", Kind::Counter, help);
     shed.sample(&[("how", "dropped")], dropped);

@@ -12,13 +12,16 @@ mod tests;
 use super::client::ClientConnection;
 use super::connections::HEADER_DEADLINE;
 use super::guarded_stream::WRITE_DEADLINE;
-use super::{lingering, read_buffer};
-use crate::api::{self, Admitted, ApiError, App, BODY_DEADLINE, Offer};
+use super::lingering;
+use super::read_buffer::{self, READ_BYTES};
+use crate::api::{self, Admitted, ApiError, App, BODY_DEADLINE, Held, Offer};
+use crate::memory_budget::OverBudget;
 use answer::Then;
 use axum::response::IntoResponse;
 use bytes::{Buf, Bytes, BytesMut};
 use head::{Look, look};
 use postrider_core::limits;
+use postrider_engine::IngestError;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -28,7 +31,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 // Any event that has come is read at once, so that one that is refused is passed over and its connection stays.
-const _: () = assert!(head::BYTES_MAX + head::BODY_BYTES_MAX <= read_buffer::READ_BYTES);
+const _: () = assert!(head::BYTES_MAX + head::BODY_BYTES_MAX <= READ_BYTES);
 
 // No body that is taken here is too large for an event.
 const _: () = assert!(head::BODY_BYTES_MAX <= limits::BODY_BYTES_MAX);
@@ -66,6 +69,9 @@ where
                 }
                 Next::Unfinished => {
                     client.wait();
+                    if let Err(refused) = connection.hold(app) {
+                        break (Err(refused), Then::Close);
+                    }
                     tokio::select! {
                         biased;
                         filled = connection.fill() => filled,
@@ -84,6 +90,7 @@ where
             Ok(offer) => offer.told(app).await,
             Err(refused) => Err(refused),
         };
+        connection.held = None;
         // It changes once, and to see that takes no lock.
         let then = if stop.has_changed().unwrap_or(true) { Then::Close } else { then };
         let answer = match told {
@@ -93,6 +100,7 @@ where
         connection.write(&answer).await?;
         if then == Then::Close {
             client.wait();
+            connection.read = BytesMut::new();
             lingering::close(&mut connection.stream).await;
             return None;
         }
@@ -104,6 +112,8 @@ struct Connection<'a, S> {
     client: &'a ClientConnection,
     /// What was read and is not yet taken: between requests nothing, and then it takes no memory.
     read: BytesMut,
+    /// The room that this takes while its client sends the rest, and the event behind it while it is written.
+    held: Option<Held>,
     /// The request whose body is still on its way.
     begun: Option<Begun>,
     /// When the rest of what is being read must have come. One timer for all of them: setting it to a later time costs
@@ -136,7 +146,7 @@ enum Ended {
 impl<'a, S: AsyncRead + AsyncWrite + Send + Unpin> Connection<'a, S> {
     fn new(stream: S, client: &'a ClientConnection) -> Self {
         let deadline = Box::pin(sleep(HEADER_DEADLINE));
-        Connection { stream, client, read: BytesMut::new(), begun: None, deadline }
+        Connection { stream, client, read: BytesMut::new(), held: None, begun: None, deadline }
     }
 
     /// Looks at what is there, and offers the event once all of it is.
@@ -157,16 +167,47 @@ impl<'a, S: AsyncRead + AsyncWrite + Send + Unpin> Connection<'a, S> {
         let offered = match admitted {
             Ok(admitted) if self.read.len() < bytes => {
                 self.deadline.as_mut().reset(Instant::now() + BODY_DEADLINE);
+                self.held = Some(admitted.room());
+                // No more than is to come, and all at once.
+                let mut read = BytesMut::with_capacity(bytes);
+                read.extend_from_slice(&self.read);
+                self.read = read;
                 self.begun = Some(Begun { admitted, bytes });
                 return Next::Unfinished;
             }
             Ok(admitted) => {
-                let body = Bytes::copy_from_slice(&self.read[head.bytes..bytes]);
-                admitted.offer(app, &head.parts, body)
+                let mut room = admitted.room();
+                // What it took on its way is freed below.
+                self.held = None;
+                match room.grow_to(head.body_bytes) {
+                    Ok(()) => {
+                        self.held = Some(room);
+                        let body = Bytes::copy_from_slice(&self.read[head.bytes..bytes]);
+                        admitted.offer(app, &head.parts, body)
+                    }
+                    Err(OverBudget) => Err(admitted.crowded(app)),
+                }
             }
             Err(refused) => Err(refused),
         };
         Next::Known(offered, self.pass(bytes))
+    }
+
+    /// Counts what has come of a request whose end has not.
+    fn hold(&mut self, app: &App) -> Result<(), ApiError> {
+        if self.read.is_empty() {
+            return Ok(());
+        }
+        let held = self.held.get_or_insert_with(|| Held::nothing(None));
+        if held.grow_to(self.read.capacity()).is_ok() {
+            return Ok(());
+        }
+        // Its sender may take a while to see the answer.
+        self.read = BytesMut::new();
+        Err(match self.begun.take() {
+            Some(begun) => begun.admitted.crowded(app),
+            None => IngestError::Crowded.into(),
+        })
     }
 
     /// What a sender is told whose body did not come; nothing, if it had not even begun one.
@@ -221,7 +262,7 @@ fn poll_fill<S: AsyncRead + Unpin>(
     read: &mut BytesMut,
     context: &mut Context<'_>,
 ) -> Poll<io::Result<usize>> {
-    read_buffer::poll_read(stream, context, |bytes| {
+    read_buffer::poll_read(stream, READ_BYTES, context, |bytes| {
         read.extend_from_slice(bytes);
         bytes.len()
     })

@@ -7,6 +7,7 @@ mod fields;
 mod framing;
 mod half_closed;
 mod heads;
+mod hoards;
 mod ids;
 mod json;
 mod parameters;
