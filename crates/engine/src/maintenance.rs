@@ -59,7 +59,7 @@ pub(crate) async fn watch_store(
         }
         if found.1 == Found::Away {
             // With no room for it, the next look tells.
-            let _ = control.upgrade().map(|control| control.try_send(Control::StoreAway));
+            let _ = control.upgrade().is_some_and(|control| control.try_send(Control::StoreAway).is_ok());
             tokio::time::sleep(pause::next(&mut pauses)).await;
         } else {
             pauses.begin_anew();
