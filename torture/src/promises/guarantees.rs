@@ -129,7 +129,7 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
             Test("crates/postrider/tests/it/scheduling/admission.rs", "the_backlog_is_bounded_by_bytes"),
             Test(
                 "crates/postrider/tests/it/bad_input/crowds.rs",
-                "one_connection_too_many_is_closed_and_another_takes_the_place_of_one_that_left",
+                "one_connection_too_many_takes_the_place_of_the_one_that_was_idle_longest",
             ),
             Test(
                 "crates/postrider/tests/it/bad_input/crowds.rs",

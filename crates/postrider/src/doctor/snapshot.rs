@@ -106,7 +106,7 @@ pub(crate) struct DestinationSeen {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SettingsSeen {
     pub(crate) timeout_seconds: u64,
-    pub(crate) circuit_threshold: u64,
+    pub(crate) circuit_threshold: Option<u64>,
     /// Its rate limit, if it has one.
     pub(crate) per_second: Option<f64>,
     /// Empty without credentials.
@@ -268,7 +268,7 @@ impl SettingsSeen {
     pub(crate) fn of(shown: &Value) -> Self {
         SettingsSeen {
             timeout_seconds: number(&shown["timeout_seconds"]),
-            circuit_threshold: number(&shown["circuit"]["threshold"]),
+            circuit_threshold: shown["circuit"]["threshold"].as_u64(),
             per_second: shown["rate_limit"]["per_second"].as_f64(),
             auth_type: text(&shown["auth_config"]["type"]),
             is_strict: shown["ordering"] == "strict",

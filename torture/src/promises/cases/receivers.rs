@@ -171,12 +171,15 @@ pub(super) const CASES: &[Case] = &[
                 "a_receiver_that_is_not_there_is_a_network_error",
             ),
             Test(
-                "crates/engine/src/send/resolve.rs",
+                "crates/engine/src/send/resolve/tests.rs",
                 "what_is_not_found_in_time_is_told_as_a_problem_of_the_name",
             ),
-            Test("crates/engine/src/send/resolve.rs", "a_name_is_asked_for_once_and_used_up_to_a_bound"),
             Test(
-                "crates/engine/src/send/resolve.rs",
+                "crates/engine/src/send/resolve/tests.rs",
+                "a_name_is_asked_for_once_and_used_up_to_a_bound",
+            ),
+            Test(
+                "crates/engine/src/send/resolve/tests.rs",
                 "a_name_is_asked_for_once_however_many_want_it_and_give_up",
             ),
             Test(NAMES, "names_that_are_not_found_cost_no_more"),

@@ -12,6 +12,9 @@ use postrider_store::codec::{
 };
 use serde_json::{Map, Value};
 
+/// A circuit that opens by failures in a row has none of these.
+const BY_RATE_PARTS: [&str; 3] = ["failure_percent", "window_attempts", "window_seconds"];
+
 /// Takes over what the caller gives, and of a rate limit or a circuit the parts that it gives. `null` takes an optional
 /// one away and brings the default of the circuit, or of a part of it, back.
 pub(super) fn settings(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
@@ -67,14 +70,21 @@ pub(crate) fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiEr
     rate_from_json(&value).map(Some).map_err(|bad| inner("rate_limit", &bad))
 }
 
-/// The parts over which others are laid. A longer pause takes the longest along, unless that is given too.
+/// The parts over which others are laid. A longer pause takes the longest along, unless that is given too, and whoever
+/// gives another way to open does not keep the one before.
 fn kept_circuit(known: CircuitPolicy, given: &Map<String, Value>) -> Value {
     let mut kept = circuit_to_json(known);
+    let gives = |part: &str| given.get(part).is_some_and(|value| !value.is_null());
     let longest = known.cooldown_max().as_secs();
     let is_longer =
         given.get("cooldown_seconds").and_then(Value::as_u64).is_some_and(|given| given > longest);
-    if is_longer && let Some(parts) = kept.as_object_mut() {
-        parts.remove("cooldown_max_seconds");
+    if let Some(parts) = kept.as_object_mut() {
+        parts.retain(|part, _| match part.as_str() {
+            "cooldown_max_seconds" => !is_longer,
+            "threshold" => !BY_RATE_PARTS.into_iter().any(gives),
+            part if BY_RATE_PARTS.contains(&part) => !gives("threshold"),
+            _ => true,
+        });
     }
     kept
 }

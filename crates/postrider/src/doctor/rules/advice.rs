@@ -20,7 +20,11 @@ pub(super) fn open_sooner(found: &DestinationSeen) -> Option<String> {
     if !found.last.as_ref().is_none_or(counts_for_circuit) {
         return None;
     }
-    let threshold = lowered(settings.circuit_threshold, THRESHOLD)?;
+    let threshold = match settings.circuit_threshold {
+        // It opens by rate, after dozens of attempts.
+        None => THRESHOLD,
+        Some(now) => lowered(now, THRESHOLD)?,
+    };
     let change = format!(" circuit.threshold:={threshold}");
     Some(command(found, "edit", &change, "have its circuit open sooner"))
 }

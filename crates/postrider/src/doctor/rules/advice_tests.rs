@@ -28,7 +28,7 @@ fn check(found: &DestinationSeen) {
                         status.is_none_or(|status| status >= 500),
                         "what fails does not count: {command}"
                     );
-                    (settings.circuit_threshold as f64, true)
+                    (settings.circuit_threshold.map_or(f64::INFINITY, |now| now as f64), true)
                 }
                 "timeout_seconds" => (settings.timeout_seconds as f64, true),
                 "max_concurrency" => {
@@ -65,7 +65,9 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
     ];
     let waits = ["concurrency", "rate_limit", "overwhelmed", "retry_after", "not_due", "slots", "circuit"];
     let mut checked = 0;
-    for (circuit_threshold, timeout_seconds) in [(1, 1), (2, 3), (3, 5), (5, 10), (10_000, 120)] {
+    for (circuit_threshold, timeout_seconds) in
+        [(Some(1), 1), (Some(2), 3), (Some(3), 5), (None, 10), (Some(10_000), 120)]
+    {
         for (max_concurrency, per_second, is_strict) in [
             (1, None, false),
             (5, None, true),

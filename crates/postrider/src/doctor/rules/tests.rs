@@ -14,7 +14,11 @@ fn destination(pending: u64) -> DestinationSeen {
         circuit: "closed".into(),
         waiting_for: "concurrency".into(),
         max_concurrency: 5,
-        settings: Some(SettingsSeen { timeout_seconds: 10, circuit_threshold: 5, ..SettingsSeen::default() }),
+        settings: Some(SettingsSeen {
+            timeout_seconds: 10,
+            circuit_threshold: Some(5),
+            ..SettingsSeen::default()
+        }),
         ..DestinationSeen::default()
     }
 }

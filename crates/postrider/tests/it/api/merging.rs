@@ -28,6 +28,12 @@ fn parts_of_a_destination_that_are_not_given_stay_and_null_brings_the_default_ba
     );
     let path = format!("/v1/destinations/{id}");
     let circuit = |threshold, cooldown, most| json!({ "threshold": threshold, "cooldown_seconds": cooldown, "cooldown_max_seconds": most });
+    let by_rate = |percent, cooldown, most| {
+        json!({
+            "failure_percent": percent, "window_attempts": 50, "window_seconds": 3600,
+            "cooldown_seconds": cooldown, "cooldown_max_seconds": most,
+        })
+    };
     check(
         &api,
         &path,
@@ -36,8 +42,11 @@ fn parts_of_a_destination_that_are_not_given_stay_and_null_brings_the_default_ba
             (json!({ "threshold": 4 }), circuit(4, 60, 600)),
             (json!({ "cooldown_seconds": 90 }), circuit(4, 90, 600)),
             (json!({}), circuit(4, 90, 600)),
-            (json!({ "threshold": null }), circuit(5, 90, 600)),
-            (Value::Null, circuit(5, 30, 900)),
+            (json!({ "threshold": null }), by_rate(95, 90, 600)),
+            (json!({ "failure_percent": 60 }), by_rate(60, 90, 600)),
+            (json!({ "threshold": 7 }), circuit(7, 90, 600)),
+            (json!({ "failure_percent": 80, "threshold": null }), by_rate(80, 90, 600)),
+            (Value::Null, by_rate(95, 30, 900)),
         ],
     );
     check(

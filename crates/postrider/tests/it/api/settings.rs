@@ -45,7 +45,9 @@ fn each_setting_can_be_changed_taken_away_and_survives_a_kill() {
             json!({ "circuit": { "threshold": 2, "cooldown_seconds": 3600, "cooldown_max_seconds": 3600 } }),
         ),
         (
-            json!({ "circuit": { "failure_percent": 50, "window_attempts": 20, "cooldown_max_seconds": 60 } }),
+            json!({ "circuit": {
+                "failure_percent": 50, "window_attempts": 20, "cooldown_seconds": null, "cooldown_max_seconds": 60,
+            } }),
             json!({ "circuit": {
                 "failure_percent": 50, "window_attempts": 20, "window_seconds": 3600, "cooldown_seconds": 30,
                 "cooldown_max_seconds": 60,

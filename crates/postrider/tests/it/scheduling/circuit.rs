@@ -211,17 +211,17 @@ fn a_state_that_no_circuit_has_is_refused_with_its_field() {
     let stage = Stage::new(&[]);
     let id = stage.destination("in", 3, &json!({}));
     let path = format!("/v1/destinations/{id}/circuit");
-    for body in [
-        json!({}),
-        json!({ "state": null }),
-        json!({ "state": "" }),
-        json!({ "state": "ajar" }),
-        json!({ "state": "OPEN" }),
-        json!({ "state": 1 }),
-        json!({ "state": ["open"] }),
+    for (body, status) in [
+        (json!({}), 400),
+        (json!({ "state": null }), 400),
+        (json!({ "state": "" }), 422),
+        (json!({ "state": "ajar" }), 422),
+        (json!({ "state": "OPEN" }), 422),
+        (json!({ "state": 1 }), 422),
+        (json!({ "state": ["open"] }), 422),
     ] {
         let answer = stage.api.post(&path, &body);
-        let sentence = answer.refusal(422);
+        let sentence = answer.refusal(status);
         assert!(sentence.starts_with("state "), "{body}: {sentence}");
         assert_eq!(answer.json()["field"], "state", "{body}");
     }

@@ -1,7 +1,7 @@
 //! What the gateway's own machine has no more of is no failure of a receiver: `shortage.c`, and a real limit.
 
 use crate::rig::client::{Client, request};
-use crate::rig::{Api, Sink, Site, preload, wait_until};
+use crate::rig::{Api, Reply, Sink, Site, preload, wait_until};
 use crate::watching::Samples;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
@@ -110,6 +110,8 @@ fn deliveries_go_on_by_themselves_once_there_are_descriptors_again() {
     let (sink, mut gateway) = (Sink::start(), site.start());
     let api = gateway.api();
     let (_, path) = api.source();
+    // Each attempt needs a connection, and so a descriptor, of its own.
+    sink.always("/in", Reply::status(200).header("connection", "close"));
     let destination = api.destination(&sink.url("/in"), &settings());
     // Opened before there are none: others cannot be taken meanwhile.
     let mut sender = Client::connect(site.address()).unwrap();
