@@ -101,6 +101,7 @@ fn configured(number: u64) -> Input {
         ordering: Ordering::None,
         circuit: CircuitPolicy::default(),
         paused: false,
+        target: 0,
         hold_until: Timestamp::ZERO,
     };
     Input::Configure(DestinationId::from_u64(number), settings)

@@ -106,6 +106,8 @@ pub enum Moved {
     Opened,
     /// It closed: begin slowly.
     Closed,
+    /// It was open and is tried now.
+    HalfOpened,
 }
 
 /// The state machine.
@@ -227,6 +229,18 @@ impl Breaker {
             }
             CircuitOrder::Close => self.close(),
         }
+    }
+
+    /// The destination leads to another receiver, of which nothing is known: an open circuit is tried at once. What an
+    /// operator opened stays open.
+    pub fn retarget(&mut self, now: Timestamp) -> Moved {
+        let (circuit, moved) = match self.circuit {
+            Circuit::Open { until: Timestamp::MAX } => return Moved::No,
+            Circuit::Closed => (Circuit::Closed, Moved::No),
+            Circuit::Open { .. } | Circuit::HalfOpen => (Circuit::HalfOpen, Moved::HalfOpened),
+        };
+        *self = Breaker { circuit, window: FailureWindow::since(now), ..Breaker::default() };
+        moved
     }
 
     fn open(&mut self, policy: CircuitPolicy, now: Timestamp) -> Moved {

@@ -131,14 +131,25 @@ impl Destination {
         }
     }
 
-    /// A change of settings never shortens a hold that stands.
-    pub(super) fn change(&mut self, settings: Settings, now: Timestamp) {
+    /// A change of settings never shortens a hold that stands. What was learned of a receiver does not hold for another.
+    pub(super) fn change(&mut self, settings: Settings, now: Timestamp) -> Moved {
+        let is_other_receiver = self.settings.target != settings.target;
         if let Some(limit) = settings.rate_limit.filter(|limit| self.settings.rate_limit != Some(*limit)) {
             self.rate.change(limit, now);
         }
         let hold_until = self.settings.hold_until.max(settings.hold_until);
         self.settings = Settings { hold_until, ..settings };
         self.limiter.configure(settings.max_concurrency.get(), settings.adaptive);
+        if !is_other_receiver {
+            return Moved::No;
+        }
+        self.throttled_until = Timestamp::ZERO;
+        self.pushback = Pushback::default();
+        let moved = self.breaker.retarget(now);
+        if moved == Moved::HalfOpened {
+            self.limiter = Limiter::new(settings.max_concurrency.get(), settings.adaptive);
+        }
+        moved
     }
 
     /// The circuit is as an earlier run left it.

@@ -158,6 +158,8 @@ pub struct Settings {
     pub max_concurrency: MaxConcurrency,
     /// Whether fewer are made while the receiver is overwhelmed.
     pub adaptive: bool,
+    /// What stands for its URL, credentials, headers and certificates. Another number: nothing is known of the receiver.
+    pub target: u64,
     /// How often it may be sent to.
     pub rate_limit: Option<RateLimit>,
     /// In which order.

@@ -226,10 +226,12 @@ impl Scheduler {
                 None
             }
             Input::Configure(id, settings) => {
-                self.destinations
-                    .entry(id)
-                    .and_modify(|found| found.change(settings, now))
-                    .or_insert_with(|| Destination::new(settings, now));
+                let Some(found) = self.destinations.get_mut(&id) else {
+                    self.destinations.insert(id, Destination::new(settings, now));
+                    return Some(id);
+                };
+                let moved = found.change(settings, now);
+                self.circuit_moved(id, moved, now, actions);
                 Some(id)
             }
             Input::Remove(id) => self.remove(id),

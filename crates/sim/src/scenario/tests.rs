@@ -21,6 +21,7 @@ fn settings(max_concurrency: u64) -> Settings {
         ordering: Ordering::None,
         circuit: CircuitPolicy::default(),
         paused: false,
+        target: 0,
         hold_until: Timestamp::ZERO,
     }
 }

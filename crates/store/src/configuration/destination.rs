@@ -12,6 +12,7 @@ use postrider_core::retry::RetryPolicy;
 use postrider_core::scheduler::Settings;
 use postrider_core::time::Timestamp;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Where events go.
 #[derive(Clone, PartialEq)]
@@ -104,12 +105,20 @@ impl Destination {
             account: self.account,
             max_concurrency: self.max_concurrency,
             adaptive: self.adaptive,
+            target: self.target(),
             rate_limit: self.rate_limit,
             ordering: self.ordering,
             circuit: self.circuit,
             paused: self.status() != DestinationStatus::Active,
             hold_until,
         }
+    }
+
+    /// Compared within this process alone.
+    fn target(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.url, &self.auth, self.custom_headers.as_text(), &self.tls).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// One that is active, with every setting at its default.
@@ -151,7 +160,7 @@ impl Destination {
 }
 
 /// Credentials that a receiver wants.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub enum DestinationAuth {
     /// `Authorization: Bearer …`.
     Bearer {

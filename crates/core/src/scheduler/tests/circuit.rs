@@ -152,3 +152,27 @@ fn an_outage_is_told_from_its_beginning_with_its_failures_and_probes() {
     bench.step(Input::Circuit(destination(0), CircuitOrder::Close));
     assert_eq!((bench.view(0).opened_at, bench.view(0).failures_in_a_row), (None, 0));
 }
+
+/// Another URL or credential, as far as the scheduler knows.
+fn retarget(bench: &mut Bench) -> Vec<DeliveryId> {
+    let circuit = CircuitPolicy::new(Some(5), None, None).unwrap();
+    sends(&bench.step(Input::Configure(destination(0), Settings { circuit, target: 1, ..settings(5) })))
+}
+
+#[test]
+fn another_receiver_is_tried_at_once_with_one_probe() {
+    let (mut bench, _) = opened();
+    let probe = retarget(&mut bench);
+    assert_eq!((probe.len(), bench.view(0).circuit), (1, Circuit::HalfOpen));
+    assert_eq!(retarget(&mut bench), [], "the same once more changes nothing");
+    assert!(!bench.finish(probe[0], None).is_empty(), "it answered");
+    assert_eq!(bench.view(0).circuit, Circuit::Closed);
+}
+
+#[test]
+fn what_an_operator_opened_stays_open_for_another_receiver() {
+    let (mut bench, _) = opened();
+    bench.step(Input::Circuit(destination(0), CircuitOrder::Open));
+    assert_eq!(retarget(&mut bench), []);
+    assert_eq!(bench.view(0).circuit, Circuit::Open { until: Timestamp::MAX });
+}

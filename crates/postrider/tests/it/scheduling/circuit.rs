@@ -232,3 +232,29 @@ fn a_state_that_no_circuit_has_is_refused_with_its_field() {
     stranger.post(&path, &json!({ "state": "open" })).refusal(404);
     stage.api.post("/v1/destinations/dst_0000000000000/circuit", &json!({ "state": "open" })).refusal(404);
 }
+
+#[test]
+fn another_url_or_credential_is_tried_at_once() {
+    let stage = Stage::new(&[]);
+    stage.sink.always("/in", Reply::status(500));
+    let id = stage.destination("in", 3, &settings(2, 3600, 1));
+    let path = format!("/v1/destinations/{id}");
+    let opens = || {
+        stage.send_many("in", 3);
+        stage.view_once(&id, "circuit_state", &json!("open"));
+    };
+    opens();
+    stage.api.patch(&path, &json!({ "name": "another name" })).data(200);
+    assert_eq!(stage.view(&id)["circuit_state"], "open", "the receiver is the same");
+    stage.api.patch(&path, &json!({ "url": stage.sink.url("/moved") })).data(200);
+    stage.sink.wait_for("/moved", 3);
+    stage.view_once(&id, "circuit_state", &json!("closed"));
+
+    stage.sink.always("/moved", Reply::status(500));
+    opens();
+    stage.sink.always("/moved", Reply::status(200));
+    let token = json!({ "auth_config": { "type": "bearer", "token": "another" } });
+    stage.api.patch(&path, &token).data(200);
+    stage.view_once(&id, "circuit_state", &json!("closed"));
+    stage.view_once(&id, "pending", &json!(0));
+}
