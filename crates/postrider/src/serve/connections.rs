@@ -4,7 +4,7 @@ use super::client::{self, Answering, ClientConnection};
 use super::door::{self, Left};
 use super::front::Front;
 use super::guarded_stream::GuardedStream;
-use super::room::{ConnectionLimits, Place, Room};
+use super::room::{ConnectionLimits, Place, REFUSED, Room};
 use bytes::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -12,6 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use postrider_store::containment::contained;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -50,7 +51,10 @@ pub(crate) async fn accept(
             }
         };
         // One that there is no room for is closed at once: an answer would take what there is too little of.
-        let Some(place) = room.take(client.ip()) else { continue };
+        let Some(place) = room.take_soon(client.ip()).await else {
+            REFUSED.fetch_add(1, Relaxed);
+            continue;
+        };
         let Ok(stream) = stream.into_std() else { continue };
         turn = (turn + 1) % workers.len();
         if workers[turn].send((stream, place)).await.is_err() {

@@ -21,6 +21,9 @@ const DROPPED_PART: usize = 64;
 /// A client that was recognised keeps its idle connection for so long whatever comes.
 const RECOGNIZED_WAIT_MIN: Duration = Duration::from_secs(1);
 
+/// Milliseconds for which a new connection waits for those that make room for it. The next ones wait behind it.
+const ENDING_WAITS_MAX: u32 = 100;
+
 /// How many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionLimits {
@@ -79,11 +82,8 @@ impl Room {
     pub(super) fn take(&self, address: IpAddr) -> Option<Place> {
         let address = address.to_canonical();
         let mut open = lock(&self.open);
-        let admission = self.admission(&mut open, address);
-        if admission.is_none() {
-            REFUSED.fetch_add(1, Relaxed);
-        }
-        let client = Arc::new(ClientConnection::new(address, admission?));
+        let admission = self.admission(&mut open, address)?;
+        let client = Arc::new(ClientConnection::new(address, admission));
         open.last_number += 1;
         let number = open.last_number;
         open.connections.insert(number, Arc::clone(&client));
@@ -92,6 +92,18 @@ impl Room {
         }
         OPENED.fetch_add(1, Relaxed);
         Some(Place { open: Arc::clone(&self.open), number, client })
+    }
+
+    /// The same, after a moment for those that were just dropped to end: their threads may be busy with a crowd.
+    pub(super) async fn take_soon(&self, address: IpAddr) -> Option<Place> {
+        for _ in 0..ENDING_WAITS_MAX {
+            let place = self.take(address);
+            if place.is_some() || lock(&self.open).ending == 0 {
+                return place;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        self.take(address)
     }
 
     fn admission(&self, open: &mut Open, address: IpAddr) -> Option<Admission> {
