@@ -43,7 +43,7 @@ function tag(word) {
 function details(kind, data) {
   switch (kind) {
     case "accepted": return [`${data.body_bytes} bytes, ${data.deliveries_count} deliveries${data.replay_of ? ", again" : ""}`];
-    case "attempt": return [tag(data.status), ` attempt ${data.attempt_number}: ${data.response_status ? `answered ${data.response_status}` : data.error_message ?? ""} after ${data.latency_ms} ms`];
+    case "attempt": return [tag(data.status), ` attempt ${data.attempt_number}: ${data.response_status ? `responded ${data.response_status}` : data.error_message ?? ""} after ${data.latency_ms} ms`];
     case "dead_letter": return [tag("dead_letter"), ` ${words(data.reason)}: ${data.last_error ?? ""}`];
     case "circuit": return [tag(data.circuit_state)];
     case "destination": return [tag(data.status), ` ${data.disabled_reason ?? ""}`];
@@ -98,7 +98,7 @@ function take(kind, message) {
 pause.hidden = false;
 pause.addEventListener("click", () => {
   paused = !paused;
-  pause.textContent = paused ? "Go on" : "Pause";
+  pause.textContent = paused ? "Resume" : "Pause";
   pause.setAttribute("aria-pressed", String(paused));
   draw();
 });
@@ -109,6 +109,6 @@ stream.addEventListener("error", () => {
   connection = stream.readyState === EventSource.CLOSED ? "The gateway does not let this go on; load the page again." : "The gateway is away; trying again.";
   say();
 });
-stream.addEventListener("lagged", (message) => { connection = `Watching; ${JSON.parse(message.data).missed ?? "some"} came too fast to be shown.`; say(); });
+stream.addEventListener("lagged", (message) => { connection = `Watching; ${JSON.parse(message.data).missed ?? "some"} arrived too fast to show.`; say(); });
 for (const kind of ["accepted", "attempt", "dead_letter", "circuit", "destination"]) stream.addEventListener(kind, (message) => take(kind, message));
 say();

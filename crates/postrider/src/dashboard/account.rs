@@ -217,7 +217,7 @@ fn too_long(return_url: &str) -> Option<Refused> {
     let written = url::Url::parse(return_url).ok()?.to_string();
     let bytes = segment(&written).len();
     (bytes > RETURN_BYTES_MAX).then(|| {
-        let sentence = "return_url is too long for this form; the API makes links with longer ones.";
+        let sentence = "return_url is too long for this form; create the link by the API.";
         Refused {
             field: Some("return_url".to_owned()),
             ..Refused::new(StatusCode::UNPROCESSABLE_ENTITY, sentence)

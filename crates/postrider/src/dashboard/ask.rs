@@ -6,14 +6,15 @@ use super::guard::Form;
 use askama::Template;
 
 pub(super) const DESTINATION: &str =
-    "What it is still owed is given up on, and the routes to it are gone. This cannot be undone.";
-pub(super) const SECRET: &str = "It is shown once. The old one signs beside it for a day; whoever checks by that alone refuses what comes later. This cannot be undone.";
-pub(super) const UNSIGNED: &str = "Whoever knows its URL can send events by it, and the secret that senders signed by is gone. This cannot be undone.";
-pub(super) const SOURCE: &str = "Its URL takes no more events, and the routes from it are gone. Events that came in stay. This cannot be undone.";
-pub(super) const ROUTE: &str = "Events that come in from now on do not go there by it. What it has led to already is still delivered. This cannot be undone.";
-pub(super) const KEY: &str = "Whoever uses it is refused from then on. This cannot be undone.";
-pub(super) const DEAD_LETTER: &str =
-    "It cannot be sent again after that. Its event stays until it is too old. This cannot be undone.";
+    "Its pending deliveries become dead letters and its routes are deleted. This cannot be undone.";
+pub(super) const SECRET: &str =
+    "The new secret is shown once. The old secret keeps working for 24 hours. This cannot be undone.";
+pub(super) const UNSIGNED: &str = "Anyone with its URL can send events then, and the verification secret is deleted. This cannot be undone.";
+pub(super) const SOURCE: &str = "Its URL stops accepting events and its routes are deleted. Events already received stay. This cannot be undone.";
+pub(super) const ROUTE: &str =
+    "New events no longer match it. Deliveries that already exist are still sent. This cannot be undone.";
+pub(super) const KEY: &str = "Requests with this key are refused at once. This cannot be undone.";
+pub(super) const DEAD_LETTER: &str = "It can no longer be replayed. Its event stays until the end of the retention period. This cannot be undone.";
 
 /// What is asked, and where each answer leads.
 pub(super) struct Question {

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn an_hour_of_great_figures_is_no_great_page() {
         let counts = "11:11: 123\u{202f}456\u{202f}789 delivered, 123\u{202f}456\u{202f}789 failed";
-        let times = "11:11: half within 123 ms, 95 of 100 within 12.3 s, the slowest 59.9 s";
+        let times = "11:11: p50 123 ms, p95 12.3 s, slowest 59.9 s";
         let drawn = |title: &str, parts: &[Part]| {
             let value = |_| Value { at: "11:11".to_owned(), parts: parts.to_vec(), title: title.to_owned() };
             let values: Vec<_> = (0..60).map(value).collect();

@@ -63,7 +63,7 @@ impl Hosts {
     }
 
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let sentence = "This gateway is not known by that name; open it by its address, or set public_url.";
+        let sentence = "Unknown host name. Open the gateway by its address, or set public_url.";
         if self.are_ours(headers) {
             Ok(())
         } else {
@@ -136,7 +136,7 @@ impl Form {
     pub(super) async fn read(request: Request, hosts: &Hosts) -> Result<Self, Refused> {
         hosts.check(request.headers())?;
         if !hosts.sent(request.headers()) {
-            return Err(Refused::new(StatusCode::FORBIDDEN, "This form was sent by a page of another site."));
+            return Err(Refused::new(StatusCode::FORBIDDEN, "The form was sent from another site."));
         }
         let (head, incoming) = request.into_parts();
         let bytes = body::read(&head.headers, incoming, FORM_BYTES_MAX).await.map_err(|refused| {
@@ -155,7 +155,7 @@ impl Form {
         let form = Form::read(request, hosts).await?;
         let token = form.text("form_token").unwrap_or_default().as_bytes();
         if !bool::from(token.ct_eq(session.form_token.as_bytes())) {
-            let sentence = "This form is not of your session; open the page again.";
+            let sentence = "The form belongs to another session. Reload the page.";
             return Err(Refused::new(StatusCode::FORBIDDEN, sentence));
         }
         Ok(form)

@@ -122,17 +122,14 @@ impl Health {
             };
             hour.iter().map(of).collect()
         };
-        let times = if self.has_percentiles() {
-            "How long attempts took: half, 95 of 100, the slowest"
-        } else {
-            "The slowest attempt"
-        };
+        let times =
+            if self.has_percentiles() { "Attempt duration: p50, p95, slowest" } else { "Slowest attempt" };
         vec![
-            Chart::new("Attempts: delivered, and failed on top", &draw(Minute::outcomes), |most| {
-                format!("at most {} a minute", show::count(&most))
+            Chart::new("Attempts: delivered, with failed on top", &draw(Minute::outcomes), |most| {
+                format!("peak {} per minute", show::count(&most))
             }),
             Chart::new(times, &draw(Minute::times), |most| {
-                format!("at most {}", show::latency(&(most as f64 / 1000.0)))
+                format!("peak {}", show::latency(&(most as f64 / 1000.0)))
             }),
         ]
     }
@@ -162,8 +159,7 @@ impl Minute {
             ("p95", p95.saturating_sub(p50)),
             ("slowest", self.slowest_ms.saturating_sub(p95.max(p50))),
         ];
-        let words =
-            format!("half within {}, 95 of 100 within {}, the slowest {slowest}", self.p50(), self.p95());
+        let words = format!("p50 {}, p95 {}, slowest {slowest}", self.p50(), self.p95());
         (parts, words)
     }
 
@@ -220,7 +216,7 @@ mod tests {
         let minute = |p50_ms, p95_ms, slowest_ms| Minute { p50_ms, p95_ms, slowest_ms, ..Minute::default() };
         let known = minute(Some(2.4), Some(40.0), 900).times();
         assert_eq!(known.0, [("", 2), ("p95", 38), ("slowest", 860)]);
-        assert_eq!(known.1, "half within 2.4 ms, 95 of 100 within 40 ms, the slowest 900 ms");
+        assert_eq!(known.1, "p50 2.4 ms, p95 40 ms, slowest 900 ms");
         let fast = minute(Some(0.5), Some(1.0), 0).times();
         assert_eq!(fast.0, [("", 1), ("p95", 0), ("slowest", 0)]);
         assert_eq!(minute(None, None, 7).times(), (vec![("", 7)], "7.0 ms".to_owned()));

@@ -17,7 +17,8 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 /// What the API says of it is for programs.
-const CHANGED_SINCE: &str = "Somebody has changed this since the page was opened, so nothing was saved. Open the page again to see how it is now.";
+const CHANGED_SINCE: &str =
+    "Nothing was saved: this changed since you opened the page. Reload it to see the current values.";
 
 pub(super) struct Inside(Router);
 
@@ -174,7 +175,7 @@ impl Inside {
 
 async fn whole(answer: Response) -> Result<Vec<u8>, Refused> {
     let body = answer.into_body().collect().await;
-    let broken = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The answer broke off.");
+    let broken = |_| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The response was cut off.");
     Ok(body.map_err(broken)?.to_bytes().into())
 }
 
@@ -187,12 +188,12 @@ fn request(
 ) -> Result<Request<Body>, Refused> {
     let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
     let request = Request::builder().method(method).uri(path).body(body);
-    let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such page."))?;
+    let mut request = request.map_err(|_| Refused::new(StatusCode::NOT_FOUND, "Page not found."))?;
     let signed_in = if session.begins() { SignedIn::first } else { SignedIn::further };
     request.extensions_mut().insert(signed_in(session.key_hash));
     if let Some(account) = &session.account {
         let account = HeaderValue::from_str(account)
-            .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "There is no such account."))?;
+            .map_err(|_| Refused::new(StatusCode::NOT_FOUND, "Account not found."))?;
         request.headers_mut().insert(ACCOUNT_HEADER, account);
     }
     Ok(request)
@@ -219,7 +220,7 @@ pub(super) fn part<T: DeserializeOwned>(answer: &Value) -> Result<T, Refused> {
 
 fn not_understood(error: &serde_json::Error) -> Refused {
     tracing::error!(%error, "a page and the API do not agree");
-    let sentence = "This page does not understand the answer of the API.";
+    let sentence = "The API responded in an unexpected format.";
     Refused::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
 }
 

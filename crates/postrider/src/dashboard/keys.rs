@@ -124,7 +124,7 @@ fn question(session: &Session, found: &ApiKey) -> AskPage {
     let question = Question {
         title: format!("Revoke {}?", found.name),
         happens: ask::KEY,
-        word: "Revoke it",
+        word: "Revoke",
         page: format!("/keys/{}/revoke", found.id),
         back: "/keys".to_owned(),
     };

@@ -40,7 +40,7 @@ pub(super) async fn end(desk: &Desk, session: &Session) -> Result<(), Refused> {
 
 async fn chosen(desk: &Desk, session: &Session, form: &Form) -> Result<String, Refused> {
     if !session.is_operator() {
-        return Err(Refused::new(StatusCode::FORBIDDEN, "Only the operator looks at other accounts."));
+        return Err(Refused::new(StatusCode::FORBIDDEN, "Only the operator can view other accounts."));
     }
     let Some(id) = form.text("account") else { return Ok(OPERATOR.to_owned()) };
     // The one that was looked at before may be gone.

@@ -30,7 +30,7 @@ impl Replay {
     fn ways_on(&self) -> &'static [(&'static str, &'static str)] {
         match self.state.as_str() {
             "running" => &[("paused", "Pause"), ("cancelled", "Cancel")],
-            "paused" => &[("running", "Go on"), ("cancelled", "Cancel")],
+            "paused" => &[("running", "Resume"), ("cancelled", "Cancel")],
             _ => &[],
         }
     }

@@ -105,7 +105,7 @@ fn sample(form: &Form) -> Result<Value, Refused> {
     for line in form.text("headers").unwrap_or_default().lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line.split_once(':').ok_or_else(|| Refused {
             field: Some("headers".to_owned()),
-            ..Refused::new(StatusCode::BAD_REQUEST, "headers must be lines of a name, a colon and a value.")
+            ..Refused::new(StatusCode::BAD_REQUEST, "headers must have one `Name: value` per line.")
         })?;
         headers.insert(name.trim().to_owned(), json!(value.trim()));
     }
@@ -131,12 +131,12 @@ impl Verdict {
     /// Why a route does not take it, in words.
     fn why(&self) -> &'static str {
         match self.reason.as_deref() {
-            Some("inactive") => "the route is not active",
-            Some("other_source") => "it is for another source",
-            Some("other_type") => "it is for other types",
-            Some("filter_false") => "its filter is false",
-            Some("filter_error") => "its filter fails",
-            Some("already_owed") => "a route before it takes the event there",
+            Some("inactive") => "inactive",
+            Some("other_source") => "for another source",
+            Some("other_type") => "for other event types",
+            Some("filter_false") => "filter is false",
+            Some("filter_error") => "filter failed",
+            Some("already_owed") => "an earlier route already sends it to this destination",
             _ => "",
         }
     }

@@ -159,7 +159,7 @@ impl RoutePage {
         let question = Question {
             title: format!("Delete the route to {}?", self.ends.destination_name(&self.found.destination_id)),
             happens: ask::ROUTE,
-            word: "Delete it",
+            word: "Delete",
             page: format!("{page}/delete"),
             back: page,
         };

@@ -111,10 +111,10 @@ impl SettingsPage {
         let connections =
             [set.connections_max, set.connections_per_address_max].map(|most| show::count(&most)).join(", ");
         vec![
-            Limit::counted("slots", "Attempts at once", slots, set.slots.into()),
+            Limit::counted("slots", "Concurrent attempts", slots, set.slots.into()),
             Limit::counted(
                 "backlog_max_rows",
-                "Deliveries owed, above which events are refused",
+                "Pending deliveries; events are refused above it",
                 waits.pending,
                 set.backlog_max_rows,
             ),
@@ -123,21 +123,25 @@ impl SettingsPage {
                 most: show::bytes(&set.backlog_max_bytes),
                 ..Limit::counted(
                     "backlog_max_bytes",
-                    "Their bytes",
+                    "Bytes of pending deliveries",
                     self.pending_bytes,
                     set.backlog_max_bytes,
                 )
             },
             Limit {
                 used: show::seconds(&waits.oldest_seconds),
-                ..Limit::of("backlog_max_age", "The longest wait", seconds(set.backlog_max_age_seconds))
+                ..Limit::of(
+                    "backlog_max_age",
+                    "Age of the oldest pending delivery",
+                    seconds(set.backlog_max_age_seconds),
+                )
             },
             Limit::of(
                 "commit_max_ms",
-                "A commit that takes longer has events refused",
+                "Commit latency; events are refused above it",
                 format!("{} ms", set.commit_max_ms),
             ),
-            Limit::of("connections_max", "Connections at once, and from one address", connections),
+            Limit::of("connections_max", "Connections, and per address", connections),
         ]
     }
 

@@ -28,8 +28,8 @@ pub(super) fn brief(text: &str) -> String {
 /// Where a list has nothing to show: a store looks through only so much at a time.
 pub(super) fn none_of(next_cursor: &Option<String>) -> &'static str {
     match next_cursor {
-        Some(_) => "There is none among those that were looked through; older ones are on the next page.",
-        None => "There is none.",
+        Some(_) => "No match among those searched; older ones are on the next page.",
+        None => "No dead letters.",
     }
 }
 
@@ -141,12 +141,12 @@ pub(super) fn times(number: &(impl Copy + Into<i128>), noun: &str) -> String {
 pub(super) fn reason(word: &str) -> String {
     match word {
         "attempts" => "all attempts failed",
-        "age" => "too old to try again",
-        "final_answer" => "the receiver refused it for good",
-        "disabled" => "its receiver is gone, which disabled the destination",
+        "age" => "retries ended: the delivery was too old",
+        "final_answer" => "the receiver rejected it permanently",
+        "disabled" => "the receiver responded 410 Gone, which disabled the destination",
         "destination_deleted" => "its destination was deleted",
-        "expired" => "its time was over",
-        "transform_failed" => "the transform of its route failed",
+        "expired" => "expired before it could be delivered",
+        "transform_failed" => "the route's transform failed",
         other => return words(other),
     }
     .to_owned()
@@ -156,16 +156,16 @@ pub(super) fn reason(word: &str) -> String {
 pub(super) fn error_kind(word: &str) -> String {
     match word {
         "address_refused" => "the address is not allowed",
-        "dns" => "the name has no address that is open to deliveries",
-        "connect" => "no connection",
-        "tls" => "no TLS session",
-        "disconnected" => "the connection broke",
-        "bad_response" => "the answer is not HTTP",
-        "status" => "an answer other than 2xx",
-        "timeout" => "no answer in time",
-        "bad_request" => "the request cannot be made from the settings",
+        "dns" => "the host name has no allowed address",
+        "connect" => "connection failed",
+        "tls" => "TLS handshake failed",
+        "disconnected" => "connection lost",
+        "bad_response" => "the response is not HTTP",
+        "status" => "non-2xx response",
+        "timeout" => "timeout",
+        "bad_request" => "the settings do not make a valid request",
         "transform" => "the transform failed",
-        "internal" => "a fault of the gateway",
+        "internal" => "internal gateway error",
         other => return words(other),
     }
     .to_owned()

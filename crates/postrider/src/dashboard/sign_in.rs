@@ -78,7 +78,7 @@ async fn begin(desk: &Desk, session: &Session) -> Result<String, Refused> {
 }
 
 fn not_known() -> Refused {
-    let sentence = "This key is not known, or it is revoked or expired. The admin key is in admin.key in the data directory.";
+    let sentence = "Unknown, revoked or expired key. The admin key is in admin.key in the data directory.";
     Refused::new(StatusCode::UNAUTHORIZED, sentence)
 }
 

@@ -136,7 +136,7 @@ fn question(session: &Session, found: &Source) -> AskPage {
     let question = Question {
         title: format!("Delete {}?", found.name),
         happens: ask::SOURCE,
-        word: "Delete it",
+        word: "Delete",
         page: format!("{back}/delete"),
         back,
     };
@@ -146,9 +146,9 @@ fn question(session: &Session, found: &Source) -> AskPage {
 fn unsigned_question(session: &Session, found: &Source) -> AskPage {
     let back = format!("/sources/{}", found.id);
     let question = Question {
-        title: format!("Check no signatures of {} any more?", found.name),
+        title: format!("Stop verifying signatures of {}?", found.name),
         happens: ask::UNSIGNED,
-        word: "Do not check them",
+        word: "Stop verifying",
         page: format!("{back}/unsigned"),
         back,
     };
@@ -164,9 +164,9 @@ impl SourcePage {
     /// What the field of the secret says while it is empty.
     fn secrets_in_words(&self) -> String {
         match self.found.secrets() {
-            0 => "signatures are not checked".to_owned(),
-            1 => "the one that is there stays".to_owned(),
-            more => format!("the {more} that are there stay"),
+            0 => "signatures are not verified".to_owned(),
+            1 => "keep the current one".to_owned(),
+            more => format!("keep the current {more}"),
         }
     }
 

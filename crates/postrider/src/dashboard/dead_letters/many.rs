@@ -57,7 +57,7 @@ async fn count(
     filter: Vec<(&'static str, String)>,
 ) -> Result<Response, Refused> {
     if filter.is_empty() && deed == Deed::Discard {
-        let sentence = "Choose which dead letters to discard: by a filter, or one by one.";
+        let sentence = "Choose which dead letters to discard: set a filter or select them.";
         return Err(Refused::new(StatusCode::UNPROCESSABLE_ENTITY, sentence));
     }
     let asked = json!({ "filter": object(&filter), "dry_run": true });

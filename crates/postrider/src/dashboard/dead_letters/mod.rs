@@ -91,7 +91,7 @@ pub(super) async fn act(
     let made = match action.as_str() {
         "replay" => desk.api.post(&session, &format!("{at}/replay"), &json!({})).await,
         "discard" => desk.api.change(&session, Method::DELETE, &at, &json!({})).await,
-        _ => Err(Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
+        _ => Err(Refused::new(StatusCode::NOT_FOUND, "Page not found.")),
     };
     done(&session, made, "/dead-letters")
 }
@@ -100,7 +100,7 @@ fn question(session: &Session, found: &DeadLetter) -> AskPage {
     let question = Question {
         title: "Discard this dead letter?".to_owned(),
         happens: ask::DEAD_LETTER,
-        word: "Discard it",
+        word: "Discard",
         page: format!("/dead-letters/{}/discard", found.delivery_id),
         back: "/dead-letters".to_owned(),
     };

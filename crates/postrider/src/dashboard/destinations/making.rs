@@ -46,7 +46,10 @@ async fn check_name(api: &Inside, session: &Session, name: &str) -> Result<(), R
     if known.items.iter().all(|known| known.name != name) {
         return Ok(());
     }
-    let refused = Refused::new(StatusCode::CONFLICT, "There is a destination of this name; choose another.");
+    let refused = Refused::new(
+        StatusCode::CONFLICT,
+        "A destination with this name already exists; choose another name.",
+    );
     Err(Refused { field: Some("name".to_owned()), ..refused })
 }
 

@@ -183,7 +183,7 @@ pub(super) async fn act(
             (Method::POST, format!("{at}/circuit"), json!({ "state": state }))
         }
         "delete" => (Method::DELETE, at, json!({})),
-        _ => return Refused::new(StatusCode::NOT_FOUND, "There is no such page.").page(Some(&session)),
+        _ => return Refused::new(StatusCode::NOT_FOUND, "Page not found.").page(Some(&session)),
     };
     let made = match desk.api.change(&session, method, &at, &body).await {
         Ok(made) => made,

@@ -22,10 +22,13 @@ impl Final {
     pub(in crate::dashboard) fn question(self, prefix: &str, id: &str, name: &str) -> Question {
         let back = format!("{prefix}/destinations/{id}");
         let (title, happens, word, action) = match self {
-            Final::Delete => (format!("Delete {name}?"), ask::DESTINATION, "Delete it", "delete"),
-            Final::RotateSecret => {
-                (format!("A new signing secret for {name}?"), ask::SECRET, "Make a new one", "rotate-secret")
-            }
+            Final::Delete => (format!("Delete {name}?"), ask::DESTINATION, "Delete", "delete"),
+            Final::RotateSecret => (
+                format!("Rotate the signing secret of {name}?"),
+                ask::SECRET,
+                "Rotate signing secret",
+                "rotate-secret",
+            ),
         };
         Question { title, happens, word, page: format!("{back}/{action}"), back }
     }

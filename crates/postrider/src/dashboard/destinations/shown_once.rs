@@ -38,7 +38,7 @@ impl Tried {
 
     pub(in crate::dashboard) fn result(&self) -> String {
         match self.response_status {
-            Some(status) => format!("answered {status}"),
+            Some(status) => format!("responded {status}"),
             None => self.error_message.as_ref().unwrap_or(&self.outcome).clone(),
         }
     }

@@ -39,52 +39,52 @@ impl Circuit {
 impl Destination {
     pub(super) fn rate_in_words(&self) -> String {
         let Some(rate) = &self.rate_limit else {
-            return "How many attempts begin in a second is not limited.".to_owned();
+            return "No rate limit.".to_owned();
         };
         let burst = match rate.burst {
             1 => String::new(),
-            most => format!(", and up to {most} at once after a rest"),
+            most => format!(", with bursts of up to {most}"),
         };
-        format!("At most {} attempts a second begin, evenly apart{burst}.", rate.per_second)
+        format!("At most {} attempts per second, evenly spaced{burst}.", rate.per_second)
     }
 
     pub(super) fn timeout_in_words(&self) -> String {
         let most = show::span(&f64::from(self.timeout_seconds));
-        format!("An attempt that is not over after {most} is cut off and counts as failed.")
+        format!("An attempt fails if it takes longer than {most}.")
     }
 
     pub(super) fn concurrency_in_words(&self) -> String {
         let most = self.max_concurrency;
         match self.adaptive {
-            true => format!("At most {most} attempts run at once, and fewer while it struggles."),
-            false => format!("At most {most} attempts run at once, however it struggles."),
+            true => format!("At most {most} concurrent attempts, fewer while the receiver is overloaded."),
+            false => format!("At most {most} concurrent attempts."),
         }
     }
 
     pub(super) fn retries_in_words(&self) -> String {
         let Some(retry) = &self.retry_policy else {
-            return "What fails is tried again after 30 s, 2 min, 10 min, 1 h and 6 h, then given up on."
+            return "A failed attempt is retried after 30 s, 2 min, 10 min, 1 h and 6 h; after that it is a dead letter."
                 .to_owned();
         };
         let again = match (&retry.delays_seconds, retry.base_seconds) {
-            _ if retry.max_attempts == Some(1) => return "What fails is not tried again.".to_owned(),
+            _ if retry.max_attempts == Some(1) => return "A failed attempt is not retried.".to_owned(),
             (Some(delays), _) if !delays.is_empty() => {
                 let most = retry.max_attempts.map_or(usize::MAX, |most| (most as usize).saturating_sub(1));
                 let delays: Vec<String> = delays.iter().take(most).map(show::span).collect();
                 format!("after {}", delays.join(", "))
             }
             (_, Some(base)) => format!(
-                "after {} first and {} times as long each time, up to {}",
+                "after {}, then {} times as long each time, up to {}",
                 show::span(&base),
                 retry.factor.unwrap_or(2.0),
                 show::span(&retry.cap_seconds.unwrap_or(0.0))
             ),
-            _ => return "What fails is not tried again.".to_owned(),
+            _ => return "A failed attempt is not retried.".to_owned(),
         };
         let attempts = retry.max_attempts.map(|most| format!(", {} in all", show::times(&most, "attempt")));
         let age = retry.max_age_seconds.map(|age| format!(", for {} at most", show::span(&age)));
         format!(
-            "What fails is tried again {again}{}{}.",
+            "A failed attempt is retried {again}{}{}.",
             attempts.unwrap_or_default(),
             age.unwrap_or_default()
         )
@@ -103,33 +103,33 @@ impl Destination {
 
     pub(super) fn order_in_words(&self) -> String {
         let after = match self.on_dead_letter.as_str() {
-            "block" => "one that is given up on holds back those behind it",
-            _ => "one that is given up on is passed over",
+            "block" => "a dead letter blocks the deliveries behind it",
+            _ => "a dead letter is skipped",
         };
         match self.ordering.as_str() {
             "strict" => format!("One at a time, in the order of acceptance; {after}."),
-            "by_key" => format!("In the order of acceptance for each key, keys beside each other; {after}."),
-            _ => "In no particular order: what can be sent is sent.".to_owned(),
+            "by_key" => format!("In order for each key, with keys in parallel; {after}."),
+            _ => "In no particular order.".to_owned(),
         }
     }
 }
 
-/// What its next attempt waits for.
+/// Why its next attempt has not started.
 pub(super) fn waits_for(word: &str) -> String {
     match word {
         "nothing_waits" => "nothing waits",
         "not_due" => "the time of the next attempt",
-        "concurrency" => "an attempt to end: all it may have at once run",
-        "bytes_in_flight" => "other large events to be sent",
+        "concurrency" => "a running attempt to finish: its concurrency limit is reached",
+        "bytes_in_flight" => "memory: other large events are in flight",
         "rate_limit" => "its rate limit",
         "circuit" => "its circuit",
-        "retry_after" => "the receiver: it asked for a pause",
-        "overwhelmed" => "the receiver: it says that it is overwhelmed",
-        "node_resources" => "the gateway: its node has no connection left to begin an attempt with",
-        "unclean_stop" => "attempts of before the last stop, which may still run at the receiver",
-        "paused" => "somebody to resume it",
-        "dead_letter" => "the dead letter that it must not pass",
-        "slots" => "a free slot of the gateway",
+        "retry_after" => "the receiver, which asked for a pause (Retry-After)",
+        "overwhelmed" => "the receiver, which reports overload",
+        "node_resources" => "a free connection on the gateway node",
+        "unclean_stop" => "attempts from before the last stop, which may still run at the receiver",
+        "paused" => "you to resume it",
+        "dead_letter" => "a dead letter ahead of it in the same order",
+        "slots" => "a free slot on the gateway",
         other => return show::words(other),
     }
     .to_owned()

@@ -58,7 +58,7 @@ impl Attempt {
     /// The answer's code, or what went wrong, in words.
     pub(in crate::dashboard) fn result(&self) -> String {
         match (self.response_status, self.error()) {
-            (Some(status), _) => format!("answered {status}"),
+            (Some(status), _) => format!("responded {status}"),
             (None, Some(message)) => message,
             (None, None) => show::words(&self.outcome),
         }
@@ -92,7 +92,7 @@ impl Attempt {
             ("Name", "dns", dns),
             ("Connect", "connect", connect),
             ("TLS", "tls", tls),
-            ("Until it answered", "wait", (until_head - dns - connect - tls).max(0.0)),
+            ("Waiting for response", "wait", (until_head - dns - connect - tls).max(0.0)),
             ("Answer", "answer", (total_ms - until_head).max(0.0)),
         ];
         let all: f64 = steps.iter().map(|(_, _, ms)| ms).sum::<f64>().max(0.001);

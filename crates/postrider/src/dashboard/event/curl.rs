@@ -54,16 +54,16 @@ impl Request<'_> {
         let redacted: Vec<&str> = redacted.map(|(name, _)| name.as_str()).collect();
         let mut remarks = Vec::new();
         if !redacted.is_empty() {
-            remarks.push(format!("Add what is kept secret: {}", redacted.join(", ")));
+            remarks.push(format!("Add the secret values: {}", redacted.join(", ")));
         }
         if let Some(host) = self.header("host").filter(|host| !self.is_for(host)) {
-            remarks.push(format!("It was sent to {host}; this is where the destination is now."));
+            remarks.push(format!("The attempt went to {host}; this is the current URL of the destination."));
         }
         if let Some(sent) = self.header("content-length").filter(|sent| *sent != self.body_bytes.to_string())
         {
             let bytes = self.body_bytes;
             remarks.push(format!(
-                "What was sent had {sent} bytes, this body has {bytes}: the signature does not fit it."
+                "The attempt sent {sent} bytes; this body has {bytes}, so the signature does not match."
             ));
         }
         remarks
@@ -142,9 +142,9 @@ mod tests {
         });
         assert_eq!(
             command("https://new.example.com/in", &headers, Body::Text("12345"), 5),
-            "# Add what is kept secret: authorization, x-own\n\
-             # It was sent to old.example.com; this is where the destination is now.\n\
-             # What was sent had 7 bytes, this body has 5: the signature does not fit it.\n\
+            "# Add the secret values: authorization, x-own\n\
+             # The attempt went to old.example.com; this is the current URL of the destination.\n\
+             # The attempt sent 7 bytes; this body has 5, so the signature does not match.\n\
              curl -i -X POST 'https://new.example.com/in' \\\n  -H 'content-type: text/plain' \\\n  --data-raw '12345'"
         );
         for (url, host) in

@@ -39,7 +39,8 @@ const FOLLOWED_MAX: usize = 64;
 
 /// Somebody who found no room asks again after so long.
 const FULL_RETRY: Duration = Duration::from_secs(30);
-const FULL: &str = "Too many pages are followed at once: what you see here stays as it is until it is loaded again, or until another page is closed.";
+const FULL: &str =
+    "Too many pages are open with live updates. This page no longer updates: close another one or reload.";
 
 /// Room for those who follow pages.
 pub(super) struct Seats {

@@ -1,4 +1,4 @@
-//! What the doctor says right now: the same rules over the same calls, made inside the process.
+//! Health right now: the same rules over the same calls, made inside the process.
 
 use crate::dashboard::inside::{Inside, path};
 use crate::dashboard::session::Session;

@@ -182,12 +182,12 @@ fn days(daily: &[Day]) -> Chart {
         .map(|day| {
             let (good, bad) = (count(day.delivered), count(day.failed));
             let title =
-                format!("{}: {} delivered, {} given up", day.date, show::count(&good), show::count(&bad));
+                format!("{}: {} delivered, {} dead letters", day.date, show::count(&good), show::count(&bad));
             Bar { at: day.date.clone(), parts: vec![("", good), ("bad", bad)], title }
         })
         .collect();
-    Chart::new("Delivered, and given up on top", &bars, |most| {
-        format!("at most {} a day", show::count(&most))
+    Chart::new("Delivered, with dead letters on top", &bars, |most| {
+        format!("peak {} per day", show::count(&most))
     })
 }
 

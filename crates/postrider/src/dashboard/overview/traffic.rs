@@ -114,7 +114,7 @@ fn hour(points: Vec<Point>, now: Timestamp) -> Vec<Point> {
 }
 
 fn charts(minutes: &[Point]) -> Vec<Chart> {
-    let a_minute = |most: u64| format!("at most {} a minute", show::count(&most));
+    let a_minute = |most: u64| format!("peak {} per minute", show::count(&most));
     let draw = |label, most: &dyn Fn(u64) -> String, value: fn(&Point) -> (u64, u64, String)| {
         let values: Vec<Value> = minutes
             .iter()
@@ -130,18 +130,18 @@ fn charts(minutes: &[Point]) -> Vec<Chart> {
         draw("Events in", &a_minute, |point| {
             (point.accepted, 0, format!("{} events", show::count(&point.accepted)))
         }),
-        draw("Attempts out: delivered, and failed on top", &a_minute, |point| {
+        draw("Attempts: delivered, with failed on top", &a_minute, |point| {
             let failed = point.failed();
             let words =
                 format!("{} delivered, {} failed", show::count(&point.delivered), show::count(&failed));
             (point.delivered, failed, words)
         }),
-        draw("Deliveries that wait", &|most| format!("at most {}", show::count(&most)), |point| {
-            (point.pending, 0, format!("{} wait", show::count(&point.pending)))
+        draw("Pending deliveries", &|most| format!("peak {}", show::count(&most)), |point| {
+            (point.pending, 0, format!("{} pending", show::count(&point.pending)))
         }),
         draw(
-            "From due to delivered, 95 of 100",
-            &|most| format!("at most {}", show::latency(&(most as f64 / 1000.0))),
+            "Delivery latency (p95)",
+            &|most| format!("peak {}", show::latency(&(most as f64 / 1000.0))),
             |point| {
                 let ms = (point.p95_seconds.unwrap_or(0.0) * 1000.0).round() as u64;
                 (ms, 0, point.p95())

@@ -128,7 +128,7 @@ pub(super) async fn act(
                 refused => done(&desk, refused, &here),
             }
         }
-        _ => refused(&Refused::new(StatusCode::NOT_FOUND, "There is no such page.")),
+        _ => refused(&Refused::new(StatusCode::NOT_FOUND, "Page not found.")),
     }
 }
 
@@ -155,9 +155,9 @@ pub(super) async fn remove_route(
 async fn ask_of_route(api: &Inside, session: &Session, at: &str, back: String) -> Result<AskPage, Refused> {
     let found: Route = api.get(session, at).await?;
     let question = Question {
-        title: format!("Send it no more {}?", found.in_words()),
+        title: format!("Remove the subscription to {}?", found.in_words()),
         happens: ask::ROUTE,
-        word: "Remove it",
+        word: "Remove subscription",
         page: format!("{back}/routes/{}", found.id),
         back,
     };
@@ -167,7 +167,7 @@ async fn ask_of_route(api: &Inside, session: &Session, at: &str, back: String) -
 impl Route {
     fn in_words(&self) -> String {
         match self.event_type_pattern.as_str() {
-            "**" => "events of every type".to_owned(),
+            "**" => "all events".to_owned(),
             pattern => format!("events of type {pattern}"),
         }
     }
@@ -176,5 +176,16 @@ impl Route {
 impl DestinationPage {
     fn refusing(self, refused: Refused) -> Self {
         DestinationPage { frame: self.frame.refusing(Some(refused)), ..self }
+    }
+    /// Customers read nothing of how the gateway is run.
+    fn waits_for(&self, reason: &str) -> &'static str {
+        match reason {
+            "nothing_waits" => "nothing",
+            "not_due" => "its next retry",
+            "circuit" | "retry_after" | "overwhelmed" => "your endpoint to respond again",
+            "paused" => "you to resume it",
+            "dead_letter" => "a failed delivery ahead of it",
+            _ => "its turn",
+        }
     }
 }

@@ -15,7 +15,7 @@ use axum::response::Response;
 use http::StatusCode;
 use subtle::ConstantTimeEq;
 
-const NOT_KNOWN: &str = "This link is over, or it is not whole. Ask for a new one where you got it.";
+const NOT_KNOWN: &str = "This link has expired or is incomplete. Request a new one where you got it.";
 
 #[derive(Template)]
 #[template(path = "portal/entry.html")]

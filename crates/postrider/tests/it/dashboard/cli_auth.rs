@@ -16,7 +16,7 @@ fn a_client_that_waits_on_this_machine_is_handed_a_key_of_its_own() {
 
     let browser = Browser::signed_in(&api);
     let question = browser.page(&page);
-    assert!(question.contains(CALLBACK) && question.contains("Create a key for it"), "{question}");
+    assert!(question.contains(CALLBACK) && question.contains("Create key"), "{question}");
     assert_eq!(api.get("/v1/api-keys").data(200).as_array().unwrap().len(), 0, "nobody has agreed yet");
 
     let shown = browser.shown_once(&browser.change("/cli-auth", &[("callback", CALLBACK)]));

@@ -47,11 +47,11 @@ fn the_selected_are_sent_again_and_no_others() {
     let fields: Vec<(&str, &str)> =
         chosen.iter().map(|(_, id)| ("delivery_ids", id.as_str())).chain([("selected", "yes")]).collect();
     let asked = browser.change("/replays", &fields);
-    assert!(String::from_utf8_lossy(&asked.body).contains("Send 2 dead letters again?"), "{asked}");
+    assert!(String::from_utf8_lossy(&asked.body).contains("Replay 2 dead letters?"), "{asked}");
     assert_eq!(left(&api).len(), 4, "it only asked");
     let confirmed: Vec<_> = fields.iter().copied().chain([("confirmed", "yes")]).collect();
     let job = next(&browser.change("/replays", &confirmed));
-    wait_until("both were sent", || browser.page(&job).contains("2 of 2 were sent again").then_some(()));
+    wait_until("both were sent", || browser.page(&job).contains("2 of 2 replayed").then_some(()));
     chosen.iter().for_each(|(event, _)| drop(api.event_once(event, "delivered")));
     assert_eq!(left(&api), [letters[0].0.clone(), letters[3].0.clone()]);
 }
@@ -66,7 +66,7 @@ fn how_far_a_replay_is_is_there_after_a_reload_in_the_middle() {
     // One is sent at once, and the other later than this test ends.
     let slow = json!({ "rate_per_second": 0.001 });
     let page = format!("/replays/{}", text(&api.post("/v1/replays", &slow).data(202)["id"]));
-    wait_until("one was sent", || browser.page(&page).contains("1 of 2 were").then_some(()));
+    wait_until("one was sent", || browser.page(&page).contains("1 of 2 replayed").then_some(()));
     for _ in 0..2 {
         let shown = browser.page(&page);
         assert!(shown.contains("value=\"0.5\">1 of 2</progress>"), "{shown}");
@@ -81,12 +81,12 @@ fn all_that_match_are_discarded_only_where_something_was_asked_for() {
     let api = gateway.api();
     letters(&api, &sink, 1);
     let browser = Browser::signed_in(&api);
-    let button = "Discard all that match…";
+    let button = "Discard all matching…";
     let shown = browser.page("/dead-letters?reason=&event_type=");
     assert!(!shown.contains(button), "{shown}");
-    assert!(shown.contains("To discard many at once, search for them first."), "{shown}");
+    assert!(shown.contains("To discard in bulk, filter first."), "{shown}");
     let shown = browser.page("/dead-letters?reason=attempts");
-    assert!(shown.contains(button) && !shown.contains("To discard many at once"), "{shown}");
+    assert!(shown.contains(button) && !shown.contains("To discard in bulk"), "{shown}");
     let asked = browser.change("/dead-letters/discard", &[("reason", "attempts")]);
     assert!(String::from_utf8_lossy(&asked.body).contains("Discard 1 dead letter?"), "{asked}");
 }

@@ -28,13 +28,13 @@ fn one_that_a_receiver_disabled_is_resumed_from_its_page() {
     let page = format!("/destinations/{id}");
     let browser = Browser::signed_in(&api);
     let shown = browser.page(&page);
-    for part in ["410", "Resume sends to it again", &format!("action=\"{page}/resume\"")] {
+    for part in ["410", "Resume to send to it again", &format!("action=\"{page}/resume\"")] {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
     assert!(!shown.contains(&format!("action=\"{page}/pause\"")), "{shown}");
     next(&browser.change(&format!("{page}/resume"), &[]));
     assert_eq!(status(&api, &id), "active");
-    assert!(!browser.page(&page).contains("Resume sends to it again"));
+    assert!(!browser.page(&page).contains("Resume to send to it again"));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_guest_resumes_one_that_a_receiver_disabled() {
     let page = format!("/portal/destinations/{id}");
     let guest = Guest::by_link(&api, &json!({}));
     let shown = guest.page(&page);
-    for part in ["Resume sends to it again", &format!("action=\"{page}/resume\"")] {
+    for part in ["Resume to send to it again", &format!("action=\"{page}/resume\"")] {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
     next(&guest.change(&format!("{page}/resume"), &[]));

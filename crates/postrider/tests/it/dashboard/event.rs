@@ -9,7 +9,7 @@ use serde_json::json;
 /// The command on the page of an event, as it is copied.
 fn command(browser: &Browser, event: &str) -> String {
     let page = browser.page(&format!("/events/{event}"));
-    let details = behind(&page, "<summary>As a curl command</summary>", "</details>");
+    let details = behind(&page, "<summary>Copy as curl</summary>", "</details>");
     unescaped(behind(details, "<pre>", "</pre>"))
 }
 
@@ -65,7 +65,7 @@ fn a_curl_command_has_the_body_that_the_route_makes_and_names_what_is_kept_secre
     assert_eq!(delivered["event"]["deliveries"][0]["route_id"], route.as_str());
     let browser = Browser::signed_in(&api);
     let said = command(&browser, &event);
-    assert!(said.starts_with("# Add what is kept secret: x-own, authorization\ncurl "), "{said}");
+    assert!(said.starts_with("# Add the secret values: x-own, authorization\ncurl "), "{said}");
     assert!(!said.contains("[redacted]") && !said.contains("hidden"), "{said}");
     let again = check_same(&site, &sink, "/in", &said);
     assert_eq!(again.body, b"{\"shop\":\"it's one\",\"total\":42}");
@@ -73,17 +73,17 @@ fn a_curl_command_has_the_body_that_the_route_makes_and_names_what_is_kept_secre
     // What was sent is not kept, so of another route of today nobody can tell it.
     api.patch(&format!("/v1/routes/{route}"), &json!({ "transform": "'another'" })).data(200);
     let said = command(&browser, &event);
-    let differs = "# What was sent had 30 bytes, this body has 7: the signature does not fit it.";
+    let differs = "# The attempt sent 30 bytes; this body has 7, so the signature does not match.";
     assert!(said.contains(differs) && said.ends_with("--data-raw 'another'"), "{said}");
     api.delete(&format!("/v1/routes/{route}")).nothing();
     let said = command(&browser, &event);
-    let differs = "# What was sent had 30 bytes, this body has 12: the signature does not fit it.";
+    let differs = "# The attempt sent 30 bytes; this body has 12, so the signature does not match.";
     assert!(said.contains(differs) && said.ends_with("--data-raw '{\"total\":21}'"), "{said}");
     api.patch(&format!("/v1/destinations/{destination}"), &json!({ "url": "https://new.example.com/" }))
         .data(200);
     let (said, host) = (command(&browser, &event), sink.url(""));
     let moved = format!(
-        "# It was sent to {}; this is where the destination is now.",
+        "# The attempt went to {}; this is the current URL of the destination.",
         host.trim_start_matches("http://")
     );
     assert!(said.contains(&moved), "{moved}: {said}");

@@ -40,7 +40,7 @@ fn no_form_is_taken_without_the_token_of_its_session() {
             let answer = sender.submit(path, &fields, &[]);
             assert_eq!(answer.status, 403, "{path} with {token:?}: {answer}");
             let said = String::from_utf8_lossy(&answer.body).into_owned();
-            assert!(said.contains("This form is not of your session"), "{path}: {said}");
+            assert!(said.contains("The form belongs to another session"), "{path}: {said}");
         }
     }
     browser.page("/");

@@ -13,7 +13,7 @@ fn check(api: &Api, (page, form): (&str, &str), at: &str, others: &Value, fields
     let before = api.get(at).data(200);
     let refused = browser.save(&opened, form, fields);
     let said = String::from_utf8_lossy(&refused.body).into_owned();
-    assert!(said.contains("changed this since the page was opened"), "{form}: {said}");
+    assert!(said.contains("this changed since you opened the page"), "{form}: {said}");
     assert_eq!(api.get(at).data(200), before, "{form} changed something");
     // What was filled in is still there, and is still of the page as it was opened.
     let again = browser.save(&said, form, fields);

@@ -25,7 +25,7 @@ fn an_account_is_made_changed_linked_to_and_deleted() {
     );
     assert!(bad.contains("value=\"shop\""), "{bad}");
     let made = browser.shown_once(&browser.change("/accounts", &[("name", HOSTILE), ("email", "")]));
-    let (_, rest) = made.split_once("this once: <code>").expect("its key");
+    let (_, rest) = made.split_once("shown only once: <code>").expect("its key");
     let key = rest.split('<').next().unwrap().to_owned();
     assert!(!made.contains("<svg onload") && made.contains("&#60;script&#62;"), "{made}");
     assert!(!browser.page("/accounts").contains(&key), "it is shown once");
@@ -73,7 +73,7 @@ fn an_account_is_made_changed_linked_to_and_deleted() {
 
     let source = tenant.source().0;
     let asked = body(&browser.change(&format!("{page}/delete"), &[]));
-    assert!(asked.contains("0 destinations and 1 sources; delete them first"), "{asked}");
+    assert!(asked.contains("Delete its 0 destinations and 1 sources first"), "{asked}");
     tenant.delete(&format!("/v1/sources/{source}")).nothing();
     let asked = body(&browser.change(&format!("{page}/delete"), &[]));
     assert!(asked.contains("stop working at once"), "{asked}");
@@ -91,7 +91,10 @@ fn a_tenant_sees_its_own_account_and_no_page_of_the_gateway() {
     let (ours, theirs) = (made("ours"), made("theirs"));
     let browser = Browser::signed_in(&api.with_key(&text(&ours["api_key"]["key"])));
     let list = browser.page("/accounts");
-    assert!(list.contains("ours") && !list.contains("theirs") && !list.contains("Make an account"), "{list}");
+    assert!(
+        list.contains("ours") && !list.contains("theirs") && !list.contains("Create an account"),
+        "{list}"
+    );
     assert!(!list.contains("href=\"/cluster\"") && !list.contains("href=\"/settings\""), "{list}");
     let own = format!("/accounts/{}", text(&ours["account"]["id"]));
     assert!(!browser.page(&own).contains("name=\"weight\""), "the operator sets it");
@@ -137,7 +140,7 @@ fn the_operator_opens_what_belongs_to_another_account() {
     let browser = Browser::signed_in(&api);
     let page = format!("/destinations/{destination}");
     let home = browser.page("/");
-    let worst = home.split("Destinations that wait most").nth(1).unwrap().split("</table>").next().unwrap();
+    let worst = home.split("Largest backlogs").nth(1).unwrap().split("</table>").next().unwrap();
     assert!(!worst.contains(&format!("href=\"{page}\"")), "a link that leads nowhere: {worst}");
     assert!(worst.contains(&format!("name=\"next\" value=\"{page}\"")), "{worst}");
     assert!(worst.contains(&format!("name=\"account\" value=\"{account}\"")), "{worst}");
@@ -145,14 +148,14 @@ fn the_operator_opens_what_belongs_to_another_account() {
     let token = browser.token();
     assert_eq!(look(&browser, &account, &page), page);
     let shown = browser.page(&page);
-    assert!(shown.contains("You look at the account") && shown.contains("&#60;script&#62;"), "{shown}");
+    assert!(shown.contains("Viewing account") && shown.contains("&#60;script&#62;"), "{shown}");
     assert!(!shown.contains("<svg onload"), "{shown}");
     for list in ["/events", "/dead-letters", "/deliveries"] {
         assert!(browser.page(list).contains(&event), "{list}");
     }
     assert!(browser.page(&format!("/events/{event}")).contains("&#34;of&#34;"));
     let home = browser.page("/");
-    let worst = home.split("Destinations that wait most").nth(1).unwrap().split("</table>").next().unwrap();
+    let worst = home.split("Largest backlogs").nth(1).unwrap().split("</table>").next().unwrap();
     assert!(worst.contains(&format!("href=\"{page}\"")), "{worst}");
 
     let of_before = [("form_token", token.as_str()), ("name", "made")];
@@ -167,7 +170,7 @@ fn the_operator_opens_what_belongs_to_another_account() {
     look(&browser, &empty, "/");
     let deleted = browser.change(&format!("/accounts/{empty}/delete"), &[("confirmed", "yes")]);
     assert_eq!(next(&deleted), "/accounts");
-    assert!(!browser.page("/accounts").contains("You look at the account"));
+    assert!(!browser.page("/accounts").contains("Viewing account"));
 
     let own = Browser::signed_in(&tenant);
     let first = text(&api.get("/v1/accounts").data(200)[0]["id"]);
@@ -181,11 +184,11 @@ fn the_operator_sees_the_node_and_how_it_is_set_up() {
     let gateway = site.start();
     let browser = Browser::signed_in(&gateway.api());
     let cluster = browser.page("/cluster");
-    for part in ["embedded store", "answers you", "All 64 shards", env!("CARGO_PKG_VERSION")] {
+    for part in ["embedded store", "this node", "All 64 shards", env!("CARGO_PKG_VERSION")] {
         assert!(cluster.contains(part), "{part} is not in {cluster}");
     }
     let settings = browser.page("/settings");
-    for part in ["13 days", ">77<", "embedded", "127.0.0.0/8", "Free on its disk"] {
+    for part in ["13 days", ">77<", "embedded", "127.0.0.0/8", "Free disk space"] {
         assert!(settings.contains(part), "{part} is not in {settings}");
     }
     let told = gateway.api().get("/v1/settings").data(200);

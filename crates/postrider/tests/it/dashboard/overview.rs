@@ -63,49 +63,49 @@ fn the_overview_shows_what_was_counted() {
     let browser = Browser::signed_in(&api);
     let page = wait_until("all of it is counted", || {
         let page = browser.page("/");
-        let minutes = rows(&page, "The last hour, by the minute");
+        let minutes = rows(&page, "Last hour by minute");
         let sum =
             |column: usize| minutes.iter().filter_map(|row| row[column].parse::<u64>().ok()).sum::<u64>();
         // Events in, delivered, failed, given up.
         ([1, 2, 3, 4].map(sum) == [9, 3, 3, 3]).then_some(page)
     });
     for (name, figure) in [
-        ("Succeeded, last hour", "50.0 %"),
-        ("Waiting", "3"),
+        ("Success rate, last hour", "50.0 %"),
+        ("Pending", "3"),
         ("Slots in use", "0 / 40"),
         ("Events accepted", "9"),
         ("Delivered", "3"),
     ] {
         assert_eq!(tile(&page, name), figure, "{name} in {page}");
     }
-    assert!(tile(&page, "Events in").ends_with(" / s") && tile(&page, "Oldest waits for") != "–", "{page}");
-    let waiting = rows(&page, "Waiting by priority");
+    assert!(tile(&page, "Events in").ends_with(" / s") && tile(&page, "Oldest pending") != "–", "{page}");
+    let waiting = rows(&page, "Pending by priority");
     let counts: Vec<(&str, &str)> = waiting.iter().map(|row| (row[0].as_str(), row[2].as_str())).collect();
     assert_eq!(counts, [("1, critical", "0"), ("2, high", "0"), ("3, normal", "0"), ("4, bulk", "3")]);
-    assert!(behind(&page, "4, bulk</td>", "</tr>").contains("aria-label=\"100 of 100\""), "{page}");
-    let took = rows(&page, "From due to delivered, last 6 hours");
+    assert!(behind(&page, "4, bulk</td>", "</tr>").contains("aria-label=\"100 %\""), "{page}");
+    let took = rows(&page, "Delivery latency, last 6 hours");
     let critical = took.iter().find(|row| row[0] == "1, critical").unwrap();
     assert_eq!(critical[1], "3", "{took:?}");
     assert!(critical[2..].iter().all(|time| time.ends_with(" ms") || time.ends_with(" s")), "{took:?}");
-    let worst = rows(&page, "Destinations that wait most");
+    let worst = rows(&page, "Largest backlogs");
     let (first, figures) = (&worst[0], [&worst[0][2], &worst[0][3], &worst[0][5]]);
     assert!(first[0] == "waits" && figures == ["closed", "paused", "3"], "{worst:?}");
-    let states = rows(&page, "Deliveries by state");
+    let states = rows(&page, "Deliveries by status");
     for (state, count) in [("delivered", "3"), ("dead letter", "3"), ("queued", "3")] {
         assert!(states.iter().any(|row| row == &[state, count]), "{states:?}");
     }
     // What can be pointed at is drawn, has words, and stands in a table as well.
     for (chart, drawn) in [
         ("Events in,", " events</title>"),
-        ("Attempts out: delivered, and failed on top,", " delivered, "),
-        ("Deliveries that wait,", ": 3 wait</title>"),
-        ("From due to delivered, 95 of 100,", " ms</title>"),
-        ("Delivered, and given up on top,", ": 3 delivered, 3 given up</title>"),
+        ("Attempts: delivered, with failed on top,", " delivered, "),
+        ("Pending deliveries,", ": 3 pending</title>"),
+        ("Delivery latency (p95),", " ms</title>"),
+        ("Delivered, with dead letters on top,", ": 3 delivered, 3 dead letters</title>"),
     ] {
         let svg = behind(&page, &format!("role=\"img\" aria-label=\"{chart}"), "</svg>");
         assert!(svg.contains(drawn) && svg.contains("<rect x="), "{chart}: {svg}");
     }
-    assert_eq!(rows(&page, "Deliveries that ended, by day").last().unwrap()[3..], ["3", "3"]);
+    assert_eq!(rows(&page, "Finished deliveries by day").last().unwrap()[3..], ["3", "3"]);
 }
 
 #[test]
@@ -125,21 +125,21 @@ fn an_account_sees_the_hour_of_its_own_destinations() {
     operator.change("/look", &[("account", account), ("next", "/")]);
     for browser in [Browser::signed_in(&tenant), operator] {
         let page = browser.page("/");
-        let minutes = rows(&page, "The last hour, by the minute");
+        let minutes = rows(&page, "Last hour by minute");
         let sum =
             |column: usize| minutes.iter().filter_map(|row| row[column].parse::<u64>().ok()).sum::<u64>();
         // Delivered, failed.
         assert_eq!((minutes.len(), [1, 2].map(sum)), (60, [3, 3]), "{page}");
         for (name, figure) in [
-            ("Succeeded, last hour", "50.0 %"),
+            ("Success rate, last hour", "50.0 %"),
             ("Events accepted", "9"),
             ("Delivered", "3"),
-            ("Waiting", "3"),
+            ("Pending", "3"),
         ] {
             assert_eq!(tile(&page, name), figure, "{name} in {page}");
         }
         let svg =
-            behind(&page, "role=\"img\" aria-label=\"Attempts: delivered, and failed on top,", "</svg>");
+            behind(&page, "role=\"img\" aria-label=\"Attempts: delivered, with failed on top,", "</svg>");
         assert!(svg.contains(" delivered, ") && svg.contains("<rect x="), "{svg}");
         assert!(!page.contains("Deliveries out"), "that is told of the whole gateway alone: {page}");
     }

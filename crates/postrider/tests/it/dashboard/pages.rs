@@ -15,7 +15,7 @@ fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
     let api = gateway.api();
     let browser = Browser::signed_in(&api);
     let home = browser.page("/");
-    assert!(home.contains("Send a first event"), "{home}");
+    assert!(home.contains("Send your first event"), "{home}");
 
     let bad = browser.change("/destinations", &[("name", "mine"), ("url", "gopher://x")]);
     let text = String::from_utf8(bad.body).unwrap();
@@ -32,10 +32,10 @@ fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
     let fields = [("name", "mine"), ("url", &*sink.url("/in"))];
     let made = browser.change("/destinations", &fields);
     let (place, shown) = (next(&made), browser.shown_once(&made));
-    assert!(shown.contains("The new signing secret, this once: <code>whsec_"), "{shown}");
+    assert!(shown.contains("New signing secret, shown only once: <code>whsec_"), "{shown}");
     assert!(browser.page(&place).contains("mine") && !browser.page(&place).contains("whsec_"));
     let again = String::from_utf8(browser.change("/destinations", &fields).body).unwrap();
-    assert!(again.contains("There is a destination of this name"), "{again}");
+    assert!(again.contains("A destination with this name already exists"), "{again}");
     assert!(api.get("/v1/destinations").data(200).as_array().unwrap().len() == 1, "{again}");
     next(&browser.change("/sources", &[("name", "shop")]));
     let sources = browser.page("/sources");
@@ -47,7 +47,7 @@ fn a_newcomer_gets_from_an_empty_start_to_a_first_delivery() {
     assert!(browser.page("/events").contains(&id));
     assert!(!browser.page("/events?event_type=other").contains(&id));
     let event = browser.page(&format!("/events/{id}"));
-    for part in ["order.created", "delivered", "answered 200", "&#34;n&#34;: 1", "mine"] {
+    for part in ["order.created", "delivered", "responded 200", "&#34;n&#34;: 1", "mine"] {
         assert!(event.contains(part), "{part} is not in {event}");
     }
     let again = next(&browser.change(&format!("/events/{id}/replay"), &[]));
@@ -72,12 +72,12 @@ fn dead_letters_are_counted_before_they_are_sent_again() {
     ids.iter().for_each(|id| assert!(letters.contains(id), "{id}"));
     let filter = [("destination_id", destination.as_str()), ("event_type", ""), ("reason", "")];
     let asked = browser.change("/replays", &filter);
-    assert!(String::from_utf8_lossy(&asked.body).contains("Send 3 dead letters again?"), "{asked}");
+    assert!(String::from_utf8_lossy(&asked.body).contains("Replay 3 dead letters?"), "{asked}");
     assert_eq!(api.get("/v1/replays").data(200), json!([]), "nothing was begun");
 
     sink.always("/in", Reply::status(200));
     let job = next(&browser.change("/replays", &[filter[0], ("confirmed", "yes")]));
-    wait_until("all were sent again", || browser.page(&job).contains("3 of 3 were sent again").then_some(()));
+    wait_until("all were sent again", || browser.page(&job).contains("3 of 3 replayed").then_some(()));
     ids.iter().for_each(|id| drop(api.event_once(id, "delivered")));
     assert!(browser.page("/replays").contains(job.trim_start_matches("/replays/")));
 }
@@ -95,7 +95,7 @@ fn dead_letters_are_selected_exported_and_discarded() {
     let letters = || api.get("/v1/dead-letters").data(200)["items"].as_array().unwrap().clone();
     let browser = Browser::signed_in(&api);
     let page = browser.page("/dead-letters");
-    let group = page.split("By destination and cause").nth(1).unwrap().split("</table>").next().unwrap();
+    let group = page.split("By destination and reason").nth(1).unwrap().split("</table>").next().unwrap();
     for part in ["ledger", "all attempts failed", ">3</a>", "The receiver answered 500."] {
         assert!(group.contains(part), "{part} is not in {group}");
     }
@@ -161,19 +161,19 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
     assert_eq!((&state("rate_limit")["per_second"], state("adaptive")), (&json!(2.5), json!(false)));
     let text = browser.page(&page);
     for sentence in [
-        "At most 9 attempts run at once, however it struggles.",
-        "At most 2.5 attempts a second begin, evenly apart, and up to 10 at once",
+        "At most 9 concurrent attempts.",
+        "At most 2.5 attempts per second, evenly spaced, with bursts of up to 10",
     ] {
         assert!(text.contains(sentence), "{sentence}: {text}");
     }
     next(&browser.change(&page, &[("rate_limit.per_second", ""), ("rate_limit.burst", "")]));
     assert_eq!(state("rate_limit"), json!(null));
     let tried = browser.shown_once(&browser.change(&format!("{page}/test"), &[]));
-    assert!(tried.contains("The test event: answered 200"), "{tried}");
+    assert!(tried.contains("Test event: responded 200"), "{tried}");
     let asked = browser.change(&format!("{page}/rotate-secret"), &[]);
     let text = String::from_utf8_lossy(&asked.body).into_owned();
     assert!(
-        text.contains("A new signing secret for b?") && text.contains("signs beside it for a day"),
+        text.contains("Rotate the signing secret of b?") && text.contains("keeps working for 24 hours"),
         "{text}"
     );
     let rotations = || {
@@ -183,12 +183,12 @@ fn a_destination_is_paused_changed_tried_and_deleted() {
     assert_eq!((asked.status, rotations()), (200, 0), "it only asked");
     let rotated = browser.change(&format!("{page}/rotate-secret"), &[("confirmed", "yes")]);
     assert_eq!(next(&rotated), page, "what is loaded again makes no other");
-    assert!(browser.shown_once(&rotated).contains("The new signing secret, this once: <code>whsec_"));
+    assert!(browser.shown_once(&rotated).contains("New signing secret, shown only once: <code>whsec_"));
     assert!(!browser.page(&page).contains("whsec_"), "it is shown once");
     assert_eq!(rotations(), 1);
     let asked = browser.change(&format!("{page}/delete"), &[]);
     let text = String::from_utf8_lossy(&asked.body).into_owned();
-    assert!(text.contains("Delete b?") && text.contains("given up on"), "{text}");
+    assert!(text.contains("Delete b?") && text.contains("become dead letters"), "{text}");
     browser.page(&page);
     assert_eq!(next(&browser.change(&format!("{page}/delete"), &[("confirmed", "yes")])), "/destinations");
     assert_eq!(browser.send("GET", &page, &[], "").status, 404);
@@ -223,8 +223,8 @@ fn what_waits_for_one_destination_is_told_by_its_own_deliveries() {
         browser.page(&place)
     };
     for (destination, waits, again) in [(&down, false, true), (&paused, true, false), (&good, false, false)] {
-        assert_eq!(behind(destination, "What waits").contains(&event), waits, "{destination}");
-        assert_eq!(behind(destination, "What is tried again").contains(&event), again, "{destination}");
+        assert_eq!(behind(destination, "View queued").contains(&event), waits, "{destination}");
+        assert_eq!(behind(destination, "View retries").contains(&event), again, "{destination}");
     }
     assert!(browser.page("/deliveries?event_type=order.*").contains(&event));
     assert!(!browser.page("/deliveries?event_type=other").contains(&event));
@@ -303,10 +303,10 @@ fn an_event_is_sent_to_another_url_once_and_within_the_rules() {
     let browser = Browser::signed_in(&api);
     let page = format!("/events/{event}");
     let shown = browser.page(&page);
-    assert!(shown.contains("now, once, and not signed"), "it says what happens before: {shown}");
+    assert!(shown.contains("once, now, unsigned"), "it says what happens before: {shown}");
     let sent = browser.change(&format!("{page}/send"), &[("url", &sink.url("/debug"))]);
     let text = browser.shown_once(&sent);
-    for part in ["answered 418", "&#60;b&#62;teapot", "Sent to another URL"] {
+    for part in ["responded 418", "&#60;b&#62;teapot", "Sent to another URL"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     let arrived = sink.wait_for("/debug", 1);
@@ -331,7 +331,7 @@ fn a_key_is_shown_once() {
     let api = gateway.api();
     let browser = Browser::signed_in(&api);
     let text = browser.shown_once(&browser.change("/keys", &[("name", "ci"), ("scope", "read")]));
-    let (_, rest) = text.split_once("this once: <code>").expect("the key");
+    let (_, rest) = text.split_once("shown only once: <code>").expect("the key");
     let key = rest.split('<').next().unwrap();
     api.with_key(key).get("/v1/destinations").data(200);
     assert!(!browser.page("/keys").contains(key));
@@ -385,7 +385,7 @@ fn a_large_body_does_not_make_a_large_page() {
         let id = api.send(&path, &[], &body);
         let page = browser.page(&format!("/events/{id}"));
         assert!(page.len() < 100_000, "{} bytes", page.len());
-        assert!(page.contains("This is the beginning."));
+        assert!(page.contains("Only the beginning is shown."));
         assert_eq!(browser.send("GET", &format!("/events/{id}/body"), &[], "").body, body);
     }
 }

@@ -69,7 +69,7 @@ fn a_link_opens_its_account_and_nothing_else() {
     assert!(home.contains("shop of ours") && home.contains(&our_destination), "{home}");
     assert!(home.contains("href=\"https://shop.test/back?a=b&#38;c=d\""), "the way back: {home}");
     let event = guest.page(&format!("/portal/events/{our_event}"));
-    for part in ["answered 200", "shop of ours", "&#34;of&#34;"] {
+    for part in ["responded 200", "shop of ours", "&#34;of&#34;"] {
         assert!(event.contains(part), "{part} is not in {event}");
     }
     for page in PAGES {
@@ -159,7 +159,7 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     let elsewhere: Vec<String> =
         (0..101).map(|_| api.make("/v1/routes", &json!({ "destination_id": other }))).collect();
     next(&guest.change(&format!("{place}/routes"), &[]));
-    assert!(guest.page(&place).contains("events of every type"), "a route without a pattern");
+    assert!(guest.page(&place).contains("all events"), "a route without a pattern");
     let latest = text(&api.get(&format!("/v1/routes?destination_id={id}")).data(200)[2]["id"]);
     for route in elsewhere.iter().chain([&latest]) {
         api.delete(&format!("/v1/routes/{route}")).nothing();
@@ -176,7 +176,7 @@ fn a_guest_looks_after_destinations_and_sends_again() {
     next(&guest.change(&place, &[("name", "renamed"), fields[1]]));
     assert_eq!((state("name"), state("status")), (json!("renamed"), json!("active")));
     let tried = guest.0.shown_once(&guest.change(&format!("{place}/test"), &[]));
-    assert!(tried.contains("The test event: answered 200"), "{tried}");
+    assert!(tried.contains("Test event: responded 200"), "{tried}");
 
     let (_, path) = api.source();
     api.patch(&format!("/v1/destinations/{id}"), &json!({ "retry_policy": { "max_attempts": 1 } })).data(200);
@@ -216,14 +216,14 @@ fn what_a_guest_cannot_undo_is_asked_first() {
         assert!(String::from_utf8_lossy(&asked.body).contains(question), "{question} is not in {asked}");
     };
     let route = format!("{place}/routes/{route}");
-    asks(&route, "Send it no more events of type refund.*?");
+    asks(&route, "Remove the subscription to events of type refund.*?");
     assert_eq!(left(), 2, "it only asked");
     assert_eq!(next(&guest.change(&route, &[("confirmed", "yes")])), place);
     assert_eq!(left(), 1);
     assert_eq!(guest.change(&route, &[]).status, 404);
 
     let secret = format!("{place}/rotate-secret");
-    asks(&secret, "A new signing secret for mine?");
+    asks(&secret, "Rotate the signing secret of mine?");
     let rotated = guest.change(&secret, &[("confirmed", "yes")]);
     assert!(guest.0.shown_once(&rotated).contains("whsec_"), "{rotated}");
     assert!(!guest.page(&place).contains("whsec_"), "it is shown once");
@@ -313,7 +313,7 @@ fn a_link_that_is_over_opens_nothing_and_no_other_site_uses_one() {
     for page in PAGES {
         let answer = guest.0.send("GET", page, &[], "");
         assert_eq!(answer.status, 401, "{page}");
-        assert!(String::from_utf8_lossy(&answer.body).contains("This link is over"), "{answer}");
+        assert!(String::from_utf8_lossy(&answer.body).contains("This link has expired"), "{answer}");
     }
 }
 
@@ -325,8 +325,8 @@ fn a_guest_who_creates_a_destination_is_shown_its_secret_once() {
     let fields = [("name", "mine"), ("url", &*sink.url("/in"))];
     let made = guest.change("/portal/destinations", &fields);
     let shown = guest.0.shown_once(&made);
-    assert!(shown.contains("The new signing secret, this once: <code>whsec_"), "{shown}");
+    assert!(shown.contains("New signing secret, shown only once: <code>whsec_"), "{shown}");
     assert!(!guest.page(&next(&made)).contains("whsec_"));
     let again = String::from_utf8(guest.change("/portal/destinations", &fields).body).unwrap();
-    assert!(again.contains("There is a destination of this name"), "{again}");
+    assert!(again.contains("A destination with this name already exists"), "{again}");
 }

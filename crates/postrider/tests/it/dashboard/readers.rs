@@ -69,11 +69,11 @@ fn who_may_only_look_is_offered_no_change() {
     }
     let destination = pages.iter().find(|page| page.starts_with("/destinations/")).expect("one");
     let shown = reader.page(destination);
-    assert!(shown.contains("attempts run at once"), "the settings in sentences: {shown}");
+    assert!(shown.contains("concurrent attempts"), "the settings in sentences: {shown}");
     let lists = ["/destinations", "/sources", "/routes", "/keys"];
     for page in lists {
-        assert!(!reader.page(page).contains("<h2>Make a"), "{page}");
-        assert!(operator.page(page).contains("<h2>Make a"), "{page}");
+        assert!(!reader.page(page).contains("<h2>Create a"), "{page}");
+        assert!(operator.page(page).contains("<h2>Create a"), "{page}");
     }
 }
 

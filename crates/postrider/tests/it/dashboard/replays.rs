@@ -24,7 +24,7 @@ fn a_replay_offers_what_can_be_done_with_it_now() {
     };
     let offered = |page: &str| {
         let shown = browser.page(page);
-        ["Pause", "Go on", "Cancel"].map(|word| shown.contains(&format!(">{word}</button>")))
+        ["Pause", "Resume", "Cancel"].map(|word| shown.contains(&format!(">{word}</button>")))
     };
     let slow = begin(0.001);
     assert_eq!(offered(&slow), [true, false, true], "it runs");

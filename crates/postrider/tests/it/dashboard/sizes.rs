@@ -50,7 +50,7 @@ fn no_page_is_large_however_much_there_is() {
     }
     check("/routes/test", &browser.change("/routes/test", &[("payload", &"<".repeat(3000))]));
     let shown = browser.page(&own[0]);
-    for left_out in ["9 earlier:", "5 more deliveries"] {
+    for left_out in ["9 earlier attempts:", "5 more deliveries"] {
         assert!(shown.contains(left_out), "{left_out} is not in {shown}");
     }
 

@@ -27,7 +27,7 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
     let place = next(&browser.change("/sources", &fields));
     let page = browser.page(&place);
     for part in
-        ["X-Hub-Signature-256", "Settings, Webhooks", "pull_request", "data-copy", "Nothing since this node"]
+        ["X-Hub-Signature-256", "Settings, Webhooks", "pull_request", "data-copy", "None since this node"]
     {
         assert!(page.contains(part), "{part} is not in {page}");
     }
@@ -47,18 +47,18 @@ fn a_source_is_made_for_a_provider_changed_and_tells_what_it_refused() {
     );
     let mode = || text(&api.get(&format!("/v1{place}")).data(200)["auth_mode"]);
     let asked = body(&browser.change(&format!("{place}/unsigned"), &[]));
-    assert!(asked.contains("Check no signatures of Renamed any more?") && asked.contains("can send events"));
+    assert!(asked.contains("Stop verifying signatures of Renamed?") && asked.contains("can send events"));
     assert_eq!(mode(), "shared_secret", "it only asked");
     assert_eq!(next(&browser.change(&format!("{place}/unsigned"), &[("confirmed", "yes")])), place);
     assert_eq!(mode(), "none");
-    assert!(!browser.page(&place).contains("Do not check signatures"), "there is nothing left to leave");
+    assert!(!browser.page(&place).contains("Stop verifying signatures"), "there is nothing left to leave");
     let other = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
     let stranger = Browser::signed_in(&api.with_key(&text(&other["api_key"]["key"])));
     assert_eq!(stranger.send("GET", &place, &[], "").status, 404);
     assert_eq!(stranger.change(&format!("{place}/delete"), &[]).status, 404);
     assert_eq!(stranger.change(&format!("{place}/delete"), &[("confirmed", "yes")]).status, 404);
     let asked = body(&browser.change(&format!("{place}/delete"), &[]));
-    assert!(asked.contains("Delete Renamed?") && asked.contains("takes no more events"), "{asked}");
+    assert!(asked.contains("Delete Renamed?") && asked.contains("stops accepting events"), "{asked}");
     browser.page(&place);
     assert_eq!(next(&browser.change(&format!("{place}/delete"), &[("confirmed", "yes")])), "/sources");
     assert_eq!(browser.send("GET", &place, &[], "").status, 404);
@@ -93,7 +93,7 @@ fn a_new_secret_leaves_how_senders_sign() {
     let rotated = json!({ "tolerance_seconds": 30, "secrets": ["old", "new"] });
     let change = json!({ "provider": "stripe", "verification_config": rotated });
     api.patch(&format!("/v1{place}"), &change).data(200);
-    assert!(browser.page(&place).contains("the 2 that are there stay"));
+    assert!(browser.page(&place).contains("keep the current 2"));
     save(&[("name", "shop"), ("provider", "stripe"), ("secret", "newer")]);
     assert_eq!(shown(), json!({ "tolerance_seconds": 30, "secret": "[redacted]" }));
     // Of another sender nothing of this holds.
@@ -130,13 +130,13 @@ fn a_route_is_made_tried_changed_and_deleted() {
         body(&browser.change("/routes/test", &fields))
     };
     let taken = event("{\"amount\": 200}");
-    for part in ["1 of 1 routes take it", "takes it", url, "&#34;amount&#34;: 200", &route] {
+    for part in ["1 of 1 routes match", "matches", url, "&#34;amount&#34;: 200", &route] {
         assert!(taken.contains(part), "{part} is not in {taken}");
     }
     let left = event("{\"amount\": 1}");
-    assert!(left.contains("0 of 1 routes take it") && left.contains("its filter is false"), "{left}");
+    assert!(left.contains("0 of 1 routes match") && left.contains("filter is false"), "{left}");
     let hostile = event(HOSTILE);
-    assert!(!hostile.contains("<svg onload") && hostile.contains("its filter fails"), "{hostile}");
+    assert!(!hostile.contains("<svg onload") && hostile.contains("filter failed"), "{hostile}");
     let bad = body(&browser.change("/routes/test", &[("headers", "no colon")]));
     assert!(bad.contains("id=\"headers-problem\""), "{bad}");
     assert_eq!(api.get("/v1/events").data(200)["items"], json!([]), "nothing was taken in");

@@ -62,12 +62,12 @@ fn what_asks_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let letters = || "/dead-letters".to_owned();
     let those = json!({ "destination_id": destination });
     let answers = [
-        ("ask-delete", to.clone(), format!("{to}/delete"), json!({}), "Leave it as it is"),
-        ("ask-secret", to.clone(), format!("{to}/rotate-secret"), json!({}), "Leave it as it is"),
-        ("ask-unsigned", source.clone(), format!("{source}/unsigned"), json!({}), "Leave it as it is"),
-        ("many-replay", letters(), "/replays".to_owned(), those.clone(), "Send 1 dead letter again?"),
+        ("ask-delete", to.clone(), format!("{to}/delete"), json!({}), "Cancel"),
+        ("ask-secret", to.clone(), format!("{to}/rotate-secret"), json!({}), "Cancel"),
+        ("ask-unsigned", source.clone(), format!("{source}/unsigned"), json!({}), "Cancel"),
+        ("many-replay", letters(), "/replays".to_owned(), those.clone(), "Replay 1 dead letter?"),
         ("many-discard", letters(), "/dead-letters/discard".to_owned(), those, "Discard 1 dead letter?"),
-        ("account-delete", account.clone(), format!("{account}/delete"), json!({}), "Keep it"),
+        ("account-delete", account.clone(), format!("{account}/delete"), json!({}), "Cancel"),
     ];
     check(&api, &answers);
 }
@@ -88,12 +88,12 @@ fn what_is_shown_once_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let same = |page: &str| (page.to_owned(), page.to_owned());
     let (tester, keys, accounts) = (same("/routes/test"), same("/keys"), same("/accounts"));
     let answers = [
-        ("route-test-verdict", tester.0, tester.1, sample, "What would be sent"),
-        ("event-elsewhere", event.clone(), format!("{event}/send"), elsewhere, "this once"),
-        ("destination-tried", to.clone(), format!("{to}/test"), json!({}), "The test event"),
-        ("destination-secret", to.clone(), format!("{to}/rotate-secret"), agreed, "this once"),
-        ("key-made", keys.0.clone(), keys.1.clone(), named.clone(), "this once"),
-        ("account-made", accounts.0, accounts.1, json!({ "name": HOSTILE_LINE }), "this once"),
+        ("route-test-verdict", tester.0, tester.1, sample, "Request"),
+        ("event-elsewhere", event.clone(), format!("{event}/send"), elsewhere, "Sent to another URL"),
+        ("destination-tried", to.clone(), format!("{to}/test"), json!({}), "Test event:"),
+        ("destination-secret", to.clone(), format!("{to}/rotate-secret"), agreed, "shown only once"),
+        ("key-made", keys.0.clone(), keys.1.clone(), named.clone(), "shown only once"),
+        ("account-made", accounts.0, accounts.1, json!({ "name": HOSTILE_LINE }), "shown only once"),
         ("link-made", account.clone(), format!("{account}/portal"), json!({}), "/portal#token="),
         ("refused", keys.0, keys.1, wrong, "scope"),
     ];
@@ -122,14 +122,14 @@ fn what_the_portal_asks_can_be_read_and_used_by_everybody_and_runs_nothing() {
     tab.arrive("/portal/destinations");
     let to = format!("/portal/destinations/{destination}");
     let answers = [
-        ("portal-ask-delete", to.clone(), format!("{to}/delete"), json!({}), "Leave it as it is"),
-        ("portal-ask-route", to.clone(), format!("{to}/routes/{route}"), json!({}), "Leave it as it is"),
+        ("portal-ask-delete", to.clone(), format!("{to}/delete"), json!({}), "Cancel"),
+        ("portal-ask-route", to.clone(), format!("{to}/routes/{route}"), json!({}), "Cancel"),
         (
             "portal-secret",
             to.clone(),
             format!("{to}/rotate-secret"),
             json!({ "confirmed": "yes" }),
-            "this once",
+            "shown only once",
         ),
     ];
     let found = look_at_answers(&mut tab, &answers);

@@ -22,8 +22,7 @@ fn with_scripts_a_box_asks_once_and_no_page_after_it() {
     tab.press("Delete");
     tab.wait("location.pathname === '/destinations'");
     api.get(&format!("/v1/destinations/{destination}")).refusal(404);
-    let said =
-        "Delete? What it is still owed is given up on, and the routes to it are gone. This cannot be undone.";
+    let said = "Delete? Its pending deliveries become dead letters and its routes are deleted. This cannot be undone.";
     was_quiet(&mut tab, &api, &[said]);
 }
 
@@ -40,18 +39,18 @@ fn without_scripts_a_page_asks_and_no_is_an_answer() {
     tab.go("/keys");
     tab.press("Revoke");
     asked(&mut tab, "Revoke ci?");
-    tab.press("Leave it as it is");
+    tab.press("Cancel");
     tab.wait("location.pathname === '/keys'");
     key.get("/v1/destinations").data(200);
     tab.press("Revoke");
     asked(&mut tab, "Revoke ci?");
-    tab.press("Revoke it");
+    tab.press("Revoke");
     tab.wait("location.pathname === '/keys' && document.body.innerText.includes('revoked')");
     key.get("/v1/destinations").refusal(401);
     tab.go(&format!("/sources/{source}"));
     tab.press("Delete");
     asked(&mut tab, "Delete shop?");
-    tab.press("Delete it");
+    tab.press("Delete");
     tab.wait("location.pathname === '/sources'");
     api.get(&format!("/v1/sources/{source}")).refusal(404);
     was_quiet(&mut tab, &api, &[]);

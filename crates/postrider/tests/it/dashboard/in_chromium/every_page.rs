@@ -59,8 +59,8 @@ fn every_page_can_be_read_and_used_by_everybody_and_runs_nothing() {
     // As the operator has them who looks at another account, by the way that is on its page.
     let (_, account) = pages.iter().find(|(name, _)| *name == "account").expect("it is among them");
     tab.go(account);
-    tab.press("Look at what it has");
-    tab.read("You look at the account");
+    tab.press("View its data");
+    tab.read("Viewing account");
     found.extend(look_at(&mut tab, "looking", "/destinations"));
     assert!(found.is_empty(), "{found:#?}");
     was_quiet(&mut tab, &api, &[]);

@@ -10,15 +10,15 @@ fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
     let gateway = site.start();
     let api = gateway.api();
     let mut tab = signed_in(&api);
-    tab.read("Send a first event");
-    tab.press("Make a destination");
+    tab.read("Send your first event");
+    tab.press("Create a destination");
     tab.arrive("/destinations");
     tab.fill("input[name=name]", "mine");
     tab.fill("input[name=url]", &sink.url("/in"));
-    tab.press("Make it");
+    tab.press("Create destination");
     tab.arrive("/destinations/dst_");
-    tab.press("Send a test event");
-    tab.read("The test event: answered 200");
+    tab.press("Send test event");
+    tab.read("Test event: responded 200");
     tab.press("Sources");
     tab.arrive("/sources");
     let url = tab.value(
@@ -33,7 +33,7 @@ fn a_newcomer_gets_to_a_first_delivery_and_its_timeline() {
     tab.arrive("/events/");
     // By itself, without a reload.
     tab.read("delivered");
-    tab.wait("/Attempt 1 .*answered 200/.test(document.body.innerText)");
+    tab.wait("/Attempt 1 .*responded 200/.test(document.body.innerText)");
     tab.value("document.querySelector('.timeline summary').click()");
     tab.read("webhook-signature");
     tab.read("\"n\": 1");
@@ -60,11 +60,11 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
     tab.press("ledger");
     tab.arrive("/destinations/dst_");
     // Its breaker has opened.
-    tab.read("Close the circuit");
+    tab.read("Close circuit");
     api.send(&path, &[], b"{\"n\":3}");
     // What waits is seen without a reload.
     tab.wait(
-        "[...document.querySelectorAll('.tiles div')].some(tile => /Waiting\\s+1/.test(tile.innerText))",
+        "[...document.querySelectorAll('.tiles div')].some(tile => /Pending\\s+1/.test(tile.innerText))",
     );
     tab.press("Overview");
     tab.read("The circuit of \"ledger\"");
@@ -76,20 +76,20 @@ fn a_failing_destination_is_seen_mended_and_gets_what_it_missed() {
     tab.read("postrider destinations circuit");
     tab.go(&format!("/destinations/{destination}"));
     sink.always("/in", Reply::status(200));
-    tab.press("Close the circuit");
-    tab.read("Open the circuit");
+    tab.press("Close circuit");
+    tab.read("Open circuit");
     sink.wait_for("/in", 4);
-    tab.press("Its dead letters");
+    tab.press("View dead letters");
     tab.arrive("/dead-letters");
-    tab.press("Send all that match again…");
-    tab.read("Send 3 dead letters again?");
-    tab.press("Send them");
+    tab.press("Replay all matching…");
+    tab.read("Replay 3 dead letters?");
+    tab.press("Replay 3 dead letters");
     tab.arrive("/replays/");
     tab.wait("document.querySelector('progress')?.value === 1");
-    tab.read("3 of 3 were sent again");
+    tab.read("3 of 3 replayed");
     ids.iter().for_each(|id| drop(api.event_once(id, "delivered")));
     tab.go(&format!("/dead-letters?destination_id={destination}"));
-    tab.read("There is none.");
+    tab.read("No dead letters.");
     was_quiet(&mut tab, &api, &[]);
 }
 
@@ -108,14 +108,14 @@ fn the_live_tail_shows_what_happens_and_can_be_paused() {
     let hostile = "{\"html\":\"<img src=x onerror=alert(1)>\"}";
     let first = api.send(&path, &[("x-event-type", "order.created")], hostile.as_bytes());
     tab.read(&first);
-    tab.read("answered 200");
+    tab.read("responded 200");
     tab.press("Pause");
     let second = api.send(&path, &[("x-event-type", "order.paid")], b"{}");
     api.event_once(&second, "delivered");
     // Accepted, and attempted.
     tab.read("Paused; 2 more since then.");
     assert_eq!(tab.value(&format!("document.body.innerText.includes('{second}')")), false);
-    tab.press("Go on");
+    tab.press("Resume");
     tab.read(&second);
     // What was not asked for does not come.
     tab.go("/tail?event_type=order.created&kind=accepted");

@@ -15,7 +15,7 @@ fn waiting_room(api: &Api) -> String {
 }
 
 fn shows_waiting(tab: &mut Tab, count: usize) {
-    let tile = format!("/Waiting\\s+{count}\\b/.test(tile.innerText)");
+    let tile = format!("/Pending\\s+{count}\\b/.test(tile.innerText)");
     tab.wait(&format!("[...document.querySelectorAll('.tiles div')].some(tile => {tile})"));
 }
 
@@ -104,10 +104,10 @@ fn dead_letters_come_by_themselves_and_take_no_selection_away() {
     };
     let mut tab = signed_in(&api);
     tab.go("/dead-letters");
-    tab.read("There is none.");
+    tab.read("No dead letters.");
     let first = died();
     tab.read(&first);
-    tab.read("By destination and cause");
+    tab.read("By destination and reason");
     let tick = |tab: &mut Tab| drop(tab.value("document.querySelector('[name=delivery_ids]').click()"));
     tick(&mut tab);
     let second = died();
@@ -135,7 +135,7 @@ fn a_page_that_finds_no_room_to_be_followed_says_so() {
     streams.iter_mut().for_each(|stream| drop(stream.next()));
     let mut tab = signed_in(&api);
     tab.go("/replays");
-    tab.read("Too many pages are followed at once");
+    tab.read("Too many pages are open with live updates");
     // As when there is room at a later try.
     tab.value("void followed.dispatchEvent(new MessageEvent('changed', { data: '{}' }))");
     assert_eq!(tab.value("document.getElementById('stale') === null"), true);

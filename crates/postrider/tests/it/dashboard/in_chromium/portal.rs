@@ -21,7 +21,7 @@ fn a_user_of_the_portal_comes_by_a_link_and_sees_what_became_of_events() {
     assert_eq!(tab.value("location.hash"), "", "the token is gone from the address");
     tab.fill("input[name=name]", "mine");
     tab.fill("input[name=url]", &sink.url("/in"));
-    tab.press("Make it");
+    tab.press("Create destination");
     tab.arrive("/portal/destinations/dst_");
     let destination = tab.value("location.pathname");
 
