@@ -228,7 +228,7 @@ fn planted(content: &EventContent, place: &str) {
 
 /// A header of the destination's own stands above it.
 fn go_on(trace: &TraceContext, span: [u8; 8], ready: &Ready, request: &mut Request) {
-    if ready.headers.has_own(TRACEPARENT) {
+    if request.has_own(ready, TRACEPARENT) {
         return;
     }
     request.put(ready, TRACEPARENT, &trace.traceparent(span));

@@ -2,7 +2,7 @@
 
 use super::passed_on::folded;
 use super::target::DestinationUrl;
-use http::HeaderMap;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use postrider_store::Headers;
 
 const AGENT: &str = concat!("Postrider/", env!("CARGO_PKG_VERSION"));
@@ -38,6 +38,19 @@ impl FixedHeaders {
             fixed.shown.push(name.as_str(), REDACTED);
         }
         fixed
+    }
+
+    /// Beside them those that an event has for this destination; the destination's own stand above them. `None` when one
+    /// cannot be sent.
+    pub(super) fn beside(&self, url: &DestinationUrl, of_event: &Headers) -> Option<Self> {
+        let mut own = HeaderMap::new();
+        for (name, value) in of_event.iter() {
+            let mut value = HeaderValue::try_from(value).ok()?;
+            value.set_sensitive(true);
+            own.insert(HeaderName::try_from(name).ok()?, value);
+        }
+        own.extend(self.own.clone());
+        Some(FixedHeaders::new(url, own))
     }
 
     /// Whether the destination has a header of this name itself.

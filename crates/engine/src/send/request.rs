@@ -1,6 +1,8 @@
 //! The request of an attempt: written once, as HTTP/1.1 has it, beside the copy of its headers that may be shown.
 
+use super::fixed_headers::FixedHeaders;
 use super::passed_on::{folded, is_passed_on};
+use super::sealed_headers::SEALED_HEADERS;
 use super::target::Ready;
 use super::{hops, id_header};
 use crate::clock::Clock;
@@ -23,6 +25,8 @@ const SHOWN_BYTES: usize = 512;
 /// A request that is ready to be written. Names of headers are in lower case.
 pub(crate) struct Request {
     method: Method,
+    /// In place of the destination's, when the event has some for it.
+    fixed: Option<Box<FixedHeaders>>,
     /// The first line and the headers, without the empty line behind them.
     head: BytesMut,
     /// The headers as they may be kept and shown: secrets are named, not told.
@@ -31,21 +35,31 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    fn new(method: Method, ready: &Ready, body: Bytes) -> Self {
+    fn new(method: Method, ready: &Ready, fixed: Option<Box<FixedHeaders>>, body: Bytes) -> Self {
         let together = if body.len() <= TOGETHER_BYTES_MAX { body.len() } else { 0 };
         let mut head = BytesMut::with_capacity(HEAD_BYTES + together);
         for part in [method.as_str(), " ", &ready.url.path, " HTTP/1.1\r\n"] {
             head.put_slice(part.as_bytes());
         }
-        head.put_slice(ready.headers.lines());
         let mut shown = Headers::with_capacity(SHOWN_BYTES);
-        shown.append(ready.headers.shown());
-        Request { method, head, shown, body }
+        let written = fixed.as_deref().unwrap_or(&ready.headers);
+        head.put_slice(written.lines());
+        shown.append(written.shown());
+        Request { method, fixed, head, shown, body }
+    }
+
+    fn fixed<'a>(&'a self, ready: &'a Ready) -> &'a FixedHeaders {
+        self.fixed.as_deref().unwrap_or(&ready.headers)
+    }
+
+    /// Whether the destination, or the event for it, has a header of this name.
+    pub(crate) fn has_own(&self, ready: &Ready, name: &str) -> bool {
+        self.fixed(ready).has_own(name)
     }
 
     /// Adds a header, unless the destination has its own.
     pub(crate) fn put(&mut self, ready: &Ready, name: &str, value: &str) {
-        if !ready.headers.has_own(name) {
+        if !self.has_own(ready, name) {
             for part in [name, ": ", value, "\r\n"] {
                 self.head.put_slice(part.as_bytes());
             }
@@ -75,7 +89,7 @@ impl Request {
             let colon = line.iter().position(|byte| *byte == b':').expect("a line has a name");
             let name = HeaderName::from_bytes(&line[..colon]).expect("names were looked at");
             let mut value = HeaderValue::from_bytes(&line[colon + 2..]).expect("values were looked at");
-            value.set_sensitive(ready.headers.has_own(name.as_str()));
+            value.set_sensitive(self.fixed.as_deref().unwrap_or(&ready.headers).has_own(name.as_str()));
             headers.append(name, value);
         }
         let mut request = http::Request::new(self.body);
@@ -91,6 +105,14 @@ fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 2])
 }
 
+/// The fixed headers for an event that has some for this destination. Those sealed for another one do not open, and are
+/// left out.
+fn of_event(ready: &Ready, event: &Headers) -> Option<Box<FixedHeaders>> {
+    let key = ready.event_headers_key.as_ref()?;
+    let headers = key.open(event.get(SEALED_HEADERS)?)?;
+    ready.headers.beside(&ready.url, &headers).map(Box::new)
+}
+
 /// Builds the request. The event's headers are passed on; ours and the destination's stand above them.
 pub(crate) fn build(
     ready: &Ready,
@@ -99,7 +121,8 @@ pub(crate) fn build(
     attempt: u32,
     clock: Clock,
 ) -> Request {
-    let mut request = Request::new(Method::POST, ready, content.body.clone());
+    let mut request =
+        Request::new(Method::POST, ready, of_event(ready, &content.headers), content.body.clone());
     request.put_number(ready, "content-length", content.body.len() as u64);
     let id_header = id_header::of(&content.headers);
     pass_on(&content.headers, id_header, ready, &mut request);
@@ -127,7 +150,7 @@ pub(crate) fn build(
 /// The question whether a receiver agrees to be sent events from this origin (CloudEvents HTTP web hooks, 4.1).
 /// Signed it is not: there is nothing in it, and nobody has agreed yet.
 pub(crate) fn ask_consent(ready: &Ready, origin: &str) -> Request {
-    let mut request = Request::new(Method::OPTIONS, ready, Bytes::new());
+    let mut request = Request::new(Method::OPTIONS, ready, None, Bytes::new());
     request.put(ready, "webhook-request-origin", origin);
     request
 }
@@ -148,7 +171,7 @@ fn pass_on(from: &Headers, but: Option<&str>, ready: &Ready, into: &mut Request)
         if legal
             && is_passed_on(&folded)
             && but != Some(&*folded)
-            && !ready.headers.has_own_folded(&folded)
+            && !into.fixed(ready).has_own_folded(&folded)
             && !named.iter().any(|hop| hop.eq_ignore_ascii_case(&name))
         {
             into.put(ready, &name, value);

@@ -3,6 +3,7 @@
 use super::client_tls::ClientTls;
 use super::fixed_headers::FixedHeaders;
 use super::pool::PoolKey;
+use super::sealed_headers::EventHeadersKey;
 use super::signer::Signer;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -133,6 +134,8 @@ pub(crate) struct Ready {
     pub(crate) url: DestinationUrl,
     pub(crate) pool_key: PoolKey,
     pub(crate) headers: FixedHeaders,
+    /// Opens the headers that an event has for this destination.
+    pub(crate) event_headers_key: Option<EventHeadersKey>,
     pub(crate) signer: Signer,
     /// Where it is not as usual.
     pub(crate) tls: Option<ClientTls>,
@@ -154,7 +157,15 @@ impl Target {
     pub(crate) fn elsewhere(account: AccountId, id: DestinationId, url: DestinationUrl) -> Self {
         let pool_key = PoolKey::new(id, &url, &DestinationTls::default());
         let headers = FixedHeaders::new(&url, HeaderMap::new());
-        let ready = Ready { account, pool_key, url, headers, signer: Signer::nobody(), tls: None };
+        let ready = Ready {
+            account,
+            pool_key,
+            url,
+            headers,
+            event_headers_key: None,
+            signer: Signer::nobody(),
+            tls: None,
+        };
         Target { ready: Ok(ready), timeout: TimeoutSeconds::default().duration(), max_concurrency: 1 }
     }
 }
@@ -186,7 +197,8 @@ fn make_ready(destination: &Destination) -> Result<Ready, String> {
     }
     let pool_key = PoolKey::new(destination.id, &url, &destination.tls);
     let headers = FixedHeaders::new(&url, headers);
-    Ok(Ready { account: destination.account, pool_key, url, headers, signer, tls })
+    let event_headers_key = destination.event_headers_key.as_deref().and_then(EventHeadersKey::parse);
+    Ok(Ready { account: destination.account, pool_key, url, headers, event_headers_key, signer, tls })
 }
 
 #[cfg(test)]

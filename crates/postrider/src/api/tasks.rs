@@ -51,12 +51,12 @@ fn read(body: &[u8]) -> Result<Order, ApiError> {
         return Err(ApiError::bad_request("method", "must be POST, or absent"));
     }
     let secret = fields.text("secret").map_err(bad)?.filter(|secret| !secret.is_empty());
-    let custom_headers = task_headers(&mut fields).map_err(bad)?;
+    let own_headers = task_headers(&mut fields).map_err(bad)?;
     let payload = compact(data.get());
     let mut headers = vec![("x-event", event)];
     headers.extend(secret.map(|secret| ("x-signature", signature(&secret, &payload))));
     let wire = Wire { type_prefix: "tasks", id_header: "x-webhook-id" };
-    Ok(Order { url, url_field: "url", payload: payload.into(), headers, custom_headers, wire })
+    Ok(Order { url, url_field: "url", payload: payload.into(), headers, own_headers, wire })
 }
 
 /// As its receivers check it. The secret is not kept: what is signed stays as it is.

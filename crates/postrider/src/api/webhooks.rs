@@ -14,7 +14,7 @@ use postrider_core::event::EventType;
 use postrider_core::id::{DestinationId, RouteId, SourceId};
 use postrider_core::limits::{BODY_BYTES_MAX, NAME_CHARS_MAX, WEBHOOKS_DESTINATIONS_MAX};
 use postrider_core::pattern::EventPattern;
-use postrider_engine::send::{DestinationUrl, ID_HEADER};
+use postrider_engine::send::{DestinationUrl, EventHeadersKey, ID_HEADER, SEALED_HEADERS};
 use postrider_engine::verify::{Incoming, Verifier};
 use postrider_engine::{Accepted, Arrival, Catalog};
 use postrider_store::{Change, Destination, Headers, Route, SendWindow, Source};
@@ -74,8 +74,8 @@ pub(super) struct Order {
     pub(super) payload: Bytes,
     /// Of the event, beside its content type and the name of the header for its id.
     pub(super) headers: Vec<(&'static str, String)>,
-    /// Of the destination: they may be credentials, and are kept as those are.
-    pub(super) custom_headers: Headers,
+    /// For the receiver of this payload alone: they may be credentials, and are kept sealed.
+    pub(super) own_headers: Headers,
     pub(super) wire: Wire,
 }
 
@@ -135,8 +135,8 @@ async fn take_order(
     drop(body);
     check_url(app, &order)?;
     let destination = find_or_make(app, source, &order).await?;
-    let (arrival, engine, source) =
-        (hops::kept(order.arrival(destination), passed)?, Arc::clone(&app.engine), Arc::clone(source));
+    let (engine, source) = (Arc::clone(&app.engine), Arc::clone(source));
+    let (destination, arrival) = (destination.id, hops::kept(order.arrival(&destination), passed)?);
     let taken = async move { engine.ingest_to(&source, destination, arrival).await };
     Ok(held.until(taken).await?)
 }
@@ -166,19 +166,24 @@ fn read(body: &[u8]) -> Result<Order, ApiError> {
         url_field: "client_url",
         payload: payload.into(),
         headers: Vec::new(),
-        custom_headers: Headers::default(),
+        own_headers: Headers::default(),
         wire: Wire { type_prefix: "webhooks", id_header: "x-webhook-job-id" },
     })
 }
 
 impl Order {
-    fn arrival(self, destination: DestinationId) -> Arrival {
+    fn arrival(self, destination: &Destination) -> Arrival {
         let mut headers = Headers::default();
         headers.push("content-type", self.content_type());
         headers.push(ID_HEADER, self.wire.id_header);
         self.headers.iter().for_each(|(name, value)| headers.push(name, value));
+        if !self.own_headers.is_empty() {
+            let key = destination.event_headers_key.as_deref().and_then(EventHeadersKey::parse);
+            let key = key.expect("it is found or made with a key");
+            headers.push(SEALED_HEADERS, &key.seal(&self.own_headers));
+        }
         Arrival {
-            event_type: EventType::parse(&self.wire.event_type(destination)).ok(),
+            event_type: EventType::parse(&self.wire.event_type(destination.id)).ok(),
             external_id: None,
             external_scope: None,
             headers,
@@ -196,11 +201,11 @@ impl Order {
         }
     }
 
-    /// Whether a route leads to what this order made, or would make. Headers that somebody has set at the destination stay.
+    /// Whether a route leads to what an order for this URL made, or would make.
     fn is_for(&self, route: &Route, destination: &Destination) -> bool {
         let named = self.wire.event_type(destination.id);
-        let headers_fit = self.custom_headers.is_empty() || destination.custom_headers == self.custom_headers;
-        route.pattern.as_str() == named && destination.url == self.url && headers_fit
+        let is_keyed = destination.event_headers_key.is_some();
+        route.pattern.as_str() == named && destination.url == self.url && is_keyed
     }
 }
 
@@ -211,7 +216,7 @@ impl Wire {
 }
 
 /// The destination of a URL; made when it is the first time that the URL is sent to.
-async fn find_or_make(app: &App, source: &Source, order: &Order) -> Result<DestinationId, ApiError> {
+async fn find_or_make(app: &App, source: &Source, order: &Order) -> Result<Arc<Destination>, ApiError> {
     let known = find(&app.engine.catalog(), source, order)?;
     if let Some(known) = known {
         return Ok(known);
@@ -219,22 +224,22 @@ async fn find_or_make(app: &App, source: &Source, order: &Order) -> Result<Desti
     let decide = |catalog: &Catalog| match find(catalog, source, order)? {
         Some(known) => Ok::<_, ApiError>((Vec::new(), known)),
         None => {
-            let (id, changes) = make(app, source, order)?;
-            Ok((changes, id))
+            let (made, changes) = make(app, source, order)?;
+            Ok((changes, Arc::new(made)))
         }
     };
     Ok(app.engine.change(decide).await?)
 }
 
-fn find(catalog: &Catalog, source: &Source, order: &Order) -> Result<Option<DestinationId>, ApiError> {
+fn find(catalog: &Catalog, source: &Source, order: &Order) -> Result<Option<Arc<Destination>>, ApiError> {
     let routes = catalog.routes(source.account);
     let own: Vec<_> = routes.iter().filter(|route| route.source == Some(source.id)).collect();
-    let leads = |route: &&&Arc<Route>| {
-        let to = catalog.destination(source.account, route.destination);
-        to.is_some_and(|found| order.is_for(route, found))
+    let led_to = |route: &&Arc<Route>| {
+        let to = catalog.destination(source.account, route.destination)?;
+        order.is_for(route, to).then(|| (route.active, Arc::clone(to)))
     };
-    match own.iter().find(leads) {
-        Some(route) if route.active => Ok(Some(route.destination)),
+    match own.iter().find_map(led_to) {
+        Some((true, found)) => Ok(Some(found)),
         Some(_) => Err(ApiError::bad_request(order.url_field, "is switched off: its route is not active")),
         None if own.len() >= WEBHOOKS_DESTINATIONS_MAX => Err(ApiError::conflict(
             "too_many_destinations",
@@ -246,7 +251,7 @@ fn find(catalog: &Catalog, source: &Source, order: &Order) -> Result<Option<Dest
     }
 }
 
-fn make(app: &App, source: &Source, order: &Order) -> Result<(DestinationId, Vec<Change>), ApiError> {
+fn make(app: &App, source: &Source, order: &Order) -> Result<(Destination, Vec<Change>), ApiError> {
     let (now, account) = (app.engine.clock().now(), source.account);
     let id = DestinationId::from_u64(app.engine.next_id());
     let parsed = DestinationUrl::parse(&order.url);
@@ -254,9 +259,11 @@ fn make(app: &App, source: &Source, order: &Order) -> Result<(DestinationId, Vec
     let name = parsed.host.to_string().chars().take(NAME_CHARS_MAX).collect();
     let secret = super::destinations::new_secret();
     let plain = Destination::new(id, account, name, order.url.clone(), secret, now);
-    let destination = Destination { custom_headers: order.custom_headers.clone(), ..plain };
+    let key = super::destinations::new_event_headers_key();
+    let destination = Destination { event_headers_key: Some(key), ..plain };
     let pattern = EventPattern::parse(&order.wire.event_type(id)).expect("an id is one word");
     let route = Route::new(RouteId::from_u64(app.engine.next_id()), account, id, now);
     let route = Route { source: Some(source.id), pattern, ..route };
-    Ok((id, vec![Change::PutDestination(Box::new(destination)), Change::PutRoute(route)]))
+    let put = Change::PutDestination(Box::new(destination.clone()));
+    Ok((destination, vec![put, Change::PutRoute(route)]))
 }

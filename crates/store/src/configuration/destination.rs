@@ -53,6 +53,8 @@ pub struct Destination {
     pub auth: Option<DestinationAuth>,
     /// Further headers.
     pub custom_headers: Headers,
+    /// What seals the headers that single events carry for it.
+    pub event_headers_key: Option<String>,
     /// The Standard Webhooks secret, `whsec_…`.
     pub signing_secret: String,
     /// With what else its deliveries are signed.
@@ -149,6 +151,7 @@ impl Destination {
             disabled_reason: None,
             auth: None,
             custom_headers: Headers::default(),
+            event_headers_key: None,
             signing_secret,
             signing: Signing::default(),
             tls: DestinationTls::default(),

@@ -120,6 +120,7 @@ fn destinations() -> [Destination; 4] {
         disabled_reason: Some("it answered 410".into()),
         auth: Some(DestinationAuth::Bearer { token: "bearer-token".into() }),
         custom_headers: [("X-B", "2"), ("X-A", "1"), ("X-B", "")].into_iter().collect(),
+        event_headers_key: Some("key".into()),
         signing: signing(),
         tls: DestinationTls {
             client_certificate: Some(ClientCertificate {

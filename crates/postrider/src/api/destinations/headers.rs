@@ -3,7 +3,7 @@
 use crate::api::error::ApiError;
 use crate::api::fields::{Fields, only};
 use http::{HeaderName, HeaderValue};
-use postrider_core::limits::CUSTOM_HEADERS_MAX;
+use postrider_core::limits::{CUSTOM_HEADERS_MAX, EVENT_HEADER_BYTES_MAX};
 use postrider_store::{DestinationAuth, Headers};
 use serde_json::{Map, Value, json};
 
@@ -84,9 +84,14 @@ pub(super) fn custom_headers(fields: &mut Fields, known: &Headers) -> Result<Hea
     named_headers(fields, "custom_headers")
 }
 
-/// The same, as a task has them.
+/// The same, as a task has them. They are kept with its event, so they have the bound of an event's headers.
 pub(crate) fn task_headers(fields: &mut Fields) -> Result<Headers, ApiError> {
-    named_headers(fields, "headers")
+    let headers = named_headers(fields, "headers")?;
+    if headers.as_text().len() > EVENT_HEADER_BYTES_MAX {
+        let allowed = format!("must be at most {EVENT_HEADER_BYTES_MAX} bytes in all");
+        return Err(ApiError::field("headers", allowed));
+    }
+    Ok(headers)
 }
 
 fn named_headers(fields: &mut Fields, field: &'static str) -> Result<Headers, ApiError> {

@@ -13,7 +13,7 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::time::Timestamp;
 use postrider_engine::Catalog;
-use postrider_engine::send::{PrivateKey, SigningSecret};
+use postrider_engine::send::{EventHeadersKey, PrivateKey, SigningSecret};
 use postrider_store::{Change, Destination, PreviousKeys, PrivateKeyText};
 use std::time::Duration;
 
@@ -110,6 +110,11 @@ pub(crate) fn previous_until(destination: &Destination) -> Option<Timestamp> {
 
 pub(crate) fn new_secret() -> String {
     SigningSecret::text_of(random())
+}
+
+/// Seals the headers that single events carry for their destination.
+pub(crate) fn new_event_headers_key() -> String {
+    EventHeadersKey::text_of(random())
 }
 
 pub(super) fn new_private_key() -> PrivateKeyText {

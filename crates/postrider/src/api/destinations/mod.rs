@@ -12,7 +12,7 @@ pub(crate) mod trial;
 
 pub(crate) use self::headers::task_headers;
 use self::headers::{auth, custom_headers};
-pub(super) use self::keys::new_secret;
+pub(super) use self::keys::{new_event_headers_key, new_secret};
 use self::portal::{Reach, check_move, check_reach, without_credentials_of_another};
 use self::presets::take_preset;
 use self::retries::named_anew;

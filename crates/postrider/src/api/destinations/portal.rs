@@ -1,6 +1,7 @@
 //! What users of the portal may not do themselves: choose how hard the gateway works for one of their destinations, and
 //! have credentials that they cannot see sent to somewhere else.
 
+use super::keys::new_event_headers_key;
 use crate::api::auth::Caller;
 use crate::api::error::ApiError;
 use crate::api::fields::Fields;
@@ -83,7 +84,13 @@ pub(super) fn without_credentials_of_another(caller: Caller, found: Destination,
     if caller.scope != Scope::Portal || same_origin(&found.url, url) {
         return found;
     }
-    Destination { auth: None, custom_headers: Headers::default(), ..found }
+    Destination {
+        auth: None,
+        custom_headers: Headers::default(),
+        // Events of before have headers for the old receiver, which a replay must not send to the new one.
+        event_headers_key: found.event_headers_key.is_some().then(new_event_headers_key),
+        ..found
+    }
 }
 
 fn same_origin(one: &str, other: &str) -> bool {

@@ -1,7 +1,8 @@
 //! The way of DispatchGo's older version: an object for a URL, with headers and a secret of its receiver.
 
 use super::webhooks::{SECRET, hex, site};
-use crate::rig::{Answer, Api, Sink, api::text};
+use crate::rig::{Answer, Api, Sink, api::text, sink::Arrival};
+use crate::secrets::files_with;
 use serde_json::{Value, json};
 
 fn send(api: &Api, body: &Value) -> Answer {
@@ -38,17 +39,88 @@ fn a_task_goes_to_its_url_signed_with_the_secret_of_its_receiver() {
     let event = api.event_once(&text(&taken["task_id"]), "delivered");
     let seen = format!("{event}{}", api.get("/v1/destinations").data(200));
     assert!(!seen.contains("crm_key_1") && !seen.contains("of-the-receiver"), "{seen}");
+    gateway.stop();
+    assert_eq!(files_with(site.data_dir(), b"crm_key_1"), [""; 0], "it is sealed");
+    assert!(!files_with(site.data_dir(), b"payment.success").is_empty(), "files are looked at");
+}
 
-    // The same receiver with the same headers is one destination, and without them another.
-    send(&api, &task);
-    send(&api, &json!({ "url": sink.url("/crm"), "event": "a", "data": {} }));
-    send(
-        &api,
-        &json!({ "url": sink.url("/crm"), "event": "a", "data": {}, "headers": { "x-api-key": "2" } }),
-    );
-    sink.wait_for("/crm", 4);
+/// Credentials of a task are for its own delivery: whoever posts next to the same URL may not have them.
+#[test]
+fn a_task_arrives_with_exactly_its_own_headers() {
+    let (sink, site) = (Sink::start(), site());
+    let gateway = site.start();
+    let api = gateway.api();
+    let all_headers = [
+        json!({ "X-Api-Key": "one", "X-Tenant": "a", "User-Agent": "crm/1" }),
+        json!({}),
+        json!({ "X-Api-Key": "two" }),
+        json!({ "X-Other": "" }),
+        json!({ "X-Api-Key": "one", "X-Tenant": "a", "User-Agent": "crm/1" }),
+    ];
+    let ids: Vec<_> = (all_headers.iter().enumerate())
+        .map(|(number, headers)| {
+            let data = json!({ "number": number });
+            let task = json!({ "url": sink.url("/crm"), "event": "a", "data": data, "headers": headers });
+            let answer = send(&api, &task);
+            assert_eq!(answer.status, 202, "{answer}");
+            text(&answer.json()["task_id"])
+        })
+        .collect();
+    let check = |arrivals: &[Arrival]| {
+        for arrival in arrivals {
+            let data: Value = serde_json::from_slice(&arrival.body).unwrap();
+            let sent = &all_headers[usize::try_from(data["number"].as_u64().unwrap()).unwrap()];
+            for name in ["X-Api-Key", "X-Tenant", "X-Other"] {
+                assert_eq!(
+                    arrival.headers.get(&name.to_ascii_lowercase()),
+                    sent[name].as_str(),
+                    "{name} of {data}"
+                );
+            }
+            let agent = arrival.headers.get("user-agent").unwrap();
+            assert!(
+                agent == sent["User-Agent"]
+                    || sent["User-Agent"].is_null() && agent.starts_with("Postrider/")
+            );
+            assert_eq!(arrival.headers.get("postrider-sealed-headers"), None);
+        }
+    };
+    check(&sink.wait_for("/crm", all_headers.len()));
     let made = api.get("/v1/destinations").data(200);
-    assert!((2..=3).contains(&made.as_array().unwrap().len()), "{made}");
+    assert_eq!(made.as_array().unwrap().len(), 1, "one for the URL, however many headers: {made}");
+    for id in &ids {
+        let shown = api.event_once(id, "delivered").to_string();
+        assert!(!shown.contains("\"one\"") && !shown.contains("\"two\""), "{shown}");
+    }
+
+    let before = sink.count();
+    api.post(&format!("/v1/events/{}/replay", ids[0]), &json!({})).data(202);
+    let replayed = sink.wait_for("/crm", before + 1).pop().unwrap();
+    check(&[replayed]);
+}
+
+/// Not even by a route that somebody makes: what is sealed for one receiver does not open for another.
+#[test]
+fn the_headers_of_a_task_go_to_its_url_alone() {
+    let (sink, site) = (Sink::start(), site());
+    let gateway = site.start();
+    let api = gateway.api();
+    let task = |path: &str, headers: Value| {
+        let task = json!({ "url": sink.url(path), "event": "a", "data": {}, "headers": headers });
+        text(&send(&api, &task).json()["task_id"])
+    };
+    let id = task("/crm", json!({ "x-api-key": "of-crm" }));
+    task("/other", json!({ "x-api-key": "of-other" }));
+    sink.wait_for("/crm", 1);
+    sink.wait_for("/other", 1);
+    let made = api.get("/v1/destinations").data(200);
+    let other = made.as_array().unwrap().iter().find(|made| made["url"] == sink.url("/other")).unwrap();
+    api.post("/v1/routes", &json!({ "destination_id": other["id"] })).data(201);
+    api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+    let arrivals = sink.wait_for("/other", 2);
+    assert_eq!(arrivals[0].headers.get("x-api-key"), Some("of-other"));
+    assert_eq!(arrivals[1].headers.get("x-api-key"), None);
+    assert_eq!(sink.wait_for("/crm", 2)[1].headers.get("x-api-key"), Some("of-crm"));
 }
 
 #[test]
@@ -73,6 +145,7 @@ fn a_task_that_is_not_whole_or_not_signed_is_refused() {
         (with("method", json!("PUT")), "method must be POST"),
         (with("headers", json!({ "host": "x" })), "headers must hold legal header names"),
         (with("headers", json!([])), "headers must be an object"),
+        (with("headers", json!({ "x": "y".repeat(17_000) })), "headers must be at most 16384 bytes"),
     ] {
         let refused = send(&api, &task).refusal(400);
         assert!(refused.starts_with(said), "{task} was told {refused}");
@@ -84,4 +157,24 @@ fn a_task_that_is_not_whole_or_not_signed_is_refused() {
     let taken = api.call("POST", "/tasks", &[("x-signature", &as_today)], unsigned.as_bytes());
     assert_eq!(taken.status, 202, "{taken}");
     assert_eq!(api.get("/v1/events").data(200)["total"], 1);
+}
+
+/// Whoever moves a destination in the portal cannot see these headers, and must not be sent them.
+#[test]
+fn the_headers_of_a_task_do_not_follow_a_destination_to_another_origin() {
+    let (sink, elsewhere, site) = (Sink::start(), Sink::start(), site());
+    let gateway = site.start();
+    let api = gateway.api();
+    let task = json!({
+        "url": sink.url("/crm"), "event": "a", "data": {}, "headers": { "x-api-key": "of-crm" },
+    });
+    let id = text(&send(&api, &task).json()["task_id"]);
+    api.event_once(&id, "delivered");
+    let made = api.get("/v1/destinations").data(200);
+    let link = api.post("/v1/portal-sessions", &json!({})).data(201);
+    let portal = api.with_key(&text(&link["token"]));
+    let path = format!("/v1/destinations/{}", text(&made[0]["id"]));
+    portal.patch(&path, &json!({ "url": elsewhere.url("/crm") })).data(200);
+    api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+    assert_eq!(elsewhere.wait_for("/crm", 1)[0].headers.get("x-api-key"), None);
 }

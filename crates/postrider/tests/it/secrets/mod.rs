@@ -6,3 +6,5 @@ mod outlets;
 mod planted;
 mod signatures;
 mod witness;
+
+pub(crate) use planted::files_with;

@@ -238,7 +238,8 @@ pub(super) fn misplace(witness: &Witness, garden: &Garden) {
     assert_eq!(stranger.answers_with(MISPLACED), [""; 0]);
 }
 
-fn files_with(directory: &Path, bytes: &[u8]) -> Vec<String> {
+/// The files below a folder that have these bytes.
+pub(crate) fn files_with(directory: &Path, bytes: &[u8]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());

@@ -40,6 +40,9 @@ pub(super) fn write(destination: &Destination, into: &mut Writing<'_>) {
     if !destination.custom_headers.is_empty() {
         into.secret("custom_headers", destination.custom_headers.as_text());
     }
+    if let Some(key) = &destination.event_headers_key {
+        into.secret("event_headers_key", key);
+    }
     into.secret("signing_secret", &destination.signing_secret);
     signing::write(&destination.signing, into);
     tls::write(&destination.tls, into);
@@ -68,6 +71,7 @@ pub(super) fn read(from: &Reading<'_>) -> Result<Destination, BadDocument> {
         disabled_reason: from.maybe("disabled_reason", text)?,
         auth: read_auth(from)?,
         custom_headers: Headers::from_text(from.maybe_secret("custom_headers")?.unwrap_or_default()),
+        event_headers_key: from.maybe_secret("event_headers_key")?,
         signing_secret: from.secret("signing_secret")?,
         signing: signing::read(from)?,
         tls: tls::read(from)?,
