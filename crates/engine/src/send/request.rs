@@ -15,6 +15,8 @@ use std::borrow::Cow;
 
 /// A body up to so long is written together with its head.
 pub(super) const TOGETHER_BYTES_MAX: usize = 16 * 1024;
+/// The type that routes match, wherever the sender said it. A sender cannot set it: it has our prefix.
+const EVENT_TYPE_HEADER: &str = "postrider-event-type";
 /// Marks a replayed event: the id under which the replay is shown. Its `webhook-id` is that of the first event.
 const REPLAY_HEADER: &str = "postrider-replay";
 
@@ -131,8 +133,11 @@ pub(crate) fn build(
     let seconds = clock.wall().unix_seconds().to_string();
     let signature = ready.signer.sign(&id, &seconds, &content.body, clock.now());
     request.put(ready, "webhook-id", &id);
-    if let Some(name) = id_header {
-        request.put(ready, name, &id);
+    match (id_header, &content.event_type) {
+        // It came by another system's way in, and its receivers get that system's headers.
+        (Some(name), _) => request.put(ready, name, &id),
+        (None, Some(event_type)) => request.put(ready, EVENT_TYPE_HEADER, event_type.as_str()),
+        (None, None) => {}
     }
     request.put(ready, "webhook-timestamp", &seconds);
     if !signature.is_empty() {

@@ -4,6 +4,8 @@ use crate::gateway::{Gateway, SECRET, arrival};
 use crate::receiver::{OK, Receiver, Request};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use postrider_core::event::EventType;
+use postrider_engine::send::ID_HEADER;
 use postrider_engine::{Arrival, storable_headers};
 use postrider_store::{Attempt, Destination, DestinationAuth, Headers};
 use sha2::{Digest, Sha256};
@@ -92,6 +94,24 @@ async fn a_delivery_carries_the_time_of_its_attempt_and_who_sends_it() {
     assert_eq!(request.one("host"), format!("127.0.0.1:{}", receiver.port()));
     assert_eq!(request.one("accept-encoding"), "identity", "an answer is never inflated");
     assert!(request.one("user-agent").starts_with("Postrider/"));
+}
+
+#[tokio::test]
+async fn a_delivery_says_the_type_of_its_event_as_the_gateway_knows_it() {
+    let typed = |text: &str, own: &[(&str, &str)]| Arrival {
+        event_type: EventType::parse(text).ok(),
+        headers: headers(own),
+        ..arrival("{}")
+    };
+    let (request, attempt) =
+        deliver(&typed("order.paid", &[("Postrider-Event-Type", "forged")]), |_| {}).await;
+    assert_eq!(request.one("postrider-event-type"), "order.paid");
+    assert!(attempt.request_headers.has("postrider-event-type", "order.paid"));
+    let (request, _) = deliver(&Arrival { event_type: None, ..typed("a", &[]) }, |_| {}).await;
+    assert_eq!(request.all("postrider-event-type"), [""; 0]);
+    // Receivers of waford and DispatchGo get the headers that they know.
+    let (request, _) = deliver(&typed("order.paid", &[(ID_HEADER, "x-webhook-event-id")]), |_| {}).await;
+    assert_eq!(request.all("postrider-event-type"), [""; 0]);
 }
 
 #[tokio::test]
