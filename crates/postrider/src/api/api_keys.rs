@@ -20,7 +20,6 @@ use http::StatusCode;
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_core::time::Timestamp;
 use postrider_engine::Catalog;
-use postrider_store::codec::rate_to_json;
 use postrider_store::{ApiKey, Change, Scope};
 use std::time::Duration;
 
@@ -82,7 +81,7 @@ pub(crate) async fn create(
     let name = required("name", fields.name("name")?)?;
     let scope = scope(&mut fields)?;
     let expires_at = expiry(&mut fields, app.engine.clock().now())?;
-    let rate_limit = rate_limit(&mut fields)?;
+    let rate_limit = rate_limit(&mut fields, None)?;
     fields.finish()?;
     if scope == Scope::Admin && !caller.is_admin() {
         return Err(ApiError::scope_needed(Scope::Admin, caller.scope));
@@ -192,10 +191,7 @@ fn apply(mut into: ApiKey, fields: &mut Fields, now: Timestamp) -> Result<ApiKey
         }
         into.expires_at = expiry(fields, now)?;
     }
-    fields.merge("rate_limit", into.rate_limit.map(rate_to_json));
-    if fields.mentions("rate_limit") {
-        into.rate_limit = rate_limit(fields)?;
-    }
+    into.rate_limit = rate_limit(fields, into.rate_limit)?;
     Ok(into)
 }
 

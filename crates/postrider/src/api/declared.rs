@@ -45,7 +45,7 @@ pub(crate) fn source(object: Map<String, Value>) -> Shown {
         let name = required("name", fields.name("name")?)?;
         let mut source = Source::new(SourceId::from_u64(0), NOBODY, name, String::new(), NEVER);
         source.active = sources::status(fields)?.unwrap_or(true);
-        source.rate_limit = destinations::rate_limit(fields)?;
+        source.rate_limit = destinations::rate_limit(fields, None)?;
         Ok(view::Source::of(&verification::changed(source, fields)?, "").without_token())
     })
 }
@@ -85,7 +85,7 @@ pub(crate) fn api_key(object: Map<String, Value>) -> Shown {
             hash: [0; 32],
             scope: api_keys::scope(fields)?,
             expires_at: api_keys::expiry(fields, NEVER)?,
-            rate_limit: destinations::rate_limit(fields)?,
+            rate_limit: destinations::rate_limit(fields, None)?,
             created_at: NEVER,
             revoked_at: None,
             last_used_at: None,

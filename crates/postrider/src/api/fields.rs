@@ -105,16 +105,17 @@ impl Fields {
     }
 
     /// Lays the parts of an object over what is known of it, as JSON Merge Patch (RFC 7396) does: a part that is not
-    /// given stays, and `null` takes one away.
-    pub(crate) fn merge(&mut self, field: &'static str, known: Option<Value>) {
-        let (Some(given), Some(Value::Object(mut merged))) = (self.object(field), known) else { return };
-        for (part, value) in std::mem::take(given) {
-            match value {
-                Value::Null => drop(merged.remove(&part)),
-                value => drop(merged.insert(part, value)),
-            }
-        }
-        *given = merged;
+    /// given stays, and `null` takes one away. One that there is not is refused here, since a `null` leaves no trace.
+    pub(crate) fn merge(
+        &mut self,
+        field: &'static str,
+        parts: &[&str],
+        known: Option<Value>,
+    ) -> Result<(), ApiError> {
+        let (Some(given), Some(Value::Object(known))) = (self.object(field), known) else { return Ok(()) };
+        only(field, given, parts)?;
+        *given = merged(known, std::mem::take(given));
+        Ok(())
     }
 
     /// Whether a field is an object with nothing in it. It counts as read then.
@@ -190,6 +191,17 @@ impl Fields {
     }
 }
 
+/// Parts laid over those that are known; `null` takes one away.
+pub(crate) fn merged(mut known: Map<String, Value>, given: Map<String, Value>) -> Map<String, Value> {
+    for (part, value) in given {
+        match value {
+            Value::Null => drop(known.remove(&part)),
+            value => drop(known.insert(part, value)),
+        }
+    }
+    known
+}
+
 /// Refuses what nobody asked for inside a field that is an object.
 pub(crate) fn only(within: &str, object: &Map<String, Value>, allowed: &[&str]) -> Result<(), ApiError> {
     match object.keys().find(|key| !allowed.contains(&key.as_str())) {
@@ -206,6 +218,16 @@ pub(crate) fn only(within: &str, object: &Map<String, Value>, allowed: &[&str]) 
 pub(crate) fn legal_expression(field: &str, text: &str, wants: Wants) -> Result<(), ApiError> {
     let compiled = Expression::compile(text, wants);
     compiled.map(drop).map_err(|bad| ApiError::field(field, format!("is not a legal expression at {bad}")))
+}
+
+/// A part of a field that must be there. `null` counts as absent.
+pub(crate) fn required_part<'v>(
+    within: &str,
+    object: &'v Map<String, Value>,
+    part: &str,
+) -> Result<&'v Value, ApiError> {
+    let value = object.get(part).filter(|value| !value.is_null());
+    value.ok_or_else(|| ApiError::missing(&format!("{within}.{part}")))
 }
 
 /// A field that must be there: 400, as GetHook has it.

@@ -21,7 +21,7 @@ use postrider_core::id::{DestinationId, RouteId, SourceId};
 use postrider_core::pattern::EventPattern;
 use postrider_core::priority_rule::PriorityRule;
 use postrider_engine::{Catalog, Wants};
-use postrider_store::codec::rules_from_json;
+use postrider_store::codec::{BadRule, rules_from_json};
 use postrider_store::{Change, Route};
 
 /// List routes
@@ -182,7 +182,11 @@ fn expression(fields: &mut Fields, field: &'static str, wants: Wants) -> Result<
 
 fn priority_rules(fields: &mut Fields) -> Result<Vec<PriorityRule>, ApiError> {
     let Some(value) = fields.take("priority_rules") else { return Ok(Vec::new()) };
-    let rules = rules_from_json(&value).map_err(|bad| ApiError::field(&bad.field, bad.allowed))?;
+    let refused = |bad: BadRule| match bad.is_missing {
+        true => ApiError::missing(&bad.field),
+        false => ApiError::field(&bad.field, bad.allowed),
+    };
+    let rules = rules_from_json(&value).map_err(refused)?;
     for (index, rule) in rules.iter().enumerate() {
         match rule {
             PriorityRule::When { when, .. } => {

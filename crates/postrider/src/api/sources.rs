@@ -20,7 +20,6 @@ use axum::response::Response;
 use http::StatusCode;
 use postrider_core::id::SourceId;
 use postrider_engine::Catalog;
-use postrider_store::codec::rate_to_json;
 use postrider_store::{Change, Source};
 use std::sync::Arc;
 
@@ -69,7 +68,7 @@ pub(crate) async fn create(
     mut fields: Fields,
 ) -> Result<Response, ApiError> {
     let name = required("name", fields.name("name")?)?;
-    let rate_limit = rate_limit(&mut fields)?;
+    let rate_limit = rate_limit(&mut fields, None)?;
     let source = verification::changed(new_source(&app.engine, caller.account, &name), &mut fields)?;
     fields.finish()?;
     let source = Source { rate_limit, ..source };
@@ -105,10 +104,7 @@ pub(crate) async fn update(
         let mut source = Source::clone(found);
         source.name = fields.name("name")?.unwrap_or(source.name);
         source.active = status(&mut fields)?.unwrap_or(source.active);
-        fields.merge("rate_limit", source.rate_limit.map(rate_to_json));
-        if fields.mentions("rate_limit") {
-            source.rate_limit = rate_limit(&mut fields)?;
-        }
+        source.rate_limit = rate_limit(&mut fields, source.rate_limit)?;
         let source = verification::changed(source, &mut fields)?;
         fields.finish()?;
         let shown = (view::Source::of(&source, &app.public_url), tag(&app, &source));

@@ -21,7 +21,7 @@ pub(super) fn changed(mut source: Source, fields: &mut Fields) -> Result<Source,
     // What another provider signs by says nothing of this one.
     let known = source.verification.as_ref().filter(|_| source.provider == provider_before);
     let known = known.map(|known| known.config.clone()).unwrap_or_default();
-    fields.merge("verification_config", Some(Value::Object(known)));
+    fields.merge("verification_config", &parts(), Some(Value::Object(known)))?;
     let mode = fields.word("auth_mode", mode, "must be \"none\" or \"shared_secret\"")?;
     let mentioned = fields.mentions("verification_config");
     match (mode, fields.take("verification_config")) {
@@ -32,10 +32,10 @@ pub(super) fn changed(mut source: Source, fields: &mut Fields) -> Result<Source,
             let known = source.verification.take();
             source.verification = Some(verification(&source, config, known)?);
         }
-        (_, Some(_)) => return Err(not_an_object()),
+        (_, Some(_)) => return Err(ApiError::field("verification_config", FORM)),
         (Some(Mode::None), None) => source.verification = None,
         (Some(Mode::SharedSecret), None) if mentioned || source.verification.is_none() => {
-            return Err(not_an_object());
+            return Err(ApiError::bad_request("verification_config", FORM));
         }
         (None, None) if mentioned => source.verification = None,
         (_, None) => {}
@@ -72,9 +72,10 @@ fn mode(word: &str) -> Option<Mode> {
     }
 }
 
-fn not_an_object() -> ApiError {
-    let allowed = "must be an object with secret, and with header unless provider is a preset";
-    ApiError::field("verification_config", allowed)
+const FORM: &str = "must be an object with secret, and with header unless provider is a preset";
+
+fn parts() -> Vec<&'static str> {
+    CONFIG_FIELDS.iter().chain(&SECRET_FIELDS).copied().collect()
 }
 
 fn verification(
@@ -82,13 +83,12 @@ fn verification(
     mut config: Map<String, Value>,
     known: Option<Verification>,
 ) -> Result<Verification, ApiError> {
-    let fields: Vec<&str> = CONFIG_FIELDS.iter().chain(&SECRET_FIELDS).copied().collect();
-    only("verification_config", &config, &fields)?;
+    only("verification_config", &config, &parts())?;
     let given: Vec<(&str, Value)> =
         SECRET_FIELDS.iter().filter_map(|field| Some((*field, config.remove(*field)?))).collect();
     let secrets = match (&given[..], known) {
         ([], Some(known)) => known.secrets,
-        ([], None) => return Err(secret_error("secret", "is missing")),
+        ([], None) => return Err(ApiError::missing("verification_config.secret")),
         ([(field, value)], _) => secrets(field, value)?,
         ([_, (field, _), ..], _) => {
             return Err(secret_error(
@@ -99,7 +99,7 @@ fn verification(
     };
     if config.get("header").is_none() && source.provider.as_deref().is_none_or(is_no_preset) {
         let allowed = "must be a header name, unless provider is one of /v1/provider-presets";
-        return Err(ApiError::field("verification_config.header", allowed));
+        return Err(ApiError::bad_request("verification_config.header", allowed));
     }
     Ok(Verification { config, secrets })
 }

@@ -12,7 +12,7 @@ pub use field_place::{FIELD_PLACE_FORMS, field_place_from_json, field_place_to_j
 pub use limits::{
     CIRCUIT_PARTS, RATE_PARTS, circuit_from_json, circuit_to_json, rate_from_json, rate_to_json,
 };
-pub use policy::{policy_from_json, policy_to_json};
+pub use policy::{POLICY_PARTS, policy_from_json, policy_to_json};
 pub use rules::{BadRule, rules_from_json, rules_to_json};
 
 use crate::batch::NewDelivery;

@@ -34,7 +34,8 @@ pub fn policy_to_json(policy: &RetryPolicy) -> Value {
     object
 }
 
-const POLICY_FIELDS: [&str; 10] = [
+/// The parts of a retry policy.
+pub const POLICY_PARTS: [&str; 10] = [
     "preset",
     "delays_seconds",
     "backoff",
@@ -53,8 +54,8 @@ const BACKOFF_FIELDS: [&str; 3] = ["base_seconds", "factor", "cap_seconds"];
 /// A retry policy from the form the API speaks. Everything in it is checked.
 pub fn policy_from_json(value: &Value) -> Result<RetryPolicy, BadField> {
     let Value::Object(object) = value else { return Err(bad("retry_policy", "must be an object")) };
-    if let Some(unknown) = object.keys().find(|key| !POLICY_FIELDS.contains(&key.as_str())) {
-        let allowed = format!("has the unknown field {unknown:?}; allowed are {}", POLICY_FIELDS.join(", "));
+    if let Some(unknown) = object.keys().find(|key| !POLICY_PARTS.contains(&key.as_str())) {
+        let allowed = format!("has the unknown field {unknown:?}; allowed are {}", POLICY_PARTS.join(", "));
         return Err(BadField { field: "retry_policy", allowed });
     }
     let (schedule, preset_attempts) = schedule_from_json(object)?;

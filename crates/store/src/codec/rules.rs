@@ -13,6 +13,8 @@ pub struct BadRule {
     pub field: String,
     /// What is allowed.
     pub allowed: String,
+    /// Whether it must be there and is not.
+    pub is_missing: bool,
 }
 
 const FORMS: [&str; 6] = ["type", "prefix", "suffix", "when", "value", "header"];
@@ -44,7 +46,7 @@ pub fn rules_from_json(value: &Value) -> Result<Vec<PriorityRule>, BadRule> {
     let listed = value.as_array().filter(|rules| rules.len() <= PRIORITY_RULES_MAX);
     let Some(rules) = listed else {
         let allowed = format!("must be a list of at most {PRIORITY_RULES_MAX} rules");
-        return Err(BadRule { field: "priority_rules".into(), allowed });
+        return Err(BadRule { field: "priority_rules".into(), allowed, is_missing: false });
     };
     rules.iter().enumerate().map(|(index, rule)| rule_from_json(index, rule)).collect()
 }
@@ -53,7 +55,7 @@ fn rule_from_json(index: usize, rule: &Value) -> Result<PriorityRule, BadRule> {
     let place = format!("priority_rules[{index}]");
     let bad = |part: &str, allowed: String| {
         let field = if part.is_empty() { place.clone() } else { format!("{place}.{part}") };
-        BadRule { field, allowed }
+        BadRule { field, allowed, is_missing: false }
     };
     let one_form = || bad("", format!("must be an object with one of {}", FORMS.join(", ")));
     let Value::Object(object) = rule else { return Err(one_form()) };
@@ -65,8 +67,10 @@ fn rule_from_json(index: usize, rule: &Value) -> Result<PriorityRule, BadRule> {
         return Err(bad(&shown, format!("does not belong to a rule by {form}")));
     }
     let text = object[form].as_str().ok_or_else(|| bad(form, "must be a text".into()))?;
-    let priority =
-        || priority(object).ok_or_else(|| bad("priority", "must be a whole number from 1 to 4".into()));
+    let priority = || {
+        let refused = bad("priority", "must be a whole number from 1 to 4".into());
+        priority(object).ok_or(BadRule { is_missing: !object.contains_key("priority"), ..refused })
+    };
     let within = |bytes_max: usize| {
         let legal = !text.trim().is_empty() && text.len() <= bytes_max;
         legal

@@ -1,11 +1,14 @@
 //! What a destination adds to the headers of its deliveries: credentials and headers of its own.
 
 use crate::api::error::ApiError;
-use crate::api::fields::{Fields, only};
+use crate::api::fields::{Fields, merged, only, required_part};
 use http::{HeaderName, HeaderValue};
 use postrider_core::limits::{CUSTOM_HEADERS_MAX, EVENT_HEADER_BYTES_MAX};
 use postrider_store::{DestinationAuth, Headers};
 use serde_json::{Map, Value, json};
+
+/// The parts of credentials of all types.
+const AUTH_PARTS: [&str; 6] = ["type", "token", "header", "value", "username", "password"];
 
 /// What is not given stays, unless it is of another type.
 pub(super) fn auth(
@@ -14,27 +17,31 @@ pub(super) fn auth(
 ) -> Result<Option<DestinationAuth>, ApiError> {
     let given_type = fields.object("auth_config").and_then(|given| given.get("type").cloned());
     let is_alike = |known: &Value| given_type.is_none_or(|given| given == known["type"]);
-    fields.merge("auth_config", Some(known.map(parts).filter(is_alike).unwrap_or(json!({}))));
+    let kept = known.map(parts).filter(is_alike).unwrap_or(json!({}));
+    fields.merge("auth_config", &AUTH_PARTS, Some(kept))?;
     let Some(value) = fields.take("auth_config") else { return Ok(None) };
     let Value::Object(value) = value else {
         return Err(ApiError::field("auth_config", "must be an object with a type"));
     };
-    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        let part = required_part("auth_config", &value, field)?;
+        Ok::<_, ApiError>(part.as_str().unwrap_or_default().to_owned())
+    };
     let secret = |field: &'static str| {
-        let text = text(field);
+        let text = text(field)?;
         let legal = !text.is_empty() && HeaderValue::try_from(text.as_str()).is_ok();
         let refused =
             || ApiError::field(&format!("auth_config.{field}"), "must be a text that fits into a header");
         if legal { Ok(text) } else { Err(refused()) }
     };
-    match text("type").as_str() {
+    match text("type")?.as_str() {
         "bearer" => {
             only("auth_config", &value, &["type", "token"])?;
             Ok(Some(DestinationAuth::Bearer { token: secret("token")? }))
         }
         "header" => {
             only("auth_config", &value, &["type", "header", "value"])?;
-            let header = header_name("auth_config.header", &text("header"))?;
+            let header = header_name("auth_config.header", &text("header")?)?;
             Ok(Some(DestinationAuth::Header { header, value: secret("value")? }))
         }
         "basic" => basic(&value),
@@ -57,13 +64,13 @@ fn parts(auth: &DestinationAuth) -> Value {
 /// RFC 7617: a colon ends the user name, and neither part has control characters. The password may be empty.
 fn basic(value: &Map<String, Value>) -> Result<Option<DestinationAuth>, ApiError> {
     only("auth_config", value, &["type", "username", "password"])?;
-    let text = |field: &str| value.get(field).and_then(Value::as_str);
+    let text = |field: &str| required_part("auth_config", value, field).map(Value::as_str);
     let printable = |text: &&str| text.len() <= BASIC_BYTES_MAX && !text.chars().any(char::is_control);
-    let username = text("username").filter(printable).filter(|name| !name.is_empty() && !name.contains(':'));
+    let username = text("username")?.filter(printable).filter(|name| !name.is_empty() && !name.contains(':'));
     let allowed = format!("must be 1 to {BASIC_BYTES_MAX} bytes without a colon or control characters");
     let username = username.ok_or_else(|| ApiError::field("auth_config.username", allowed))?.to_owned();
     let allowed = format!("must be a text of at most {BASIC_BYTES_MAX} bytes without control characters");
-    let password = text("password").filter(printable);
+    let password = text("password")?.filter(printable);
     let password = password.ok_or_else(|| ApiError::field("auth_config.password", allowed))?.to_owned();
     Ok(Some(DestinationAuth::Basic { username, password }))
 }
@@ -74,12 +81,10 @@ const BASIC_BYTES_MAX: usize = 1024;
 /// Those that are not given stay, by their names in any case; `null` takes one away.
 pub(super) fn custom_headers(fields: &mut Fields, known: &Headers) -> Result<Headers, ApiError> {
     if let Some(given) = fields.object("custom_headers") {
-        *given = std::mem::take(given)
-            .into_iter()
-            .map(|(name, value)| (name.to_ascii_lowercase(), value))
-            .collect();
+        let named = std::mem::take(given).into_iter();
+        let given_anew = named.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
         let known = known.iter().map(|(name, value)| (name.to_owned(), Value::from(value)));
-        fields.merge("custom_headers", Some(Value::Object(known.collect())));
+        *given = merged(known.collect(), given_anew);
     }
     named_headers(fields, "custom_headers")
 }

@@ -40,7 +40,7 @@ use postrider_core::id::DestinationId;
 use postrider_core::retry::RetryPolicy;
 use postrider_engine::Catalog;
 use postrider_engine::send::DestinationUrl;
-use postrider_store::codec::policy_from_json;
+use postrider_store::codec::{POLICY_PARTS, policy_from_json};
 use postrider_store::{Change, Destination, Handshake};
 use serde_json::json;
 use std::sync::Arc;
@@ -307,7 +307,7 @@ pub(crate) fn policy(
 ) -> Result<Option<RetryPolicy>, ApiError> {
     if let Some(given) = fields.object("retry_policy") {
         let kept = known.map_or(json!({}), |known| named_anew(known, given));
-        fields.merge("retry_policy", Some(kept));
+        fields.merge("retry_policy", &POLICY_PARTS, Some(kept))?;
     }
     let Some(value) = fields.take("retry_policy") else { return Ok(None) };
     let named = |field: &str| match field {

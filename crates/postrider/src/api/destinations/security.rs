@@ -3,7 +3,7 @@
 
 use super::keys::new_private_key;
 use crate::api::error::ApiError;
-use crate::api::fields::{Fields, only};
+use crate::api::fields::{Fields, only, required_part};
 use postrider_engine::send::{ClientTls, PrivateKey, SigningSecret};
 use postrider_store::{
     ClientCertificate, Destination, Handshake, PrivateKeyText, SignatureVersions, Signing,
@@ -61,7 +61,7 @@ fn client_certificate(fields: &mut Fields) -> Result<Option<ClientCertificate>, 
     };
     only(FIELD, &value, &["certificate_pem", "private_key_pem"])?;
     let text = |part: &str| {
-        let text = value.get(part).and_then(Value::as_str).map(str::to_owned);
+        let text = required_part(FIELD, &value, part)?.as_str().map(str::to_owned);
         text.ok_or_else(|| ApiError::field(&format!("{FIELD}.{part}"), "must be a text in PEM"))
     };
     let (certificate_pem, private_key_pem) = (text("certificate_pem")?, text("private_key_pem")?);

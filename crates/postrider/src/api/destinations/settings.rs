@@ -1,7 +1,7 @@
 //! The settings of a destination that say how it is sent to: rate, order, circuit.
 
 use crate::api::error::ApiError;
-use crate::api::fields::{Fields, legal_expression, only};
+use crate::api::fields::{Fields, legal_expression, only, required_part};
 use postrider_core::destination::{CircuitPolicy, OnDeadLetter, Ordering, RateLimit};
 use postrider_core::limits::EXPRESSION_BYTES_MAX;
 use postrider_core::retry::BadField;
@@ -18,12 +18,9 @@ const BY_RATE_PARTS: [&str; 3] = ["failure_percent", "window_attempts", "window_
 /// Takes over what the caller gives, and of a rate limit or a circuit the parts that it gives. `null` takes an optional
 /// one away and brings the default of the circuit, or of a part of it, back.
 pub(super) fn settings(mut into: Destination, fields: &mut Fields) -> Result<Destination, ApiError> {
-    fields.merge("rate_limit", into.rate_limit.map(rate_to_json));
-    if fields.mentions("rate_limit") {
-        into.rate_limit = rate_limit(fields)?;
-    }
+    into.rate_limit = rate_limit(fields, into.rate_limit)?;
     let kept = fields.object("circuit").map(|given| kept_circuit(into.circuit, given));
-    fields.merge("circuit", kept);
+    fields.merge("circuit", &CIRCUIT_PARTS, kept)?;
     if fields.mentions("circuit") {
         into.circuit = circuit(fields)?;
     }
@@ -42,7 +39,7 @@ pub(super) fn settings(mut into: Destination, fields: &mut Fields) -> Result<Des
 /// A key without an order by it, or such an order without a key, would silently do something else.
 fn check_order(destination: &Destination) -> Result<(), ApiError> {
     match (destination.ordering, &destination.ordering_key) {
-        (Ordering::ByKey, None) => Err(ApiError::field(
+        (Ordering::ByKey, None) => Err(ApiError::bad_request(
             "ordering_key",
             "is missing: ordering by_key needs an expression for the key",
         )),
@@ -64,9 +61,19 @@ fn ordering_key(fields: &mut Fields) -> Result<Option<String>, ApiError> {
     Ok(Some(text))
 }
 
-/// A rate limit, of a destination, a source or a key.
-pub(crate) fn rate_limit(fields: &mut Fields) -> Result<Option<RateLimit>, ApiError> {
+/// A rate limit, of a destination, a source or a key. What is not given of it is as it was.
+pub(crate) fn rate_limit(
+    fields: &mut Fields,
+    known: Option<RateLimit>,
+) -> Result<Option<RateLimit>, ApiError> {
+    if !fields.mentions("rate_limit") {
+        return Ok(known);
+    }
+    fields.merge("rate_limit", &RATE_PARTS, known.map(rate_to_json))?;
     let Some(value) = taken(fields, "rate_limit", &RATE_PARTS)? else { return Ok(None) };
+    if let Value::Object(object) = &value {
+        required_part("rate_limit", object, "per_second")?;
+    }
     rate_from_json(&value).map(Some).map_err(|bad| inner("rate_limit", &bad))
 }
 

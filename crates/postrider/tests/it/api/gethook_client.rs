@@ -210,6 +210,51 @@ fn a_missing_field_is_a_bad_request() {
     api.post("/v1/routes", &json!({ "destination_id": "nobody" })).refusal(422);
 }
 
+/// The same of what stands inside of a field, or goes with one.
+#[test]
+fn a_missing_part_is_a_bad_request() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let source = |settings: Value| ("/v1/sources", settings);
+    let destination = |settings: Value| ("/v1/destinations", settings);
+    let auth = |auth: Value| destination(json!({ "auth_config": auth }));
+    let shared =
+        |config: Value| source(json!({ "auth_mode": "shared_secret", "verification_config": config }));
+    for ((path, mut given), missing) in [
+        (source(json!({ "auth_mode": "shared_secret" })), "verification_config"),
+        (shared(json!({ "header": "X-Key" })), "verification_config.secret"),
+        (shared(json!({ "header": "X-Key", "secret": null })), "verification_config.secret"),
+        (shared(json!({ "secret": "a" })), "verification_config.header"),
+        (auth(json!({})), "auth_config.type"),
+        (auth(json!({ "type": "bearer" })), "auth_config.token"),
+        (auth(json!({ "type": "header", "value": "a" })), "auth_config.header"),
+        (auth(json!({ "type": "header", "header": "X-Key" })), "auth_config.value"),
+        (auth(json!({ "type": "basic", "password": "a" })), "auth_config.username"),
+        (auth(json!({ "type": "basic", "username": "a" })), "auth_config.password"),
+        (destination(json!({ "ordering": "by_key" })), "ordering_key"),
+        (destination(json!({ "rate_limit": { "burst": 2 } })), "rate_limit.per_second"),
+        (
+            destination(json!({ "client_certificate": { "certificate_pem": "a" } })),
+            "client_certificate.private_key_pem",
+        ),
+    ] {
+        given["name"] = json!("a");
+        if path == "/v1/destinations" {
+            given["url"] = json!("http://127.0.0.1:1/");
+        }
+        let refused = api.post(path, &given);
+        refused.refusal(400);
+        assert_eq!(refused.json()["field"], missing, "{given} was told {refused}");
+    }
+    let id = api.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:1/" }));
+    let unranked = json!({ "destination_id": id, "priority_rules": [{ "prefix": "a" }] });
+    assert_eq!(api.post("/v1/routes", &unranked).refusal(400), "priority_rules[0].priority is missing.");
+    let bad =
+        json!({ "name": "a", "url": "http://127.0.0.1:1/", "auth_config": { "type": "bearer", "token": 7 } });
+    api.post("/v1/destinations", &bad).refusal(422);
+}
+
 #[test]
 fn the_brand_has_an_id_and_times_once_it_is_set() {
     let site = Site::new();

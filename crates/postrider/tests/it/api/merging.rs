@@ -60,7 +60,7 @@ fn parts_of_a_destination_that_are_not_given_stay_and_null_brings_the_default_ba
         ],
     );
     let refused = api.patch(&path, &json!({ "rate_limit": { "per_second": null } }));
-    assert!(refused.refusal(422).starts_with("rate_limit.per_second "), "{refused}");
+    assert!(refused.refusal(400).starts_with("rate_limit.per_second is missing"), "{refused}");
     let changed = api.patch(&path, &json!({ "retry_policy": { "max_age_seconds": 60 } })).data(200);
     let policy = &changed["retry_policy"];
     assert_eq!((&policy["delays_seconds"], &policy["jitter"]), (&json!([1, 2, 3]), &json!("none")));
@@ -97,7 +97,7 @@ fn credentials_and_headers_that_are_not_given_are_sent_on() {
     assert_eq!(shown["custom_headers"], json!({ "x-one": "[redacted]", "x-three": "[redacted]" }));
     let refused = api.patch(&path, &json!({ "auth_config": { "type": "bearer" } }));
     assert!(
-        refused.refusal(422).starts_with("auth_config.token "),
+        refused.refusal(400).starts_with("auth_config.token is missing"),
         "another type has nothing in common: {refused}"
     );
 }
@@ -121,9 +121,9 @@ fn a_portal_user_who_moves_a_destination_takes_no_credential_along() {
         portal.patch(&path, &json!({ "url": url, "auth_config": auth, "custom_headers": headers }))
     };
     let refused = moved(json!({ "username": "them" }), json!({}));
-    assert!(refused.refusal(422).starts_with("auth_config.type "), "{refused}");
+    assert!(refused.refusal(400).starts_with("auth_config.type is missing"), "{refused}");
     let refused = moved(json!({ "type": "basic", "username": "them" }), json!({}));
-    assert!(refused.refusal(422).starts_with("auth_config.password "), "{refused}");
+    assert!(refused.refusal(400).starts_with("auth_config.password is missing"), "{refused}");
     let shown = moved(Value::Null, json!({ "x-other": "1" })).data(200);
     assert_eq!(shown["custom_headers"], json!({ "x-other": "[redacted]" }));
 }
@@ -165,4 +165,39 @@ fn parts_of_sources_routes_and_keys_that_are_not_given_stay() {
     let changed = api.patch(&route, &json!({ "retry_policy": { "max_attempts": 2 } })).data(200);
     let policy = &changed["retry_policy"];
     assert_eq!((&policy["delays_seconds"], &policy["jitter"]), (&json!([1, 2]), &json!("none")));
+}
+
+/// A `null` takes a part away and leaves no trace, so a misspelt one would look as if it had been.
+#[test]
+fn a_part_that_there_is_not_is_named_even_when_it_is_null() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let id = api.destination("https://example.com/in", &json!({ "rate_limit": { "per_second": 5 } }));
+    let destination = format!("/v1/destinations/{id}");
+    let route = api.make("/v1/routes", &json!({ "destination_id": id }));
+    let signed = json!({ "provider": "github", "verification_config": { "secret": "a" } });
+    let source = api.make("/v1/sources", &with_name(&signed));
+    let key = api.make("/v1/api-keys", &with_name(&json!({ "rate_limit": { "per_second": 5 } })));
+    for (path, field) in [
+        (&destination, "circuit"),
+        (&destination, "rate_limit"),
+        (&destination, "retry_policy"),
+        (&destination, "auth_config"),
+        (&format!("/v1/routes/{route}"), "retry_policy"),
+        (&format!("/v1/sources/{source}"), "verification_config"),
+        (&format!("/v1/sources/{source}"), "rate_limit"),
+        (&format!("/v1/api-keys/{key}"), "rate_limit"),
+    ] {
+        let refused = api.patch(path, &json!({ field: { "bogus": null } }));
+        let named = format!("{field}.bogus");
+        assert!(refused.refusal(422).starts_with(&format!("{named} is not a field of this")), "{refused}");
+        assert_eq!(refused.json()["field"], named, "{path}");
+    }
+}
+
+fn with_name(settings: &Value) -> Value {
+    let mut named = settings.clone();
+    named["name"] = "a".into();
+    named
 }

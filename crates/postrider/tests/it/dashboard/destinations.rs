@@ -73,3 +73,36 @@ fn a_receiver_that_has_not_agreed_is_asked_again_from_the_page() {
     assert!(!browser.page(&page).contains(&format!("{page}/handshake")), "it has agreed");
     next(&browser.change(&format!("{page}/handshake"), &[]));
 }
+
+/// A form is saved whole: what it shows of a circuit of either kind must be the circuit.
+#[test]
+fn a_form_that_is_saved_as_it_is_shown_leaves_the_circuit_as_it_is() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    for circuit in [
+        json!({ "threshold": 9, "cooldown_seconds": 60, "cooldown_max_seconds": 700 }),
+        json!({
+            "failure_percent": 60, "window_attempts": 20, "window_seconds": 90,
+            "cooldown_seconds": 60, "cooldown_max_seconds": 700,
+        }),
+    ] {
+        let wanted = json!({ "name": "a", "url": "https://example.com/", "circuit": circuit });
+        let id = api.make("/v1/destinations", &wanted);
+        let page = format!("/destinations/{id}");
+        let html = browser.page(&page);
+        let shown: Vec<(&str, &str)> = html
+            .split("<input ")
+            .filter_map(|input| {
+                let attribute = |name: &str| Some(input.split_once(name)?.1.split_once('"')?.0);
+                let name = attribute("name=\"").filter(|name| name.starts_with("circuit."))?;
+                Some((name, attribute("value=\"").unwrap_or_default()))
+            })
+            .collect();
+        assert_eq!(shown.len(), 6, "{shown:?}");
+        next(&browser.change(&page, &[&[("timeout_seconds", "20")], &shown[..]].concat()));
+        let saved = api.get(&format!("/v1/destinations/{id}")).data(200);
+        assert_eq!((&saved["circuit"], &saved["timeout_seconds"]), (&circuit, &json!(20)));
+    }
+}
