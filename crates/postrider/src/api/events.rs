@@ -169,6 +169,7 @@ pub(crate) async fn answer_replay(
         original_event_id: id.to_string(),
         replay_event_id: accepted.id.to_string(),
         status,
+        deliveries: accepted.deliveries,
     };
     Ok(view::data(StatusCode::ACCEPTED, &answer))
 }

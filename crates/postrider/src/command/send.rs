@@ -68,6 +68,17 @@ impl Run for SendArgs {
     }
 }
 
+/// What became of an event that was taken.
+pub(super) fn say_taken(taken: &Value) -> anyhow::Result<()> {
+    let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
+    let note = match () {
+        () if taken["note"] == "duplicate" => " (it was there already)",
+        () if taken["deliveries"] == 0 => "; it matched no route: nothing is sent (postrider routes list)",
+        () => "",
+    };
+    say(&format!("{id} is {status}{note}\n"))
+}
+
 impl SendArgs {
     fn send_one(&self, client: &Client) -> anyhow::Result<()> {
         let body = match &self.data {
@@ -91,15 +102,7 @@ impl SendArgs {
         if self.reading.json {
             return say_json(&taken);
         }
-        let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
-        let note = match () {
-            () if taken["note"] == "duplicate" => " (it was there already)",
-            () if taken["deliveries"] == 0 => {
-                "; it matched no route: nothing is sent (postrider routes list)"
-            }
-            () => "",
-        };
-        say(&format!("{id} is {status}{note}\n"))
+        say_taken(&taken)
     }
 
     fn body(&self) -> anyhow::Result<Vec<u8>> {

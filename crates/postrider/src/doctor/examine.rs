@@ -59,7 +59,7 @@ fn see_all_nodes(client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow
 fn see_accounts(access: &Access, client: &Client, seen: &mut Snapshot, now: Timestamp) -> anyhow::Result<()> {
     if seen.slots.is_none() || access.names_account() {
         let (mut account, took) = look_at(client, String::new(), now)?;
-        see_unrouted(client, seen, &mut account, now)?;
+        see_unrouted(client, seen, &mut account)?;
         (seen.accounts, seen.listing_ms) = (vec![account], took);
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn see_accounts(access: &Access, client: &Client, seen: &mut Snapshot, now: Time
     for id in ids.into_iter().take(ACCOUNTS_LOOKED_AT) {
         let own = access.client_of(id)?;
         let (mut account, took) = look_at(&own, format!(" --account {id}"), now)?;
-        see_unrouted(&own, seen, &mut account, now)?;
+        see_unrouted(&own, seen, &mut account)?;
         seen.accounts.push(account);
         seen.listing_ms = seen.listing_ms.max(took);
     }
@@ -90,16 +90,9 @@ fn look_at(client: &Client, as_account: String, now: Timestamp) -> anyhow::Resul
 }
 
 /// Not asked of one that takes no events: while a commit hangs it does not answer what needs its scheduler.
-fn see_unrouted(
-    client: &Client,
-    seen: &Snapshot,
-    account: &mut AccountSeen,
-    now: Timestamp,
-) -> anyhow::Result<()> {
+fn see_unrouted(client: &Client, seen: &Snapshot, account: &mut AccountSeen) -> anyhow::Result<()> {
     if seen.not_ready.is_none() {
-        let unrouted =
-            [("status", "accepted".to_owned()), ("since", an_hour_before(now)), ("limit", "200".to_owned())];
-        account.see_unrouted(&client.read("/v1/events", &unrouted)?);
+        account.see_unrouted(&client.read("/v1/stats", &[])?);
     }
     Ok(())
 }

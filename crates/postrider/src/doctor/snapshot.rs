@@ -66,8 +66,8 @@ pub(crate) struct AccountSeen {
     pub(crate) keys: Vec<(String, i64)>,
     /// Deliveries that were given up on in the last hour, up to a page of them.
     pub(crate) deaths_last_hour: u64,
-    /// Events of the last hour that no route took, up to a page of them.
-    pub(crate) unrouted_last_hour: u64,
+    /// Events since midnight UTC that no route took.
+    pub(crate) unrouted_today: u64,
 }
 
 /// How much waits, and for how long.
@@ -225,9 +225,10 @@ impl AccountSeen {
         self.deaths_last_hour = list(&found["items"]).len() as u64;
     }
 
-    /// With the events of the last hour that no route took, as `/v1/events` listed them.
-    pub(crate) fn see_unrouted(&mut self, found: &Value) {
-        self.unrouted_last_hour = list(&found["items"]).len() as u64;
+    /// With the events of today that no route took, as `/v1/stats` counted them: a list of them ends where the newest that
+    /// it looks through do.
+    pub(crate) fn see_unrouted(&mut self, stats: &Value) {
+        self.unrouted_today = list(&stats["daily"]).last().map_or(0, |today| number(&today["unrouted"]));
     }
 }
 

@@ -144,8 +144,11 @@ pub(crate) struct EventPage {
 pub(crate) struct EventReplay {
     pub(crate) original_event_id: String,
     pub(crate) replay_event_id: String,
+    /// `accepted` when no route of today takes it.
     #[schema(value_type = IngestStatus)]
     pub(crate) status: &'static str,
+    /// How many deliveries it makes: 0 when no route of today takes it.
+    pub(crate) deliveries: usize,
 }
 
 /// An event that is on disk with all that is owed for it.

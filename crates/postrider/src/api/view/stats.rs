@@ -67,6 +67,8 @@ struct DayCount {
     delivered: i64,
     /// Deliveries that were given up on.
     failed: i64,
+    /// Events that no route took.
+    unrouted: i64,
 }
 
 /// The gateway's figures, or an account's, since the beginning.
@@ -116,9 +118,9 @@ impl Stats {
 
 impl DayCount {
     fn of(day: u64, counts: Counts) -> Self {
-        let Counts { inbound, outbound, delivered, failed, .. } = counts;
+        let Counts { inbound, outbound, delivered, failed, unrouted, .. } = counts;
         let date = Timestamp::from_day(day).to_string().chars().take(10).collect();
-        DayCount { date, inbound, outbound, delivered, failed }
+        DayCount { date, inbound, outbound, delivered, failed, unrouted }
     }
 }
 

@@ -4,8 +4,9 @@ mod samples;
 
 use self::samples::{Filling, SAMPLES, Sample};
 use super::replay::headers_json;
+use super::send::say_taken;
 use super::source::Door;
-use super::{Reading, Run, beginning, moment, text};
+use super::{Reading, Run, beginning, moment};
 use crate::client::{Client, Connection, Message};
 use crate::terminal::{
     Cell, Column, Screen, Table, clean, clean_lines, counted, say, say_json, say_json_line,
@@ -139,8 +140,7 @@ impl TriggerArgs {
             if self.reading.json {
                 say_json_line(&taken)?;
             } else {
-                let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
-                say(&format!("{id} is {status}\n"))?;
+                say_taken(&taken)?;
             }
         }
         Ok(())

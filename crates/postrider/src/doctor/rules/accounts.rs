@@ -48,18 +48,14 @@ pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
 /// Events that were answered with success and are sent to nobody.
 pub(in crate::doctor) fn unrouted(seen: &Snapshot) -> Vec<Finding> {
     let finding = |account: &AccountSeen| {
-        let (count, flag) = (account.unrouted_last_hour, &account.as_account);
-        let more = if count >= DEATHS_LISTED { " or more" } else { "" };
-        let sentence = format!(
-            "No route took {}{more}{} of the last hour: nothing is sent for them.",
-            counted(count, "event"),
-            of(account)
-        );
+        let flag = &account.as_account;
+        let (events, of) = (counted(account.unrouted_today, "event"), of(account));
+        let sentence = format!("No route took {events}{of} since midnight UTC: nothing is sent for them.");
         Finding::new(Severity::Note, "unrouted", sentence)
-            .next(format!("postrider events --status accepted --since 1h{flag}   # which, and of what type"))
+            .next(format!("postrider events --status accepted --since 24h{flag}   # which, and of what type"))
             .next(format!("postrider routes list{flag}   # what each takes, and whether it is active"))
     };
-    seen.accounts.iter().filter(|account| account.unrouted_last_hour > 0).map(finding).collect()
+    seen.accounts.iter().filter(|account| account.unrouted_today > 0).map(finding).collect()
 }
 
 /// What was not looked at may not be well.

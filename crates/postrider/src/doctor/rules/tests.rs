@@ -150,15 +150,15 @@ fn many_dead_letters_are_told() {
 
 #[test]
 fn events_that_no_route_took_are_told() {
-    let seen = |unrouted_last_hour| of_account(AccountSeen { unrouted_last_hour, ..acme() });
+    let seen = |unrouted_today| of_account(AccountSeen { unrouted_today, ..acme() });
     assert_eq!(codes(&seen(0)), []);
     for (count, says) in
-        [(1, "No route took 1 event of acc_1 of"), (200, "No route took 200 events or more of acc_1 of")]
+        [(1, "No route took 1 event of acc_1 since"), (30_000, "No route took 30000 events of acc_1 since")]
     {
         assert_eq!(codes(&seen(count)), [("unrouted", Severity::Note)]);
         assert!(all(&seen(count))[0].sentence.starts_with(says), "{:?}", all(&seen(count)));
     }
-    assert!(next(&seen(1), "unrouted").contains("events --status accepted --since 1h --account acc_1 "));
+    assert!(next(&seen(1), "unrouted").contains("events --status accepted --since 24h --account acc_1 "));
 }
 
 #[test]

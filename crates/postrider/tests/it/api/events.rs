@@ -158,7 +158,7 @@ fn a_replay_sends_the_same_bytes_again_as_an_event_of_its_own() {
     let original = api.event_once(&id, "delivered");
 
     let replay = api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
-    check_fields(&replay, "original_event_id replay_event_id status");
+    check_fields(&replay, "deliveries original_event_id replay_event_id status");
     assert_eq!((&replay["original_event_id"], &replay["status"]), (&json!(id), &json!("queued")));
     let replayed = text(&replay["replay_event_id"]);
     assert_ne!(replayed, id);

@@ -1,6 +1,6 @@
 //! An event that no route takes is accepted and sent to nobody: whoever sends it is told.
 
-use crate::rig::{Sink, Site};
+use crate::rig::{Sink, Site, api::text};
 use crate::watching::Samples;
 use serde_json::json;
 
@@ -39,6 +39,13 @@ fn an_answer_says_how_many_deliveries_an_event_makes_whichever_way_it_comes() {
     let metrics = Samples::scrape(&api);
     assert_eq!(metrics.sum("postrider_events_unrouted_total", &[]), 3.0);
     assert_eq!(metrics.sum("postrider_events_accepted_total", &[]), 6.0);
+    let replay = |id: &str| {
+        let answer = api.post(&format!("/v1/events/{id}/replay"), &json!({})).data(202);
+        (answer["deliveries"].clone(), answer["status"].clone())
+    };
+    let routed = text(&send("order.paid", "before")["id"]);
+    assert_eq!(replay(&routed), (json!(1), json!("queued")));
     api.delete(&format!("/v1/destinations/{destination}")).nothing();
+    assert_eq!(replay(&routed), (json!(0), json!("accepted")));
     assert_eq!(send("order.paid", "after")["deliveries"], 0);
 }

@@ -113,6 +113,13 @@ fn every_sample_passes_the_verification_of_its_provider() {
         }
         assert_eq!(seen["event"]["body"].as_str().unwrap().find("{{"), None);
     }
+    let args = ["trigger", "stripe", "--source", "stripe", "--secret", "secret-of-samples"];
+    let unrouted = desk.said(&args);
+    let note = "; it matched no route: nothing is sent (postrider routes list)\n";
+    assert!(unrouted.out(0).ends_with(note), "{unrouted:?}");
+    api.destination("http://127.0.0.1:1/", &json!({}));
+    let routed = desk.said(&args);
+    assert!(routed.out(0).ends_with(" is queued\n"), "{routed:?}");
     let wrong = trigger(&desk, "stripe", "another-secret");
     assert!(wrong.err().contains("POSTRIDER_TRIGGER_SECRET"), "{wrong:?}");
     let unsigned = desk.said(&["trigger", "stripe", "--source", "stripe"]);

@@ -109,6 +109,22 @@ fn the_overview_shows_what_was_counted() {
 }
 
 #[test]
+fn the_overview_shows_events_that_no_route_took_and_leads_to_them() {
+    let site = Site::new();
+    let gateway = site.start();
+    let api = gateway.api();
+    let browser = Browser::signed_in(&api);
+    assert!(!browser.page("/").contains("Matched no route"), "there is none yet");
+    let (_, path) = api.source();
+    let ids = [1, 2].map(|_| api.send(&path, &[], b"{}"));
+    let page = browser.page("/");
+    assert_eq!(tile(&page, "Matched no route"), "2", "{page}");
+    let link = behind(behind(&page, "<dt>Matched no route</dt>", "</div>"), "href=\"", "\"");
+    let listed = browser.page(link);
+    assert!(ids.iter().all(|id| listed.contains(id)), "{listed}");
+}
+
+#[test]
 fn an_account_sees_the_hour_of_its_own_destinations() {
     let (sink, site) = (Sink::start(), Site::new());
     let gateway = site.start();

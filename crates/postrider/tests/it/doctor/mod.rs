@@ -37,6 +37,22 @@ fn a_gateway_that_is_well_is_said_to_be() {
     assert_eq!((&report["severity"], &report["findings"]), (&json!("ok"), &json!([])));
 }
 
+/// A list of events looks through the newest 20,000 and no more.
+#[test]
+fn events_that_no_route_took_are_found_behind_however_many_that_one_took() {
+    let desk = Desk::new();
+    let api = desk.gateway.api();
+    let (_, path) = api.source();
+    api.send(&path, &[("x-event-type", "nobody.wants")], b"{}");
+    let id = api.make("/v1/destinations", &json!({ "name": "a", "url": "http://127.0.0.1:1/" }));
+    api.make("/v1/routes", &json!({ "destination_id": id, "event_type_pattern": "a.*" }));
+    api.post(&format!("/v1/destinations/{id}/pause"), &json!({})).data(200);
+    (0..21).for_each(|_| flood(&desk, 1000));
+    let (finding, _) = diagnosis(&desk, "unrouted");
+    let sentence = finding["diagnosis"].as_str().unwrap();
+    assert!(sentence.starts_with("No route took 1 event"), "{sentence}");
+}
+
 #[test]
 fn a_destination_that_hangs_is_named_with_the_command_that_stops_it() {
     let (desk, sink) = (Desk::new(), Sink::start());
