@@ -94,6 +94,14 @@ impl Account {
         page["data"]["total"].as_u64().context("the list of events has no total")
     }
 
+    /// Deliveries with one of these statuses, each counted once.
+    pub(crate) async fn deliveries_with(&self, statuses: &[&str]) -> anyhow::Result<u64> {
+        let stats: Value = self.api.get("/v1/stats").await?;
+        let counted = stats["data"]["by_status"].as_array().context("the figures have no by_status")?;
+        let wanted = counted.iter().filter(|one| statuses.iter().any(|status| one["status"] == *status));
+        Ok(wanted.filter_map(|one| one["count"].as_u64()).sum())
+    }
+
     pub(crate) async fn status(&self, path: &str) -> anyhow::Result<StatusCode> {
         self.api.status(path).await
     }
