@@ -13,6 +13,7 @@ mod events;
 mod export;
 mod filters;
 mod gethook_client;
+mod gethook_clients;
 mod health;
 mod key_settings;
 mod keys;

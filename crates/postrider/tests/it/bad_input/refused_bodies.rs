@@ -1,10 +1,9 @@
 //! A body that is refused before it is read: its sender gets the answer, whatever it still sends.
 
 use crate::rig::client::{Client, chunked_request, request};
+use crate::rig::foreign_program::{foreign_program, run};
 use crate::rig::{Api, Site};
 use serde_json::json;
-use std::path::Path;
-use std::process::Command;
 
 /// More than there is room for in any socket on the way.
 const LARGE: usize = 20_000_000;
@@ -19,16 +18,22 @@ fn send_all(api: &Api, bytes: &[u8]) -> Result<u16, String> {
     Ok(answer.status)
 }
 
+/// A source whose rate is used up for the next quarter of an hour.
+fn limited_source(api: &Api) -> String {
+    let limit = json!({ "name": "limited", "rate_limit": { "per_second": 0.001, "burst": 1 } });
+    let limited = api.post("/v1/sources", &limit).data(201);
+    let path = format!("/ingest/{}", limited["path_token"].as_str().unwrap());
+    api.send(&path, &[], b"{}");
+    path
+}
+
 #[test]
 fn a_client_that_sends_all_of_its_body_first_gets_the_refusal() {
     let site = Site::new();
     let gateway = site.start();
     let api = gateway.api();
     let (_, path) = api.source();
-    let limit = json!({ "name": "limited", "rate_limit": { "per_second": 0.001, "burst": 1 } });
-    let limited = api.post("/v1/sources", &limit).data(201);
-    let limited = format!("/ingest/{}", limited["path_token"].as_str().unwrap());
-    api.send(&limited, &[], b"{}");
+    let limited = limited_source(&api);
     let body = vec![b'x'; LARGE];
     let bearer = format!("Bearer {}", api.key);
     let rows: [(&str, Vec<u8>, u16); 6] = [
@@ -65,39 +70,29 @@ fn a_small_body_that_is_refused_leaves_its_connection_open() {
     drop(gateway);
 }
 
-/// A client of each language, as its users have it, and how it is run.
-const CLIENTS: [(&str, &str, &[&str]); 4] = [
-    ("python3", "post.py", &[]),
-    ("node", "post.mjs", &[]),
-    ("go", "post.go", &["run"]),
-    ("java", "Post.java", &[]),
-];
+/// A client of each language, as its users have it.
+const CLIENTS: [&str; 4] = ["post.py", "post.mjs", "post.go", "Post.java"];
 
 #[test]
 fn the_standard_clients_of_four_languages_get_every_refusal() {
     let site = Site::new();
     let gateway = site.start();
-    let (_, path) = gateway.api().source();
-    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bad_input/clients");
-    for (program, file, args) in CLIENTS {
-        let run = |path: &str, bytes: usize| {
-            Command::new(program)
-                .args(args)
-                .arg(clients.join(file))
-                .arg(format!("http://{}{path}", site.address()))
-                .args([bytes.to_string(), TIMES.to_string()])
-                .output()
-        };
-        for (path, bytes, status) in
-            [(path.as_str(), LARGE / 2, "413"), ("/v1/outbound-events", LARGE / 10, "401")]
-        {
-            let Ok(ran) = run(path, bytes) else {
-                println!("there is no {program} here");
-                continue;
-            };
+    let api = gateway.api();
+    let (_, path) = api.source();
+    let limited = limited_source(&api);
+    for client in CLIENTS {
+        for (path, bytes, status) in [
+            (path.as_str(), LARGE / 2, "413"),
+            (&limited, LARGE / 5, "429"),
+            ("/v1/outbound-events", LARGE / 10, "401"),
+        ] {
+            let mut program = foreign_program(&format!("bad_input/clients/{client}"));
+            program.arg(format!("http://{}{path}", site.address()));
+            let ran = run(program.args([bytes.to_string(), TIMES.to_string()]));
             let said = String::from_utf8_lossy(&ran.stdout).into_owned();
             let answers = said.lines().filter(|line| *line == status).count();
-            assert_eq!(answers, TIMES, "{program}: {said}{}", String::from_utf8_lossy(&ran.stderr));
+            let complained = String::from_utf8_lossy(&ran.stderr);
+            assert_eq!(answers, TIMES, "{client} was not answered {status}: {said}{complained}");
         }
     }
 }

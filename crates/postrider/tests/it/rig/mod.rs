@@ -10,6 +10,7 @@ pub(crate) mod chromium;
 pub(crate) mod client;
 pub(crate) mod contract;
 pub(crate) mod desk;
+pub(crate) mod foreign_program;
 pub(crate) mod gateway;
 pub(crate) mod load;
 pub(crate) mod other_store;
