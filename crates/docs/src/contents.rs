@@ -60,7 +60,16 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section {
         title: "Operations",
         purpose: "Run it in production.",
-        pages: docs!["operating", "runbook", "troubleshooting", "faq"],
+        pages: docs![
+            "operating",
+            "several-nodes",
+            "backup-and-restore",
+            "monitoring",
+            "limits",
+            "runbook",
+            "troubleshooting",
+            "faq"
+        ],
     },
 ];
 
