@@ -135,11 +135,22 @@ mod tests {
     }
 
     #[test]
+    fn every_diagram_that_a_page_shows_is_served() {
+        let shown =
+            crate::pages().iter().flat_map(|page| page.html.split("<img src=\"/docs/images/").skip(1));
+        let names: Vec<&str> = shown.filter_map(|rest| rest.split('"').next()).collect();
+        assert!(!names.is_empty());
+        for name in names {
+            assert!(crate::image(name).is_some(), "{name} is not served");
+        }
+    }
+
+    #[test]
     fn no_page_has_a_script_or_anything_of_another_host() {
         for (path, text) in crate::files() {
             for foreign in [
                 "<script",
-                "<img",
+                "<img src=\"http",
                 "<iframe",
                 "style=\"",
                 "javascript:",
