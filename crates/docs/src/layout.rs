@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 pub(crate) fn home() -> String {
     let mut main = String::from(
-        "<h1>Postrider documentation</h1>\n<p>A webhook gateway in one binary: it takes events over HTTP, stores them \
-         before it answers, and delivers each to every matching destination at least once.</p>\n",
+        "<h1>Postrider documentation</h1>\n<p>Postrider is a webhook gateway in one binary. It accepts events over HTTP, \
+         stores them on disk, and delivers each one to every matching destination at least once.</p>\n",
     );
     for section in SECTIONS {
         let _ = write!(main, "<h2>{}</h2>\n<p>{}</p>\n<ul>\n", section.title, section.purpose);
