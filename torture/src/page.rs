@@ -19,15 +19,15 @@ pub(crate) fn result(args: &Args, store: Store, seed: u64, outcome: &Outcome) ->
     if args.calm {
         return format!(
             "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived; drained in {drained:.1} s; \
-             {looked_at} deliveries looked at on record.\n\n```text\n{}```\n",
+             {looked_at} delivery records checked.\n\n```text\n{}```\n",
             beginning(store),
             table::render_all(&outcome.verdict)
         );
     }
     format!(
-        "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived, {deeds} deeds of the nemesis, of \
-         which {faults} may have cut attempts off; drained in {drained:.1} s; {looked_at} deliveries looked at on \
-         record; {}.\n\n```text\n{}```\n",
+        "{} {seconds} s, seed {seed}: {posted} events posted, {arrived} requests arrived, {deeds} faults injected, of \
+         which {faults} may have cut attempts off; drained in {drained:.1} s; {looked_at} delivery records \
+         checked; {}.\n\n```text\n{}```\n",
         beginning(store),
         table::excusable(&outcome.verdict, arrived),
         table::render(&outcome.verdict)

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 pub(crate) fn home() -> String {
     let mut main = String::from(
-        "<h1>Postrider documentation</h1>\n<p>A webhook gateway in one binary: it takes events over HTTP, stores them \
-         before it answers, and delivers each to every matching destination at least once.</p>\n",
+        "<h1>Postrider documentation</h1>\n<p>Postrider is a webhook gateway in one binary. It accepts events over HTTP, \
+         stores them on disk, and delivers each one to every matching destination at least once.</p>\n",
     );
     for section in SECTIONS {
         let _ = write!(main, "<h2>{}</h2>\n<p>{}</p>\n<ul>\n", section.title, section.purpose);
@@ -135,11 +135,22 @@ mod tests {
     }
 
     #[test]
+    fn every_diagram_that_a_page_shows_is_served() {
+        let shown =
+            crate::pages().iter().flat_map(|page| page.html.split("<img src=\"/docs/images/").skip(1));
+        let names: Vec<&str> = shown.filter_map(|rest| rest.split('"').next()).collect();
+        assert!(!names.is_empty());
+        for name in names {
+            assert!(crate::image(name).is_some(), "{name} is not served");
+        }
+    }
+
+    #[test]
     fn no_page_has_a_script_or_anything_of_another_host() {
         for (path, text) in crate::files() {
             for foreign in [
                 "<script",
-                "<img",
+                "<img src=\"http",
                 "<iframe",
                 "style=\"",
                 "javascript:",

@@ -38,6 +38,11 @@ pub fn page(slug: &str) -> Option<String> {
     Some(layout::page(page))
 }
 
+/// The diagram of this file name (`architecture.svg`).
+pub fn image(name: &str) -> Option<&'static str> {
+    contents::IMAGES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// What stands at an address without a page.
 pub fn not_found() -> String {
     layout::not_found()
@@ -53,5 +58,6 @@ pub fn files() -> Vec<(String, String)> {
     let mut files = vec![("index.html".to_owned(), home()), ("style.css".to_owned(), STYLE.to_owned())];
     let pages = pages().iter().map(|page| (format!("{}/index.html", page.slug), layout::page(page)));
     files.extend(pages);
+    files.extend(contents::IMAGES.iter().map(|(name, text)| (format!("images/{name}"), (*text).to_owned())));
     files
 }

@@ -32,7 +32,7 @@ pub(crate) fn render(text: &str) -> Rendered {
         }
     }
     let mut out = String::new();
-    html::push_html(&mut out, events.into_iter().filter_map(without_pictures));
+    html::push_html(&mut out, with_pictures(events));
     Rendered { html: scrollable_tables(&out), parts }
 }
 
@@ -42,16 +42,21 @@ fn scrollable_tables(html: &str) -> String {
         .replace("</table>", "</table></div>")
 }
 
-/// Pictures are large and stay in the repository; their description stands for them.
-fn without_pictures(event: Event) -> Option<Event> {
-    match event {
-        Event::Start(Tag::Image { dest_url, .. }) => {
-            let link = format!("<a class=\"picture\" href=\"{}\">", target(&dest_url));
-            Some(Event::InlineHtml(link.into()))
+/// Diagrams are shown. Screenshots are large and stay in the repository; their description links to them.
+fn with_pictures(events: Vec<Event>) -> impl Iterator<Item = Event> {
+    let mut is_shown = false;
+    events.into_iter().map(move |event| match event {
+        Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
+            let dest_url: CowStr = target(&dest_url).into();
+            is_shown = dest_url.starts_with(ROOT);
+            if is_shown {
+                return Event::Start(Tag::Image { link_type, dest_url, title, id });
+            }
+            Event::InlineHtml(format!("<a class=\"picture\" href=\"{dest_url}\">").into())
         }
-        Event::End(TagEnd::Image) => Some(Event::InlineHtml("</a>".into())),
-        other => Some(other),
-    }
+        Event::End(TagEnd::Image) if !is_shown => Event::InlineHtml("</a>".into()),
+        other => other,
+    })
 }
 
 fn parts(events: &[Event]) -> Vec<Part> {
@@ -112,6 +117,9 @@ fn target(link: &str) -> String {
     if let Some(slug) = path.strip_suffix(".md").filter(|slug| !slug.contains('/')) {
         return format!("{ROOT}{slug}{part}");
     }
+    if path.starts_with("images/") && path.ends_with(".svg") {
+        return format!("{ROOT}{path}");
+    }
     let from_root = path.strip_prefix("../").map_or_else(|| format!("docs/{path}"), str::to_owned);
     format!("{}/blob/main/{from_root}{part}", env!("CARGO_PKG_REPOSITORY"))
 }
@@ -130,7 +138,19 @@ mod tests {
         check("https://example.com/a.md", "https://example.com/a.md");
         check("../crates/core/src/lib.rs", &format!("{repository}/blob/main/crates/core/src/lib.rs"));
         check("../README.md#promises", &format!("{repository}/blob/main/README.md#promises"));
+        check("images/a.svg", "/docs/images/a.svg");
+        check("images/a.png", &format!("{repository}/blob/main/docs/images/a.png"));
         check("design/a.md", &format!("{repository}/blob/main/docs/design/a.md"));
+    }
+
+    #[test]
+    fn diagrams_are_shown_and_screenshots_are_linked() {
+        let html = render("![One *way*.](images/a.svg) ![A page](images/b.png)\n").html;
+        assert!(html.contains("<img src=\"/docs/images/a.svg\" alt=\"One way.\" />"), "{html}");
+        assert!(
+            html.contains("/docs/images/b.png\">A page</a>") && html.matches("<img").count() == 1,
+            "{html}"
+        );
     }
 
     #[test]

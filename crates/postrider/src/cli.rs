@@ -153,121 +153,143 @@ pub(crate) enum Command {
     Openapi,
 }
 
-/// Flags stand over the environment (POSTRIDER_LISTEN and so on), which stands over the file.
+/// Flags override the environment (POSTRIDER_LISTEN and so on), which overrides the file.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR")]
+    /// Address and port to listen on [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR", help_heading = "Network")]
     pub(crate) listen: Option<String>,
-    /// An address of its own for /metrics [default: none, it is on LISTEN alone]
-    #[arg(long, value_name = "ADDR")]
+    /// A separate address for /metrics, with /healthz and /readyz [default: none, /metrics is on LISTEN]
+    #[arg(long, value_name = "ADDR", help_heading = "Network")]
     pub(crate) metrics_listen: Option<String>,
-    /// Where events, configuration and keys are kept [default: ./postrider-data]
-    #[arg(long, value_name = "DIR")]
+    /// Directory for events, configuration and keys; one process at a time [default: ./postrider-data]
+    #[arg(long, value_name = "DIR", help_heading = "Storage")]
     pub(crate) data_dir: Option<String>,
-    /// A PostgreSQL database that nodes share, instead of a data directory
-    #[arg(long, value_name = "URL")]
+    /// PostgreSQL database that nodes share, instead of a data directory [default: none]
+    #[arg(long, value_name = "URL", help_heading = "Cluster")]
     pub(crate) database_url: Option<String>,
-    /// What this node is called among those that share a database [default: the machine's name]
-    #[arg(long, value_name = "NAME")]
+    /// Name of this node among those that share a database [default: the machine's name]
+    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub(crate) node_name: Option<String>,
-    /// Not heard of for so long, a node is taken for dead by the others [default: 10]
-    #[arg(long, value_name = "SECONDS")]
+    /// A node that has not renewed its lease for this long is presumed dead; 2 to 300 [default: 10]
+    #[arg(long, value_name = "SECONDS", help_heading = "Cluster")]
     pub(crate) lease_seconds: Option<String>,
-    /// How long a start waits for the database to be there [default: 60]
-    #[arg(long, value_name = "SECONDS")]
+    /// How long a start waits for a database that is not up yet; 0: not at all [default: 60]
+    #[arg(long, value_name = "SECONDS", help_heading = "Cluster")]
     pub(crate) database_wait_seconds: Option<String>,
-    /// Settings in TOML
-    #[arg(long, value_name = "FILE")]
+    /// TOML file with settings [default: none]
+    #[arg(long, value_name = "FILE", help_heading = "Process")]
     pub(crate) config: Option<String>,
-    /// Open a private range to deliveries, for example 10.0.0.0/8 (repeatable, or several with commas)
-    #[arg(long, value_name = "CIDR")]
+    /// Private range that deliveries may go to, such as 10.0.0.0/8; repeatable, or several with commas, and an
+    /// array in the file [default: none]
+    #[arg(long, value_name = "CIDR", help_heading = "Delivery")]
     pub(crate) egress_allow: Vec<String>,
-    /// Send to https URLs alone [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// Deliver to https URLs only; http URLs are refused when they are saved [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Delivery"
+    )]
     pub(crate) https_only: Option<String>,
-    /// How the gateway calls itself when it asks a receiver for its consent [default: the host of the public URL]
-    #[arg(long, value_name = "HOST")]
+    /// Name of the gateway when it asks a receiver for its consent [default: the host of the public URL]
+    #[arg(long, value_name = "HOST", help_heading = "Delivery")]
     pub(crate) handshake_origin: Option<String>,
-    /// Attempts in flight at once [default: 512]
-    #[arg(long, value_name = "N")]
+    /// Requests in flight at once [default: 512]
+    #[arg(long, value_name = "N", help_heading = "Delivery")]
     pub(crate) slots: Option<String>,
-    /// Threads that serve and send [default: one per core]
-    #[arg(long, value_name = "N")]
+    /// Threads that serve and send, at most 256 [default: one per core]
+    #[arg(long, value_name = "N", help_heading = "Process")]
     pub(crate) workers: Option<String>,
-    /// Slots that each priority may always have, critical first [default: a sixteenth each, bulk half of that; below 8 slots 1,0,0,0]
-    #[arg(long, value_name = "N,N,N,N")]
+    /// Slots kept free for each priority, critical first, such as 50,50,50,25; together no more than the slots
+    /// [default: a sixteenth each, bulk half of that; below 8 slots 1,0,0,0]
+    #[arg(long, value_name = "N,N,N,N", help_heading = "Delivery")]
     pub(crate) priority_floors: Option<String>,
-    /// Waiting so long for a slot makes a delivery one priority more urgent; 0 for never [default: 1800]
-    #[arg(long, value_name = "SECONDS")]
+    /// A delivery that waits this long for a slot becomes one priority more urgent; 0: never [default: 1800]
+    #[arg(long, value_name = "SECONDS", help_heading = "Delivery")]
     pub(crate) promotion_age_seconds: Option<String>,
-    /// Bytes of attempts in flight at which large bodies wait [default: 64MiB]
-    #[arg(long, value_name = "SIZE")]
+    /// Bytes of requests in flight at which large bodies wait; at least 1MiB [default: 64MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_max: Option<String>,
-    /// The same of one account [default: 48MiB]
-    #[arg(long, value_name = "SIZE")]
+    /// The same for each account [default: 48MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_per_account_max: Option<String>,
-    /// The same of one destination [default: 24MiB]
-    #[arg(long, value_name = "SIZE")]
+    /// The same for each destination [default: 24MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_per_destination_max: Option<String>,
-    /// Deliveries owed at which events are refused [default: 10000000]
-    #[arg(long, value_name = "N")]
+    /// Pending deliveries at which events are refused [default: 10000000]
+    #[arg(long, value_name = "N", help_heading = "Overload")]
     pub(crate) backlog_max_rows: Option<String>,
-    /// Body bytes owed at which events are refused [default: 64GiB]
-    #[arg(long, value_name = "SIZE")]
+    /// Bytes of their bodies at which events are refused [default: 64GiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Overload")]
     pub(crate) backlog_max_bytes: Option<String>,
-    /// Waiting for a slot at which events are refused [default: 21600]
-    #[arg(long, value_name = "SECONDS")]
+    /// Events are refused once the oldest delivery has waited this long for a slot alone; if its account's own
+    /// cap holds it, only that account's are [default: 21600]
+    #[arg(long, value_name = "SECONDS", help_heading = "Overload")]
     pub(crate) backlog_max_age: Option<String>,
-    /// Time to write at which events are refused [default: 2000]
-    #[arg(long, value_name = "MS")]
+    /// Events are refused while a commit takes longer than this [default: 2000]
+    #[arg(long, value_name = "MS", help_heading = "Overload")]
     pub(crate) commit_max_ms: Option<String>,
-    /// Connections served at once; one more is closed [default: 4096]
-    #[arg(long, value_name = "N")]
+    /// Connections served at once; another one replaces an idle one. Lower where the system has too few file
+    /// descriptors [default: 4096]
+    #[arg(long, value_name = "N", help_heading = "Network")]
     pub(crate) connections_max: Option<String>,
-    /// The same from one address, other than this machine itself [default: 1024]
-    #[arg(long, value_name = "N")]
+    /// The same from one IPv4 address or IPv6 /64, and twice as many from one /48; this machine itself is
+    /// exempt. Raise it behind a proxy on another machine [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Network")]
     pub(crate) connections_per_address_max: Option<String>,
-    /// How long attempts in flight may take when stopping [default: 30]
-    #[arg(long, value_name = "SECONDS")]
+    /// How long requests in flight may take when stopping [default: 30]
+    #[arg(long, value_name = "SECONDS", help_heading = "Process")]
     pub(crate) grace_seconds: Option<String>,
-    /// The address senders reach this gateway by, for ingest URLs [default: http://LISTEN]
-    #[arg(long, value_name = "URL")]
+    /// Address that senders and people use: ingest URLs and portal links begin with it, and the dashboard
+    /// answers to it. Set it behind a proxy and on 0.0.0.0 [default: http://LISTEN]
+    #[arg(long, value_name = "URL", help_heading = "Network")]
     pub(crate) public_url: Option<String>,
-    /// Let anybody read /v1/platform-stats, as they may on loopback [default: false]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// Let anybody read /v1/platform-stats. Otherwise it needs a key, unless asked from this machine while the
+    /// gateway listens on loopback and has no public URL [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        help_heading = "Network"
+    )]
     pub(crate) public_platform_stats: Option<String>,
-    /// How long history is kept [default: 7]
-    #[arg(long, value_name = "DAYS")]
+    /// How long history is kept, at most 3650 [default: 7]
+    #[arg(long, value_name = "DAYS", help_heading = "Storage")]
     pub(crate) retention_days: Option<String>,
-    /// How much history is kept, for example 20GB [default: no limit]
-    #[arg(long, value_name = "SIZE")]
+    /// How much history is kept, such as 20GB; the oldest goes first, with its idempotency keys, also within
+    /// their 24 hours. For a data directory only [default: no limit]
+    #[arg(long, value_name = "SIZE", help_heading = "Storage")]
     pub(crate) retention_bytes: Option<String>,
-    /// Free space below which no event is accepted [default: 64MiB]
-    #[arg(long, value_name = "SIZE")]
+    /// Free space below which events are refused, 1MiB at least. For a data directory only [default: 64MiB]
+    #[arg(long, value_name = "SIZE", help_heading = "Storage")]
     pub(crate) disk_reserve: Option<String>,
-    /// Append dead letters to this file too, one JSON object a line [default: none]
-    #[arg(long, value_name = "PATH")]
+    /// File to append dead letters to, one JSON object per line [default: none]
+    #[arg(long, value_name = "PATH", help_heading = "Storage")]
     pub(crate) dead_letter_file: Option<String>,
-    /// Put that file aside at this size, and keep five old ones [default: 100]
-    #[arg(long, value_name = "MB")]
+    /// Size at which that file is rotated; five old ones are kept [default: 100]
+    #[arg(long, value_name = "MB", help_heading = "Storage")]
     pub(crate) dead_letter_file_max_mb: Option<String>,
-    /// Tell this destination, by events, of what befalls all others [default: none]
-    #[arg(long, value_name = "DST_ID")]
+    /// Destination that receives operational events about all the others [default: none]
+    #[arg(long, value_name = "DST_ID", help_heading = "Delivery")]
     pub(crate) operational_destination: Option<String>,
-    /// What is logged: error, warn, info, debug, or per module [default: info]
-    #[arg(long, value_name = "FILTER")]
+    /// What is logged: error, warn, info, debug, or per module such as info,hyper=warn [default: info]
+    #[arg(long, value_name = "FILTER", help_heading = "Logs and traces")]
     pub(crate) log: Option<String>,
-    /// How it is logged: text or json [default: text]
-    #[arg(long, value_name = "FORMAT")]
+    /// Format of the log on standard error: text or json [default: text]
+    #[arg(long, value_name = "FORMAT", help_heading = "Logs and traces")]
     pub(crate) log_format: Option<String>,
-    /// Send traces to this OpenTelemetry collector, such as http://127.0.0.1:4318 [default: none]
-    #[arg(long, value_name = "URL")]
+    /// OpenTelemetry collector that receives traces, such as http://127.0.0.1:4318 [default: none]
+    #[arg(long, value_name = "URL", help_heading = "Logs and traces")]
     pub(crate) otlp_endpoint: Option<String>,
-    /// How it is spoken to: http or grpc [default: http]
-    #[arg(long, value_name = "PROTOCOL")]
+    /// Protocol of the collector: http (protobuf to /v1/traces) or grpc [default: http]
+    #[arg(long, value_name = "PROTOCOL", help_heading = "Logs and traces")]
     pub(crate) otlp_protocol: Option<String>,
-    /// How many of the traces that begin here it gets, from 0 to 1; what a sender has decided stands [default: 1]
-    #[arg(long, value_name = "RATIO")]
+    /// Share of the traces that begin here to send, from 0 to 1; the decision of a sender is kept [default: 1]
+    #[arg(long, value_name = "RATIO", help_heading = "Logs and traces")]
     pub(crate) otlp_sample_ratio: Option<String>,
 }

@@ -7,10 +7,12 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G1",
         name: "Durability",
-        promise: "An event answered with 2xx is never lost: for every matching destination it ends delivered, dead-lettered, \
-                  or pending with a due time. On the embedded store it survives kill -9, and a loss of power if the disk \
-                  honours fsync. On PostgreSQL it survives the loss of nodes and a crash of the database; a failover only \
-                  with synchronous replication, and `/readyz` says which of the two it is.",
+        promise: "An event answered with 2xx is never lost. For every matching destination it ends as \
+                  delivered, as a dead letter, or pending with a due time. On the embedded store it \
+                  survives kill -9, and power loss if the disk honours fsync. On PostgreSQL it survives \
+                  the loss of nodes and a crash of the database.",
+        exception: "A failover of PostgreSQL loses nothing only with synchronous replication; `/readyz` \
+                    says which one you have.",
         columns: &["lost"],
         by: &[
             Test("crates/store/src/cluster_state.rs", "settings_of_the_server_say_what_an_event_survives"),
@@ -23,17 +25,20 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G2",
         name: "At least once, duplicates explained",
-        promise: "A duplicate is possible only for an attempt in flight during a fault of its node, the database or the machine, or \
-                  one that its receiver answered too late. There is none in a clean run.",
+        promise: "A clean run has no duplicates. Every duplicate is explained.",
+        exception: "A duplicate is possible for an attempt in flight during a fault of its node, the \
+                    database or the machine, or if the receiver answered too late.",
         columns: &["unexplained"],
         by: &[Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice")],
     },
     Guarantee {
         code: "G3",
         name: "Integrity",
-        promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination. An answer counts for the \
-                  request before it, and a connection that carried a refusal is not used again. The exception: over HTTP/1.1, an \
-                  answer that a receiver sends unasked behind a 2xx, and that arrives only after the next request was written.",
+        promise: "The bytes delivered are the bytes accepted, at the right tenant's right destination. A \
+                  response counts for the request before it, and a connection that carried a refusal isn't \
+                  reused.",
+        exception: "Over HTTP/1.1, a receiver can send an unrequested second response after a 2xx. If it \
+                    arrives only after the next request was written, it counts for that request.",
         columns: &["phantom", "changed"],
         by: &[
             Test(
@@ -50,18 +55,20 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G4",
         name: "Concurrency",
-        promise: "At the receiver, requests in flight to a destination never exceed `max_concurrency`, across nodes and \
-                  restarts. The exception: after an unclean end, destinations without an order and with more than one at a \
-                  time go on at once, beside what the dead process had in flight.",
+        promise: "At the receiver, requests in flight to a destination never exceed `max_concurrency`, \
+                  across nodes and restarts.",
+        exception: "After an unclean stop, destinations without an order and with a `max_concurrency` \
+                    above 1 continue at once, beside what the dead process had in flight. See also G7.",
         columns: &["over-concurrency"],
         by: &[],
     },
     Guarantee {
         code: "G5",
         name: "Order",
-        promise: "On an ordered destination, or for an ordering key, an event is first sent only after the one before it was \
-                  delivered or given up on, across kills and takeovers. One that comes after another was answered goes \
-                  behind it, whichever nodes took the two.",
+        promise: "On an ordered destination, or for an ordering key, an event is first sent only after the \
+                  one before it was delivered or became a dead letter, across kills and takeovers. An \
+                  event sent after another was answered goes behind it, whichever nodes accepted the two.",
+        exception: "See G7.",
         columns: &["misordered"],
         by: &[Test(
             "crates/postrider/tests/it/cluster/order.rs",
@@ -71,8 +78,10 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G6",
         name: "Retry discipline",
-        promise: "Attempts follow the schedule and its jitter, `Retry-After` is obeyed within its caps, attempts are bounded, an \
-                  exhausted delivery is exactly one dead letter, and a retry keeps its priority.",
+        promise: "Attempts follow the schedule and its jitter. `Retry-After` is respected within its caps. \
+                  The number of attempts is bounded, an exhausted delivery is exactly one dead letter, and \
+                  a retry keeps its priority.",
+        exception: "",
         columns: &["undisciplined"],
         by: &[
             Test(
@@ -86,8 +95,9 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G7",
         name: "Fencing",
-        promise: "A node whose work was taken over writes nothing. The exception to G4 and G5: a process frozen longer than its \
-                  lease between its last look at the lease and the first byte on the wire.",
+        promise: "A node whose work was taken over writes nothing.",
+        exception: "To G4 and G5: a process frozen for longer than its lease, between its last look at the \
+                    lease and the first byte on the wire.",
         columns: &["forged"],
         by: &[
             Test(
@@ -103,10 +113,11 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G8",
         name: "Isolation",
-        promise: "One bad destination, one flooding tenant, one storm of retries or one burst of bulk does not slow the others \
-                  beyond a bound: by the median of several rounds of [the benchmark](performance.md#isolation), their p99 \
-                  is at most 1.5 times what it is without one that hangs, and 2 times what it is without a flood, a storm \
-                  or a burst.",
+        promise: "One bad destination, one flooding tenant, one storm of retries or one burst of bulk \
+                  slows the others only within a bound. By the median of several rounds of [the \
+                  benchmark](performance.md#isolation), their p99 is at most 1.5 times the baseline with a \
+                  hanging destination, and 2 times with a flood, a storm or a burst.",
+        exception: "",
         columns: &[],
         by: &[
             Test(
@@ -122,7 +133,9 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G9",
         name: "Bounded resources",
-        promise: "Memory, descriptors, connections and disk stay under configured caps under any input and any backlog.",
+        promise: "Memory, descriptors, connections and disk stay under configured caps, with any input and \
+                  any backlog.",
+        exception: "",
         columns: &[],
         by: &[
             Test("crates/postrider/tests/it/scheduling/admission.rs", "the_backlog_is_bounded_by_rows"),
@@ -147,8 +160,9 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G10",
         name: "Security",
-        promise: "No connection to a forbidden address, no read or write across tenants, no secret in logs, lists, metrics or \
-                  exports.",
+        promise: "No connection to a forbidden address, no read or write across tenants, no secret in \
+                  logs, lists, metrics or exports.",
+        exception: "",
         columns: &[],
         by: &[
             Test(
@@ -172,7 +186,8 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
     Guarantee {
         code: "G11",
         name: "Liveness",
-        promise: "When faults stop, the backlog drains; readiness tells the truth.",
+        promise: "When faults stop, the backlog drains. Readiness is accurate.",
+        exception: "",
         columns: &[],
         by: &[
             Test(

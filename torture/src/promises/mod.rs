@@ -16,6 +16,8 @@ pub struct Guarantee {
     pub name: &'static str,
     /// In sentences.
     pub promise: &'static str,
+    /// When it does not hold; empty where it always does.
+    pub exception: &'static str,
     /// Which columns of the suite's table must be 0 for it; empty where the suite does not look.
     pub columns: &'static [&'static str],
     /// What else shows it.

@@ -83,7 +83,7 @@ fn a_page_gives_the_results_that_it_was_written_with() {
 #[test]
 fn a_page_without_a_place_for_clean_runs_is_read_and_gets_one() {
     let page = render(&Results { faults: "with".to_owned(), clean: String::new() });
-    let place = &page[page.find("## A clean run").unwrap()..page.find("## Crashes and storage").unwrap()];
+    let place = &page[page.find("## A clean run").unwrap()..page.find("## Tests of each guarantee").unwrap()];
     let before = Results::of(&page.replace(place, "")).unwrap();
     assert_eq!(before.faults, "with");
     assert_eq!(render(&before), page);

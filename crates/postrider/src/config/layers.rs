@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use toml::{Table, Value};
 
 /// Settings that a file or the environment may hold.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "listen",
     "metrics_listen",
     "data_dir",

@@ -1,5 +1,7 @@
 //! Settings from flags, environment and file, in that order of strength. All mistakes are reported at once.
 
+#[cfg(test)]
+mod documented;
 mod layers;
 mod listed;
 mod secret_keys;

@@ -8,7 +8,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "load without faults, a million events at full size ([`scripts/torture --calm`](#a-clean-run)): no duplicate, nothing lost, order exact",
+        "load without faults, a million events at full size ([`scripts/torture --calm`](#a-clean-run)): no \
+         duplicate, nothing lost, order exact",
         &[
             Test("crates/postrider/tests/it/faults/torture.rs", "a_clean_run_sends_nothing_twice"),
             Test(
@@ -20,7 +21,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "retries spread and do not come back as a herd",
+        "retries are spread out instead of returning all at once",
         &[
             Bench("herd"),
             Test("crates/engine/tests/it/retries.rs", "a_failure_is_due_again_within_the_policy_s_spread"),
@@ -29,7 +30,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "dead letters, 100,000 at full size, are replayed with progress, and a second time changes nothing",
+        "100,000 dead letters at full size are replayed with progress; replaying them again changes \
+         nothing",
         &[
             Test(
                 "crates/postrider/tests/it/faults/replay.rs",
@@ -44,7 +46,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "SIGTERM under load: what is in flight ends, nothing lost, no duplicate",
+        "SIGTERM under load: attempts in flight end, nothing is lost, no duplicate",
         &[
             Test(
                 "crates/postrider/tests/it/faults/stop.rs",

@@ -8,7 +8,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A01",
         "B",
-        "kill -9 at random moments under load, 50 times at full size: nothing lost, every duplicate overlaps a kill",
+        "kill -9 at random moments under load, 50 times at full size: nothing is lost, and every duplicate \
+         overlaps a kill",
         &[
             Test(
                 "crates/postrider/tests/it/faults/kill.rs",
@@ -25,8 +26,9 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A02",
         "B",
-        "the process ends at a named moment: while it writes, before the sync or the COMMIT, after it and before the answer, \
-         after a send and before its record, while it makes a dead letter, during a fan-out of 1,000",
+        "the process dies at a chosen moment: during a write, before the sync or COMMIT, after it and \
+         before the response, after a send and before its record, while a dead letter is recorded, during \
+         a fan-out of 1,000",
         &[
             Test(
                 "crates/postrider/tests/it/faults/abort.rs",
@@ -57,7 +59,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A03",
         "B",
-        "the same on ordered lines",
+        "the same on ordered key queues",
         &[
             Test(
                 "crates/postrider/tests/it/faults/abort.rs",
@@ -71,7 +73,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A04",
         "B",
-        "the same with `max_concurrency` 1 and a slow receiver: it never has two, not even right after the restart",
+        "the same with `max_concurrency` 1 and a slow receiver: it never has two requests, not even right \
+         after the restart",
         &[
             Test(
                 "crates/postrider/tests/it/faults/abort.rs",
@@ -88,7 +91,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A05",
         "E",
-        "a loss of power: writes since the last sync are gone, all of them or some, and pages are torn",
+        "power loss: writes since the last sync are gone, all or some of them, and pages are torn",
         &[
             Test("crates/postrider/tests/it/storage/power.rs", "nothing_accepted_is_lost_when_power_fails"),
             Test(
@@ -101,13 +104,13 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A06",
         "E",
-        "at least one sync before each 2xx",
+        "at least one sync happens before each 2xx",
         &[Test("crates/postrider/tests/it/storage/failing.rs", "no_answer_before_the_sync")],
     ),
     case(
         "A07",
         "E",
-        "a sync fails: no 2xx, it stops, and the sync is never tried again",
+        "a sync fails: no 2xx, the process exits, and the sync is never retried",
         &[
             Test(
                 "crates/postrider/tests/it/storage/failing.rs",
@@ -136,8 +139,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A08",
         "B",
-        "a full disk: 503, outcomes of running attempts are still recorded, on PostgreSQL as soon as there is space, and it \
-         resumes by itself",
+        "a full disk: events get 503, outcomes of running attempts are still recorded (on PostgreSQL as \
+         soon as there is space), and acceptance resumes by itself",
         &[
             Test(
                 "crates/postrider/tests/it/faults/disk_full.rs",
@@ -160,8 +163,9 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A12",
         "E",
-        "flipped bits: in a log after a kill, in what is configured and in the structure of a file a refusal that names the \
-         file; in an event it is not sent and not forgotten; in a row of the queue `postrider verify` finds it",
+        "flipped bits. In a log after a kill, in the configuration and in the structure of a file: the \
+         gateway refuses to start and names the file. In an event: it is neither sent nor forgotten. In a \
+         queue row: `postrider verify` finds it",
         &[
             Test(
                 "crates/postrider/tests/it/storage/bits.rs",
@@ -189,7 +193,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A13",
         "E",
-        "a backup of a running gateway under load, restored elsewhere",
+        "a backup of a running gateway under load, restored to another place",
         &[
             Test(
                 "crates/postrider/tests/it/command/backup.rs",

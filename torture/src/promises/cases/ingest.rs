@@ -12,7 +12,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "slow-loris: heads and bodies that drip in, and clients that do not read",
+        "slow loris: heads and bodies that drip in, and clients that never read",
         &[
             Test("crates/postrider/src/serve/connections.rs", "a_head_that_drips_in_is_hung_up_on"),
             Test("crates/postrider/src/serve/connections.rs", "a_connection_without_a_request_is_hung_up_on"),
@@ -42,7 +42,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "a body of the limit, one byte less and one more: with Content-Length, in chunks, and lying",
+        "a body at the limit, one byte below and one above: with Content-Length, chunked, and with a false \
+         length",
         &[
             Test(BODIES, "a_body_up_to_the_limit_is_delivered_whole"),
             Test(BODIES, "a_body_beyond_the_limit_is_refused_and_never_truncated"),
@@ -57,7 +58,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "shapes that smuggle a second request",
+        "requests shaped to smuggle a second one",
         &[
             Test(
                 "crates/postrider/tests/it/bad_input/smuggling.rs",
@@ -72,7 +73,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "JSON of great depth, lone surrogates, NUL",
+        "deeply nested JSON, lone surrogates, NUL",
         &[Test(
             "crates/postrider/tests/it/bad_input/json.rs",
             "what_is_not_a_json_object_is_refused_everywhere",
@@ -81,7 +82,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "100 identical idempotency keys at once are one event, and another body under the same key is a 409",
+        "100 simultaneous requests with one idempotency key make one event; another body under the same \
+         key gets 409",
         &[
             Test(IDEMPOTENCY, "a_hundred_at_once_under_one_key_are_one_event"),
             Test(IDEMPOTENCY, "a_hundred_bodies_at_once_under_one_key_are_one_event_and_conflicts"),
@@ -94,8 +96,9 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "ten times the load for two minutes: the excess gets 429 or 503 with `Retry-After`, memory stays flat, delivery goes \
-         on at 80 % of its rate or better, and within 60 s after the load all is as before",
+        "ten times the load for two minutes: the excess gets 429 or 503 with `Retry-After`, memory stays \
+         flat, delivery continues at 80 % of its rate or better, and within 60 s after the load everything \
+         is back to normal",
         &[
             Bench("overload"),
             Test(
@@ -107,7 +110,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "one tenant at twenty times its share: the others' p99 within twice",
+        "one tenant at twenty times its share: the others' p99 at most doubles",
         &[
             Bench("flood"),
             Test(
@@ -119,8 +122,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "a backlog of 1,000,000 bulk with a trickle of critical: the p99 of critical within twice that of an idle gateway, and \
-         bulk never starves",
+        "a backlog of 1,000,000 bulk deliveries with a trickle of critical ones: the critical p99 is at \
+         most twice an idle gateway's, and bulk never starves",
         &[
             Bench("critical"),
             Test(
@@ -138,7 +141,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "every call without a key, with a revoked one, with another tenant's, with one that may only read",
+        "every call without a key, with a revoked key, with another tenant's key, with a read-only key",
         &[
             Test("crates/postrider/tests/it/api/scopes.rs", "keys_that_do_not_count_are_all_told_the_same"),
             Test(
@@ -150,7 +153,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "ids of one tenant with the key of another: 404",
+        "one tenant's ids with another tenant's key: 404",
         &[Test(
             "crates/postrider/tests/it/api/scopes.rs",
             "ids_of_another_tenant_are_as_those_of_nobody_in_every_call",

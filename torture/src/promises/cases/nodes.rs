@@ -10,7 +10,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B01",
         "P",
-        "the server is restarted",
+        "the database server restarts",
         &[
             Test("crates/postrider/tests/it/cluster/away.rs", "a_server_that_is_restarted_costs_no_event"),
             Suite("RestartDatabase"),
@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B03",
         "P",
-        "sessions are terminated while attempts are in flight",
+        "database sessions are terminated while attempts are in flight",
         &[
             Test(
                 "crates/postrider/tests/it/cluster/database.rs",
@@ -61,7 +61,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B05",
         "P",
-        "all nodes are cut off",
+        "all nodes are cut off from the database",
         &[
             Test(
                 "crates/postrider/tests/it/cluster/partition.rs",
@@ -79,7 +79,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B07",
         "P",
-        "the connection is cut between COMMIT and its answer: one event for each idempotency key",
+        "the connection breaks between COMMIT and its response: one event per idempotency key",
         &[
             Test(
                 "crates/postrider/tests/it/cluster/commits.rs",
@@ -110,7 +110,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B11",
         "P",
-        "a node is frozen after it has claimed: it does not send",
+        "a node is frozen after it claimed work: it doesn't send it",
         &[Test(
             "crates/postrider/tests/it/cluster/claimed.rs",
             "what_a_node_had_claimed_before_it_was_frozen_it_does_not_send_afterwards",
@@ -119,7 +119,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B13",
         "P",
-        "kill -9 of one of three: its work resumes within the lease and 5 s",
+        "kill -9 of one of three nodes: its work resumes within the lease plus 5 s",
         &[Test(
             "crates/postrider/tests/it/cluster/takeover.rs",
             "the_work_of_a_killed_node_is_taken_over_and_nothing_is_lost",
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B17",
         "P",
-        "clocks of nodes ten minutes apart",
+        "nodes' clocks are ten minutes apart",
         &[Test(
             "crates/postrider/tests/it/cluster/clocks.rs",
             "clocks_that_are_ten_minutes_apart_change_nothing",
@@ -182,7 +182,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "B20",
         "P",
-        "pointed at a standby that only reads: refuses with a clear error",
+        "started against a read-only standby: refuses with a clear error",
         &[Test("crates/postrider/tests/it/cluster/refusals.rs", "a_standby_is_refused")],
     ),
 ];

@@ -15,7 +15,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "accepts and never reads",
+        "accepts the connection and never reads",
         &[
             Test(HANGING, "a_receiver_that_never_reads_is_given_up_on"),
             Test(HANGING, "a_receiver_that_never_reads_a_large_body_is_given_up_on"),
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "answers 200 and drips the body: the slot is free a second after the deadline at the latest",
+        "answers 200 and drips the body: the slot is free one second after the deadline at the latest",
         &[
             Test(HANGING, "a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept"),
             Test(RESOURCES, "answers_that_drip_cost_no_descriptors"),
@@ -55,7 +55,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "a body of a gigabyte, or without end",
+        "a body of a gigabyte, or endless",
         &[
             Test(FLOODS, "of_an_endless_body_a_part_is_kept_and_the_status_counts"),
             Test(RESOURCES, "endless_bodies_cost_no_memory"),
@@ -77,7 +77,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "headers without end",
+        "endless headers",
         &[
             Test(RESOURCES, "endless_headers_cost_no_memory"),
             Test(FLOODS, "endless_headers_are_no_answer"),
@@ -87,7 +87,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "garbage, two Content-Lengths: the connection is not used again",
+        "garbage, two Content-Lengths: the connection isn't reused",
         &[
             Test(ANSWERS, "garbage_is_no_answer"),
             Test(ANSWERS, "two_different_content_lengths_are_no_answer"),
@@ -151,7 +151,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "TLS that is expired, of another host, self-signed or of an unknown authority: no byte of the request is sent",
+        "a TLS certificate that is expired, self-signed, for another host, or from an unknown authority: \
+         no byte of the request is sent",
         &[
             Test(
                 "crates/engine/tests/it/tls.rs",
@@ -164,7 +165,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "–",
-        "DNS that fails, delays, or answers with 1,000 records",
+        "DNS that fails, is slow, or returns 1,000 records",
         &[
             Test(
                 "crates/postrider/tests/it/faults/receivers.rs",
@@ -190,7 +191,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "half of its answers are errors, and the circuit flaps",
+        "half of its responses are errors, and the circuit flaps",
         &[
             Test(
                 "crates/postrider/tests/it/scheduling/circuit.rs",
@@ -211,7 +212,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "E",
-        "one destination at its timeout with 1,000 queued: the others' p99 within 1.5 times the baseline",
+        "one destination at its timeout with 1,000 deliveries queued: the others' p99 is at most 1.5 times \
+         the baseline",
         &[
             Bench("hanging"),
             Test(

@@ -28,7 +28,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "a start with the wall clock set back: nothing lost, order kept, and by up to two days nothing waits for it",
+        "a start with the wall clock set back: nothing is lost and order is kept; up to two days back, \
+         nothing waits for the clock",
         &[
             Test(JUMPS, "what_is_owed_is_sent_in_order_after_a_start_with_the_clock_a_day_behind"),
             Test(JUMPS, "what_is_owed_is_kept_in_order_over_a_start_with_the_clock_a_year_behind"),
@@ -42,7 +43,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "",
         "B",
-        "the wall clock strobes by hours",
+        "the wall clock jumps back and forth by hours",
         &[
             Test(JUMPS, "a_clock_that_never_stands_still_changes_no_order_and_sends_nothing_twice"),
             Test(
