@@ -225,7 +225,7 @@ pub(crate) struct ServeArgs {
     /// Bytes of their bodies at which events are refused [default: 64GiB]
     #[arg(long, value_name = "SIZE", help_heading = "Overload")]
     pub(crate) backlog_max_bytes: Option<String>,
-    /// Events are refused once the oldest delivery has waited this long for a slot alone; if its account's own
+    /// Events are refused once the oldest delivery has waited this many seconds for a slot alone; if its account's own
     /// cap holds it, only that account's are [default: 21600]
     #[arg(long, value_name = "SECONDS", help_heading = "Overload")]
     pub(crate) backlog_max_age: Option<String>,
