@@ -16,7 +16,7 @@ const RATE_PER_S_DEFAULT: u32 = 500;
 /// Measures this gateway against a bare forwarder on this machine.
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
-    /// What is measured; may be repeated [default: throughput by --rounds, and backlog by --pending]
+    /// Scenario to run; may be repeated [default: throughput by --rounds, and backlog by --pending]
     #[arg(long = "scenario", value_name = "NAME", value_delimiter = ',')]
     pub(crate) scenarios: Vec<ScenarioName>,
     /// Rounds of the throughput scenario, forwarder and gateway in turn, and of each other that compares; 0 skips the throughput

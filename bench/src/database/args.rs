@@ -24,7 +24,7 @@ pub(crate) struct DatabaseArgs {
     /// Destinations that events are spread over, where they are many
     #[arg(long, default_value_t = 1000, value_parser = value_parser!(u64).range(2..=1_000_000))]
     pub(crate) cold: u64,
-    /// Lives that are over before the laden run begins; in the scenario pages, attempts that are stored (a million if not given)
+    /// Deliveries finished before the loaded run starts; for the pages scenario, stored attempts (default there: one million)
     #[arg(long, default_value_t = 0, value_parser = value_parser!(u64).range(0..=100_000_000))]
     pub(crate) finished: u64,
 }

@@ -4,15 +4,15 @@ use clap::ValueEnum;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScenarioName {
-    /// Everything the gateway delivers, beside a bare forwarder (--rounds)
+    /// Maximum throughput, against a bare forwarder (--rounds)
     Throughput,
-    /// A great many deliveries for a destination that is down (--pending)
+    /// A large backlog for a destination that is down (--pending)
     Backlog,
-    /// One destination of twenty never answers
+    /// One of twenty destinations never responds
     Hanging,
     /// Ten thousand retries come due at once
     Storm,
-    /// One critical event at a time before a mountain of bulk
+    /// One critical event at a time during a large bulk backlog
     Critical,
     /// One account floods, another sends a trickle
     Flood,
@@ -20,21 +20,21 @@ pub(crate) enum ScenarioName {
     Chaos,
     /// A destination recovers from an outage
     Herd,
-    /// More comes in than the backlog may hold
+    /// More events arrive than the backlog may hold
     Overload,
-    /// Events that are only taken in, beside a server that answers 202 and keeps nothing (--rounds)
+    /// Ingest only, against a server that responds 202 and stores nothing (--rounds)
     Ingest,
-    /// Everything the gateway delivers, beside nginx as a proxy, which has to be installed (--rounds)
+    /// Maximum throughput, against nginx as a proxy, which must be installed (--rounds)
     Nginx,
-    /// Half of what the gateway can deliver, and how long it takes
+    /// Latency at half of the maximum throughput
     HalfLoad,
-    /// Everything the gateway delivers, with traces, metrics and figures asked for, and without
+    /// Maximum throughput with and without traces, metrics and queries
     Watched,
     /// The metrics of a gateway with 100,000 destinations, idle and while it delivers
     Scrape,
-    /// The dashboard's pages on a store with a great many attempts (--finished)
+    /// The dashboard's pages on a store with many attempts (--finished)
     Pages,
-    /// All of them; backlog where --pending is given
+    /// All of them; backlog only if --pending is given
     All,
 }
 

@@ -12,7 +12,7 @@ use crate::doctor::DoctorArgs;
 use crate::migrate_store::MigrateStoreArgs;
 use clap::{Args, Parser, Subcommand};
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 refused or failed; 2 a plan with something to change, or the doctor's warning; 3 the gateway cannot be reached, or is in a critical state.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 refused or failed; 2 plan with changes, or doctor warnings; 3 gateway unreachable or critical.";
 
 /// A webhook gateway in one binary: takes events over HTTP and delivers each at least once.
 ///
@@ -30,125 +30,125 @@ pub(crate) enum Command {
     /// Run the gateway.
     #[command(after_help = "Example:\n  postrider serve --listen 127.0.0.1:8080 --egress-allow 127.0.0.0/8")]
     Serve(Box<ServeArgs>),
-    /// Measure this machine: the gateway beside a bare forwarder, in one run.
+    /// Benchmark this machine: the gateway against a bare forwarder, in one run.
     #[command(
         after_help = "Examples:\n  postrider bench --events 100000 --rounds 3\n  postrider bench --scenario hanging --scenario storm\n  postrider bench --database-url postgres://postrider@127.0.0.1/bench --events 200000"
     )]
     Bench(Box<postrider_bench::BenchArgs>),
-    /// Say what apply would change at a gateway; exit 0 for nothing, 2 for something, 1 for an error.
+    /// Show what apply would change; exits 0 for no changes, 2 for changes, 1 for an error.
     #[command(
         after_help = "Examples:\n  postrider plan -f gateway.yaml\n  postrider plan -f gateway.yaml --prune --json\n  postrider export | postrider plan -f -"
     )]
     Plan(Box<PlanArgs>),
-    /// Bring a gateway in line with a file.
+    /// Apply a file to a gateway.
     #[command(
         after_help = "Examples:\n  postrider apply -f gateway.yaml\n  postrider apply -f gateway.toml --yes --url https://hooks.example.com --account acc_…"
     )]
     Apply(Box<ApplyArgs>),
-    /// Write the file that declares what a gateway has, without its secrets.
+    /// Export a gateway's objects as a file for apply, without secrets.
     #[command(after_help = "Example:\n  postrider export --format toml > gateway.toml")]
     Export(Box<ExportArgs>),
-    /// See it work: a gateway, five receivers of which four misbehave, and a load, gone afterwards.
+    /// Run a demo: a temporary gateway under load with five receivers, four of them misbehaving.
     #[command(after_help = "Examples:\n  postrider demo\n  postrider demo --seconds 20 --json")]
     Demo(DemoArgs),
-    /// Send events, one by one or a file of them.
+    /// Send one event, or a file of events.
     #[command(
         after_help = "Examples:\n  postrider send --type order.created --data '{\"id\": 1}'\n  postrider send order.json --type order.created\n  postrider send --ndjson events.ndjson --rate 100"
     )]
     Send(Box<SendArgs>),
-    /// Send a sample event as a provider would, signature included.
+    /// Send a sample event as a provider would, signed.
     #[command(
         after_help = "Examples:\n  postrider trigger\n  POSTRIDER_TRIGGER_SECRET=whsec_… postrider trigger stripe payment_intent.succeeded --source shop\n  postrider trigger github push --to http://localhost:3000/hook"
     )]
     Trigger(Box<TriggerArgs>),
-    /// List what came in, or follow it.
+    /// List events, or follow them as they arrive.
     #[command(
         after_help = "Examples:\n  postrider events --status dead_letter --since 1h\n  postrider events --tail --type 'payment.*'"
     )]
     Events(Box<EventsArgs>),
-    /// Send what comes in on to a program on this machine.
+    /// Forward incoming events to a program on this machine.
     #[command(
         after_help = "Example:\n  postrider listen --forward-to http://localhost:3000/hook --type 'payment.*'"
     )]
     Listen(Box<ListenArgs>),
-    /// Show an event with its payload and every attempt.
+    /// Show an event, its payload and every attempt.
     #[command(after_help = "Example:\n  postrider inspect evt_01hz3k8q2v4xw")]
     Inspect(Box<InspectArgs>),
-    /// Send an event again.
+    /// Replay an event.
     #[command(
         after_help = "Examples:\n  postrider replay evt_01hz3k8q2v4xw\n  postrider replay evt_01hz3k8q2v4xw --dry-run\n  postrider replay evt_01hz3k8q2v4xw --to http://localhost:3000/hook"
     )]
     Replay(Box<ReplayArgs>),
-    /// Look at dead letters, send them again or let them go.
+    /// List, replay, discard or export dead letters.
     #[command(
         after_help = "Examples:\n  postrider dlq list --since 1d\n  postrider dlq replay --destination dst_01hz3k8q2v4xw"
     )]
     Dlq(Box<DeadLetterArgs>),
-    /// Say what is owed, and what it waits for.
+    /// Show pending deliveries and what they are waiting for.
     #[command(after_help = "Example:\n  postrider queue")]
     Queue(Box<QueueArgs>),
     /// Watch destinations by their backlog, with keys to pause and resume them.
     #[command(after_help = "Example:\n  postrider top")]
     Top(Box<TopArgs>),
-    /// Prove that every delivery of a data directory or a database is delivered, dead or owed.
+    /// Check that every delivery in a store is delivered, pending or a dead letter.
     #[command(
         after_help = "Examples:\n  postrider verify --data-dir ./postrider-data\n  postrider verify --database-url postgres://postrider@db.example.com/postrider"
     )]
     Verify(VerifyArgs),
-    /// Copy a data directory, also while a gateway runs on it.
+    /// Back up a data directory, even while a gateway is using it.
     #[command(after_help = "Example:\n  postrider backup backup-of-today --data-dir ./postrider-data")]
     Backup(BackupArgs),
-    /// Put a backup in place.
+    /// Restore a backup.
     #[command(after_help = "Example:\n  postrider restore backup-of-today --data-dir ./postrider-data")]
     Restore(RestoreArgs),
-    /// Say what is wrong with a gateway, and which command comes next.
+    /// Diagnose a gateway and suggest the next command.
     #[command(
-        after_help = "Exit codes: 0 nothing is wrong; 2 something is to be looked at; 3 critical, or not to be reached; 1 refused or failed.\n\nExamples:\n  postrider doctor\n  postrider doctor --json\n  postrider doctor --watch"
+        after_help = "Exit codes: 0 healthy; 2 warnings; 3 critical or unreachable; 1 refused or failed.\n\nExamples:\n  postrider doctor\n  postrider doctor --json\n  postrider doctor --watch"
     )]
     Doctor(Box<DoctorArgs>),
-    /// Where events go: list, make, change, pause, resume.
+    /// Manage destinations: where events are delivered.
     #[command(
         after_help = "Examples:\n  postrider destinations create name=billing url=https://billing.example.com/hooks max_concurrency:=10\n  postrider destinations pause billing"
     )]
     Destinations(Box<DestinationArgs>),
-    /// Where events come in.
+    /// Manage sources: where events come in.
     #[command(
         after_help = "Example:\n  postrider sources create name=shop provider=stripe verification_config.secret=@stripe-secret"
     )]
     Sources(Box<SourceArgs>),
-    /// Which events go where.
+    /// Manage routes: which events go to which destination.
     #[command(
         after_help = "Example:\n  postrider routes create destination_id=dst_01hz3k8q2v4xw 'event_type_pattern=payment.*' priority:=1"
     )]
     Routes(Box<RouteArgs>),
-    /// Tenants.
+    /// Manage accounts (tenants).
     #[command(after_help = "Example:\n  postrider accounts create name=acme weight:=2")]
     Accounts(Box<AccountArgs>),
-    /// API keys.
+    /// Manage API keys.
     #[command(after_help = "Example:\n  postrider keys create name=ci scope=read expires_in_seconds:=86400")]
     Keys(Box<KeyArgs>),
-    /// A receiver that misbehaves as its URL asks it to.
+    /// Run a test receiver that fails, stalls or answers as its URL asks.
     #[command(
         after_help = "Examples:\n  postrider chaos --listen 127.0.0.1:9000\n  curl -d '{}' 'http://127.0.0.1:9000/billing?status=503&percent=30'\n  curl http://127.0.0.1:9000/report"
     )]
     Chaos(ChaosArgs),
-    /// Print the script that completes commands in a shell.
+    /// Print a shell completion script.
     #[command(after_help = "Example:\n  postrider completions bash > /etc/bash_completion.d/postrider")]
     Completions(CompletionArgs),
-    /// Print the manual, or write a page for each command.
+    /// Print the manual page, or write one page per command.
     #[command(after_help = "Example:\n  postrider man /usr/local/share/man/man1")]
     Man(ManArgs),
-    /// Show the nodes that share a store, with their leases and shards; needs the admin key.
+    /// Show the nodes of a cluster with their leases and shards (needs the admin key).
     #[command(
         after_help = "Examples:\n  postrider cluster\n  postrider cluster --json --url https://node-b.example.com"
     )]
     Cluster(Box<ClusterArgs>),
-    /// Move everything from one store to another: a data directory to a PostgreSQL database, or back.
+    /// Move a gateway's data between a data directory and a PostgreSQL database.
     #[command(
         after_help = "Examples:\n  postrider migrate-store --from sqlite:postrider-data --to postgres://postrider@db.example.com/postrider\n  postrider migrate-store --from postgres://postrider@db.example.com/postrider --to sqlite:postrider-data"
     )]
     MigrateStore(Box<MigrateStoreArgs>),
-    /// Print the description of the API by OpenAPI 3.1, as a gateway serves it at /openapi.json.
+    /// Print the OpenAPI 3.1 description of the API.
     #[command(after_help = "Example:\n  postrider openapi > postrider.json")]
     Openapi,
 }
@@ -258,7 +258,7 @@ pub(crate) struct ServeArgs {
         help_heading = "Network"
     )]
     pub(crate) public_platform_stats: Option<String>,
-    /// How long history is kept, at most 3650 [default: 7]
+    /// How long events are kept, at most 3650 [default: 7]
     #[arg(long, value_name = "DAYS", help_heading = "Storage")]
     pub(crate) retention_days: Option<String>,
     /// How much history is kept, such as 20GB; the oldest goes first, with its idempotency keys, also within
@@ -277,7 +277,7 @@ pub(crate) struct ServeArgs {
     /// Destination that receives operational events about all the others [default: none]
     #[arg(long, value_name = "DST_ID", help_heading = "Delivery")]
     pub(crate) operational_destination: Option<String>,
-    /// What is logged: error, warn, info, debug, or per module such as info,hyper=warn [default: info]
+    /// Log level: error, warn, info, debug, or per module such as info,hyper=warn [default: info]
     #[arg(long, value_name = "FILTER", help_heading = "Logs and traces")]
     pub(crate) log: Option<String>,
     /// Format of the log on standard error: text or json [default: text]

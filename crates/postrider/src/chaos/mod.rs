@@ -25,10 +25,10 @@ pub(crate) struct ChaosArgs {
     /// Address to listen on
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9000")]
     listen: SocketAddr,
-    /// Check signatures by this secret, whsec_… [default: POSTRIDER_CHAOS_SECRET, or check none]
+    /// Verify signatures with this secret, whsec_… [default: POSTRIDER_CHAOS_SECRET, or no verification]
     #[arg(long, value_name = "SECRET")]
     secret: Option<String>,
-    /// What chance begins with, to meet the same chaos again [default: by chance]
+    /// Random seed, to repeat a run [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }

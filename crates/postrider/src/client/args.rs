@@ -14,16 +14,16 @@ const KEY_FILE: &str = "postrider-data/admin.key";
 /// Flags stand over variables, which stand over the profile.
 #[derive(Args)]
 pub(crate) struct GatewayArgs {
-    /// Where the gateway is [default: POSTRIDER_URL, that of the profile, or http://127.0.0.1:8080]
+    /// URL of the gateway [default: POSTRIDER_URL, the profile's, or http://127.0.0.1:8080]
     #[arg(long, global = true, help_heading = "Gateway")]
     url: Option<String>,
-    /// A key of the account, or the admin key [default: POSTRIDER_KEY, POSTRIDER_ADMIN_KEY, that of the profile]
+    /// API key of the account, or the admin key [default: POSTRIDER_KEY, POSTRIDER_ADMIN_KEY, or the profile's]
     #[arg(long, global = true, help_heading = "Gateway")]
     key: Option<String>,
-    /// With the admin key: the account, acc_… [default: that of the profile, or the first]
+    /// Account to act on with the admin key, acc_… [default: the profile's, or the first]
     #[arg(long, value_name = "ID", global = true, help_heading = "Gateway")]
     account: Option<String>,
-    /// A table of ~/.config/postrider/config.toml [default: POSTRIDER_PROFILE, or default]
+    /// Profile in ~/.config/postrider/config.toml [default: POSTRIDER_PROFILE, or default]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Gateway")]
     profile: Option<String>,
 }

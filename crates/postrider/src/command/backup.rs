@@ -12,26 +12,26 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(crate) struct BackupArgs {
-    /// Where to; it must not be there yet
+    /// Target; must not exist yet
     #[arg(value_name = "DIR")]
     to: PathBuf,
-    /// Of a gateway that runs on this machine, or is stopped
+    /// Data directory of a gateway on this machine, running or stopped
     #[arg(long, value_name = "DIR", default_value = "postrider-data")]
     data_dir: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct RestoreArgs {
-    /// What `backup` made
+    /// Backup made by `postrider backup`
     #[arg(value_name = "DIR")]
     from: PathBuf,
-    /// Where to; it must not be there yet
+    /// Target; must not exist yet
     #[arg(long, value_name = "DIR", default_value = "postrider-data")]
     data_dir: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

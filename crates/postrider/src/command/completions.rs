@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct CompletionArgs {
-    /// Which shell
+    /// Shell
     shell: clap_complete::Shell,
 }
 
 #[derive(Args)]
 pub(crate) struct ManArgs {
-    /// Write a page for each command into this directory, instead of the first to the standard output
+    /// Write one page per command to this directory, instead of the main page to standard output
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 }

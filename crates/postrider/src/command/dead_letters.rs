@@ -35,37 +35,37 @@ enum Verb {
         #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=200))]
         limit: u32,
     },
-    /// Show one with its event and every attempt.
+    /// Show a dead letter, its event and every attempt.
     #[command(after_help = "Example:\n  postrider dlq show dlv_01hz3k8q2v4xw --headers")]
     Show {
         /// dlv_…
         #[arg(value_name = "ID")]
         id: String,
-        /// With the headers that were sent and answered
+        /// Include request and response headers
         #[arg(long)]
         headers: bool,
     },
-    /// Send them again: the one that is named, or all that match, as a job of the gateway.
+    /// Replay one dead letter, or all that match as a background job.
     #[command(
         after_help = "Examples:\n  postrider dlq replay dlv_01hz3k8q2v4xw\n  postrider dlq replay --destination dst_01hz3k8q2v4xw --rate 50\n  postrider dlq replay --all --dry-run\n  postrider dlq replay --job rpl_01hz3k8q2v4xw      # watch one that runs"
     )]
     Replay {
         #[command(flatten)]
         which: Which,
-        /// So many a second at most
+        /// Maximum per second
         #[arg(long, value_name = "N", conflicts_with = "id")]
         rate: Option<f64>,
-        /// Say how many there are, and send nothing
+        /// Print the count without sending anything
         #[arg(long)]
         dry_run: bool,
-        /// Do not wait for the end; the gateway goes on by itself
+        /// Return at once; the job continues in the gateway
         #[arg(long, conflicts_with = "id")]
         detach: bool,
-        /// Watch a job that was begun earlier
+        /// Watch a job that was started earlier
         #[arg(long, value_name = "ID", conflicts_with_all = ["id", "all", "Filter", "rate", "dry_run", "detach"])]
         job: Option<String>,
     },
-    /// Let them go: they cannot be sent again.
+    /// Discard dead letters; they can no longer be replayed.
     #[command(
         after_help = "Examples:\n  postrider dlq discard dlv_01hz3k8q2v4xw\n  postrider dlq discard --reason expired --yes"
     )]
@@ -75,12 +75,12 @@ enum Verb {
         #[command(flatten)]
         agreement: Agreement,
     },
-    /// Write them to the standard output, a line of JSON each.
+    /// Write dead letters to standard output as JSON Lines.
     #[command(after_help = "Example:\n  postrider dlq export --since 7d > dead-letters.ndjson")]
     Export {
         #[command(flatten)]
         filter: Filter,
-        /// What waford writes, or all that is known
+        /// waford's format, or every field
         #[arg(long, value_enum, default_value = "waford")]
         format: Format,
     },
@@ -94,34 +94,34 @@ enum Format {
 
 #[derive(Args)]
 struct Filter {
-    /// Owed to this destination, by id or name
+    /// For this destination (ID or name)
     #[arg(long, value_name = "ID")]
     destination: Option<String>,
-    /// Of events that came in at this source, by id or name
+    /// Of events from this source (ID or name)
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// Of events of this type, or of such types: payment.**
+    /// Of events of this type or pattern, such as payment.**
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// Given up on for this: attempts, age, final_answer, disabled, destination_deleted, transform_failed, expired
+    /// With this reason: attempts, age, final_answer, disabled, destination_deleted, transform_failed, expired
     #[arg(long)]
     reason: Option<String>,
-    /// Given up on then or later: RFC 3339, or how long ago (15m, 6h, 2d)
+    /// Dead-lettered since: RFC 3339, or an age (15m, 6h, 2d)
     #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
     since: Option<String>,
-    /// Given up on before that
+    /// Dead-lettered before
     #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
     until: Option<String>,
 }
 
 #[derive(Args)]
 struct Which {
-    /// One of them, dlv_…
+    /// Dead letter, dlv_…
     #[arg(value_name = "ID", conflicts_with_all = ["all", "Filter"])]
     id: Option<String>,
     #[command(flatten)]
     filter: Filter,
-    /// All of the account, when there is no filter
+    /// All dead letters of the account, if no filter is given
     #[arg(long)]
     all: bool,
 }

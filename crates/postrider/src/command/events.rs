@@ -23,37 +23,37 @@ const NONE_YET: &str = "no event has come in yet; `postrider send --type hello.w
 
 #[derive(Args)]
 pub(crate) struct EventsArgs {
-    /// Only those that are accepted, queued, delivering, delivered, retry_scheduled or dead_letter
+    /// Only with this status: accepted, queued, delivering, delivered, retry_scheduled or dead_letter
     #[arg(long)]
     status: Option<String>,
-    /// Only those of this type, or of such types: payment.*
+    /// Only of this type or pattern, such as payment.*
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// Only those that came in at this source, by id or name
+    /// Only from this source (ID or name)
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// Only those that are owed to this destination, by id or name
+    /// Only for this destination (ID or name)
     #[arg(long, value_name = "ID")]
     destination: Option<String>,
-    /// Only inbound (by a source) or outbound (by the API)
+    /// Only inbound (from a source) or outbound (from the API)
     #[arg(long)]
     direction: Option<String>,
-    /// Only those that the sender named so
+    /// Only with this ID from the sender
     #[arg(long, value_name = "KEY")]
     external_id: Option<String>,
-    /// Only those with this text in the body
+    /// Only with this text in the body
     #[arg(long)]
     text: Option<String>,
-    /// Received then or later: RFC 3339, or how long ago (15m, 6h, 2d)
+    /// Received since: RFC 3339, or an age (15m, 6h, 2d)
     #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
     since: Option<String>,
-    /// Received before that
+    /// Received before
     #[arg(long, value_name = "WHEN", value_parser = moment::parse)]
     until: Option<String>,
-    /// How many, newest first
+    /// Maximum number, newest first
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
-    /// Go on with what comes in, until Ctrl-C; with --json a line each
+    /// Follow new events until Ctrl-C; with --json one per line
     #[arg(long, conflicts_with = "until")]
     tail: bool,
     #[command(flatten)]

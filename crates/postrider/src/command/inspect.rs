@@ -10,10 +10,10 @@ use serde_json::Value;
 
 #[derive(Args)]
 pub(crate) struct InspectArgs {
-    /// An event, evt_…, or a delivery, dlv_…
+    /// Event (evt_…) or delivery (dlv_…)
     #[arg(value_name = "ID")]
     id: String,
-    /// With the headers that were sent and answered
+    /// Include request and response headers
     #[arg(long)]
     headers: bool,
     #[command(flatten)]

@@ -51,7 +51,7 @@ const ANSWER_CHARACTERS_MAX: usize = 100;
 /// What every reading command takes.
 #[derive(Args)]
 pub(crate) struct Reading {
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ impl Reading {
 /// Whether something that cannot be taken back was agreed to.
 #[derive(Args)]
 pub(crate) struct Agreement {
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 #[derive(Args)]
 pub(crate) struct QueueArgs {
-    /// How many destinations, the deepest first
+    /// Maximum number of destinations, largest backlog first
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: u32,
     #[command(flatten)]

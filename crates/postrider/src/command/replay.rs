@@ -22,13 +22,13 @@ const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Args)]
 pub(crate) struct ReplayArgs {
-    /// An event, evt_…, for the routes of today; or a dead letter, dlv_…, to its destination
+    /// Event (evt_…), sent by its current routes; or dead letter (dlv_…), sent to its destination
     #[arg(value_name = "ID")]
     id: String,
-    /// Send the event from this machine to this URL, as it came; nothing is stored
+    /// Send the original event from this machine to this URL; nothing is stored
     #[arg(long, value_name = "URL")]
     to: Option<String>,
-    /// Say what would be sent where, and send nothing
+    /// Show what would be sent, without sending it
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

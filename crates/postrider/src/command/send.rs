@@ -28,28 +28,28 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Args)]
 pub(crate) struct SendArgs {
-    /// The file with the body, or with --ndjson the events; - for the standard input
+    /// File with the body, or the events with --ndjson; - reads standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: String,
-    /// The body itself, in place of a file
+    /// The body itself, instead of a file
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["file", "ndjson"])]
     data: Option<String>,
-    /// The event's type
+    /// Event type
     #[arg(long = "type", value_name = "TYPE", required_unless_present_any = ["ndjson", "source"])]
     event_type: Option<String>,
-    /// Send it in at this source, by id or name, instead of through the API
+    /// Send to this source (ID or name) instead of through the API
     #[arg(long, value_name = "ID", conflicts_with = "ndjson")]
     source: Option<String>,
-    /// Names the event, so that the same again is the same event
+    /// Idempotency key: the same key again is the same event
     #[arg(long, value_name = "KEY", conflicts_with = "ndjson")]
     id: Option<String>,
-    /// The file has an event a line, each as the API takes one: {"event_type": …, "payload": …}
+    /// Read one event per line, as in the API: {"event_type": …, "payload": …}
     #[arg(long)]
     ndjson: bool,
-    /// With --ndjson: so many events a second
+    /// With --ndjson: events per second
     #[arg(long, value_name = "N", requires = "ndjson", value_parser = rate)]
     rate: Option<f64>,
-    /// With --ndjson: leave out so many lines, to go on where an earlier run ended
+    /// With --ndjson: lines to skip, to continue an earlier run
     #[arg(long, value_name = "LINES", requires = "ndjson", default_value_t = 0)]
     skip: u64,
     #[command(flatten)]

@@ -15,13 +15,13 @@ const URL_VARIABLE: &str = "POSTRIDER_DATABASE_URL";
 
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
-    /// Of a gateway that is stopped, or runs on this machine [default: postrider-data]
+    /// Data directory of a stopped gateway, or of one on this machine [default: postrider-data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// A PostgreSQL database in its place; nodes may run on it [default: POSTRIDER_DATABASE_URL, without --data-dir]
+    /// PostgreSQL database instead; nodes may be running on it [default: POSTRIDER_DATABASE_URL, without --data-dir]
     #[arg(long, value_name = "URL", conflicts_with = "data_dir")]
     database_url: Option<String>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -45,7 +45,7 @@ pub(crate) struct Config {
     pub(crate) node_name: String,
     /// A node that was not heard of for so long is taken for dead by the others.
     pub(crate) lease: Duration,
-    /// How long a start waits for the database to be there.
+    /// How long startup waits for the database.
     pub(crate) database_wait: Duration,
     pub(crate) egress_allow: Vec<IpNet>,
     /// Plain http is not sent to.
@@ -213,7 +213,7 @@ impl Config {
         if mistakes.is_empty() { Ok(config) } else { Err(Mistakes(mistakes)) }
     }
 
-    /// How long history is kept.
+    /// How long events are kept.
     pub(crate) fn retention(&self) -> Duration {
         Duration::from_secs(u64::from(self.retention_days) * DAY_SECONDS)
     }

@@ -16,7 +16,7 @@ pub(crate) struct PlanArgs {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(super) file: FileArgs,
-    /// Do not ask
+    /// Skip the confirmation
     #[arg(long)]
     pub(super) yes: bool,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(crate) struct ApplyArgs {
 
 #[derive(Args)]
 pub(crate) struct ExportArgs {
-    /// The language of the file
+    /// File format
     #[arg(long, value_enum, default_value = "yaml")]
     pub(super) format: Format,
     #[command(flatten)]
@@ -34,16 +34,16 @@ pub(crate) struct ExportArgs {
 
 #[derive(Args)]
 pub(super) struct FileArgs {
-    /// The file, in YAML or, when its name ends in .toml, in TOML; - for YAML from the standard input
+    /// File in YAML, or in TOML if its name ends in .toml; - reads YAML from standard input
     #[arg(short, long, value_name = "FILE")]
     pub(super) file: String,
-    /// Delete what the gateway has and the file does not
+    /// Delete objects that the file does not declare
     #[arg(long)]
     pub(super) prune: bool,
-    /// Send the secrets of objects that exist, too; without it they are sent only when an object is made
+    /// Also update the secrets of existing objects; by default secrets are set only on creation
     #[arg(long)]
     pub(super) rotate_secrets: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }

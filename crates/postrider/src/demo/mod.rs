@@ -25,13 +25,13 @@ const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// End after so long, and say how it went [default: q ends it; without a terminal 20]
+    /// Stop after this many seconds and print a summary [default: until q; 20 without a terminal]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=86_400))]
     seconds: Option<u64>,
-    /// Events a second
+    /// Events per second
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=5_000))]
     rate: u32,
-    /// Show nothing until the end, and then figures in JSON
+    /// Print only the final figures, as JSON
     #[arg(long)]
     json: bool,
 }

@@ -21,16 +21,16 @@ use std::time::Duration;
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Answer in JSON, one object for each look
+    /// Print JSON, one object for each look
     #[arg(long)]
     json: bool,
-    /// Look again and again, and say whether it gets better
+    /// Repeat, and report whether problems get better or worse
     #[arg(long)]
     watch: bool,
-    /// Seconds between two looks
+    /// Seconds between checks
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600), requires = "watch")]
     every: u64,
-    /// End after so many looks
+    /// Stop after this many checks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), requires = "watch")]
     looks: Option<u64>,
     #[command(flatten)]

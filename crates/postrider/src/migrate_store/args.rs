@@ -4,10 +4,10 @@ use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct MigrateStoreArgs {
-    /// The store to move: sqlite:DIR or a PostgreSQL URL; no gateway may run on it
+    /// Source store: sqlite:DIR or a PostgreSQL URL; no gateway may be using it
     #[arg(long, value_name = "STORE")]
     pub(super) from: String,
-    /// An empty store to move it to, or the one that an earlier run was cut off at
+    /// Target store: empty, or left by an interrupted run
     #[arg(long, value_name = "STORE")]
     pub(super) to: String,
 }

@@ -28,16 +28,16 @@ const SECRET_VARIABLE: &str = "POSTRIDER_LISTEN_SECRET";
 
 #[derive(Args)]
 pub(crate) struct ListenArgs {
-    /// Where to send them
+    /// URL to forward to
     #[arg(long, value_name = "URL")]
     forward_to: String,
-    /// Only those that came in at this source, by id or name
+    /// Only from this source (ID or name)
     #[arg(long, value_name = "ID")]
     source: Option<String>,
-    /// Only those of this type, or of such types: payment.*
+    /// Only of this type or pattern, such as payment.*
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// Sign them with this secret, whsec_… [default: POSTRIDER_LISTEN_SECRET, or as they came]
+    /// Sign with this secret, whsec_… [default: POSTRIDER_LISTEN_SECRET, or the original signature]
     #[arg(long)]
     secret: Option<String>,
     #[command(flatten)]

@@ -55,27 +55,27 @@ pub(crate) struct DestinationArgs {
 enum DestinationVerb {
     #[command(flatten)]
     Any(Verb),
-    /// Send it nothing, and keep what it is owed.
+    /// Stop sending to it; its deliveries stay pending.
     Pause {
-        /// Its id or its name
+        /// ID or name
         destination: String,
     },
-    /// Send to it again, also when it was disabled.
+    /// Resume sending to it, also after it was disabled.
     Resume {
-        /// Its id or its name
+        /// ID or name
         destination: String,
     },
-    /// Tell its circuit what to be.
+    /// Override its circuit.
     #[command(after_help = "Example:\n  postrider destinations circuit billing half-open")]
     Circuit {
-        /// Its id or its name
+        /// ID or name
         destination: String,
-        /// open leaves it alone, half-open makes one probe now, closed sends again, slowly at first
+        /// open stops sending, half-open sends one probe now, closed resumes sending, slowly at first
         state: CircuitState,
     },
-    /// Send it one signed event now, and show the attempt.
+    /// Send one signed test event now and show the attempt.
     Test {
-        /// Its id or its name
+        /// ID or name
         destination: String,
     },
 }

@@ -12,32 +12,32 @@ use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(super) enum Verb {
-    /// List them.
+    /// List all.
     List,
     /// Show one with all its settings.
     Show {
-        /// Its id or its name
+        /// ID or name
         #[arg(value_name = "ID")]
         which: String,
     },
-    /// Make one.
+    /// Create one.
     Create {
         /// name=text, name:=json, name=@file; fields as in the API
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
     },
-    /// Change some of its settings; the others stay.
+    /// Change the given settings and keep the others.
     Edit {
-        /// Its id or its name
+        /// ID or name
         #[arg(value_name = "ID")]
         which: String,
-        /// name=text, name:=json, name=@file; name:=null takes an optional field away
+        /// name=text, name:=json, name=@file; name:=null clears an optional field
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
     },
-    /// Delete it. What a destination was owed becomes dead letters; a key stops working at once.
+    /// Delete one. Pending deliveries of a destination become dead letters; a key stops working at once.
     Delete {
-        /// Its id or its name
+        /// ID or name
         #[arg(value_name = "ID")]
         which: String,
         #[command(flatten)]

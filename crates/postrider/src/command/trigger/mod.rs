@@ -30,25 +30,25 @@ const PLAIN: &str = "standard";
 
 #[derive(Args)]
 pub(crate) struct TriggerArgs {
-    /// stripe, github, shopify, slack, … [default: that of the source]; without one, all samples are listed
+    /// stripe, github, shopify, slack, … [default: the source's]; without one, all samples are listed
     #[arg(value_name = "PROVIDER")]
     provider: Option<String>,
-    /// As the provider calls it [default: its most usual]
+    /// Event name of the provider [default: its most common one]
     #[arg(value_name = "EVENT")]
     event: Option<String>,
-    /// Send it in at this source, by id or name
+    /// Send to this source (ID or name)
     #[arg(long, value_name = "ID", conflicts_with = "to")]
     source: Option<String>,
-    /// Send it to this URL
+    /// Send to this URL
     #[arg(long, value_name = "URL")]
     to: Option<String>,
-    /// Sign it with this secret [default: POSTRIDER_TRIGGER_SECRET, or no signature]
+    /// Sign with this secret [default: POSTRIDER_TRIGGER_SECRET, or no signature]
     #[arg(long)]
     secret: Option<String>,
-    /// So many of them, each with an id of its own
+    /// Number of events, each with its own ID
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     count: u32,
-    /// Print the request and send nothing
+    /// Print the request without sending it
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
