@@ -40,7 +40,7 @@ pub(crate) struct Pieces {
 
 impl Connection {
     pub(crate) fn to(url: &str) -> anyhow::Result<Self> {
-        let url = Url::parse(url).with_context(|| format!("{url:?} is no URL"))?;
+        let url = Url::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
         ensure!(matches!(url.scheme(), "http" | "https"), "a URL begins with http:// or https://");
         let tls = (url.scheme() == "https").then(tls);
         Ok(Connection { url, tls })
@@ -131,7 +131,7 @@ impl Pieces {
     pub(crate) async fn rest(mut self, bytes_max: usize, patience: Duration) -> anyhow::Result<Message> {
         let mut body = Vec::new();
         while let Some(piece) = self.next(patience).await? {
-            ensure!(body.len() + piece.len() <= bytes_max, "the answer is larger than {bytes_max} bytes");
+            ensure!(body.len() + piece.len() <= bytes_max, "the response is larger than {bytes_max} bytes");
             body.extend_from_slice(&piece);
         }
         Ok(Message { status: self.status, headers: std::mem::take(&mut self.headers), body: body.into() })
@@ -146,7 +146,7 @@ impl Drop for Pieces {
 
 async fn within<T>(patience: Duration, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let done = tokio::time::timeout(patience, work).await;
-    done.unwrap_or_else(|_| Err(anyhow!("no answer within {patience:?}")))
+    done.unwrap_or_else(|_| Err(anyhow!("no response within {patience:?}")))
 }
 
 async fn open_on<S>(stream: S, request: Request<Full<Bytes>>) -> anyhow::Result<Pieces>

@@ -9,7 +9,7 @@ pub(crate) struct Unreachable(pub(super) String);
 
 /// An answer began and did not end.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer was cut off")]
+#[error("the response was cut off")]
 pub(crate) struct CutOff;
 
 /// The gateway said no.

@@ -87,10 +87,10 @@ impl Answer {
 
     pub(crate) fn refusal(&self) -> String {
         let sentence = self.body["error"].as_str().map(crate::terminal::clean);
-        let sentence = sentence.unwrap_or_else(|| format!("The gateway answered {}.", self.status));
+        let sentence = sentence.unwrap_or_else(|| format!("The gateway responded {}.", self.status));
         // A signature that does not hold is a 401 too, and no matter of keys.
         if self.body["code"] == "unauthorized" {
-            return format!("{sentence} (--key, POSTRIDER_KEY or a profile gives the key)");
+            return format!("{sentence} (set the key with --key, POSTRIDER_KEY or a profile)");
         }
         sentence
     }
@@ -99,12 +99,13 @@ impl Answer {
 impl Client {
     pub(crate) fn new(url: &str, key: &str, account: Option<&str>) -> anyhow::Result<Self> {
         let mut headers = HeaderMap::new();
-        let mut bearer = HeaderValue::try_from(format!("Bearer {key}")).context("the key is no key")?;
+        let mut bearer =
+            HeaderValue::try_from(format!("Bearer {key}")).context("the key is not valid in a header")?;
         bearer.set_sensitive(true);
         headers.insert(AUTHORIZATION, bearer);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(account) = account {
-            let account = HeaderValue::try_from(account).context("the account is no id")?;
+            let account = HeaderValue::try_from(account).context("the account is not an ID")?;
             headers.insert(HeaderName::from_static("postrider-account"), account);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

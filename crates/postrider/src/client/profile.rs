@@ -65,7 +65,7 @@ fn parse(text: &str) -> anyhow::Result<BTreeMap<String, Profile>> {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         anyhow::anyhow!(
-            "line {line} is wrong; a profile is a table of TOML with the texts url, key and account"
+            "line {line} is invalid; a profile is a TOML table with the strings url, key and account"
         )
     })
 }
@@ -75,7 +75,7 @@ fn only_ours(path: &Path) -> anyhow::Result<()> {
     let mode = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     ensure!(
         mode.permissions().mode() & OTHERS == 0,
-        "{0} holds a key and is open to others; `chmod 600 {0}` closes it",
+        "{0} holds a key and other users can read it; run `chmod 600 {0}`",
         path.display()
     );
     Ok(())

@@ -20,7 +20,7 @@ pub(super) fn object(given: &[String]) -> anyhow::Result<Value> {
 
 fn parse(given: &str) -> anyhow::Result<(String, Value)> {
     let Some((name, value)) = given.split_once('=') else {
-        bail!("{given:?} sets nothing; a field is given as name=text or name:=json");
+        bail!("{given:?} is not an assignment; use name=text or name:=json");
     };
     let (name, is_json) = name.strip_suffix(':').map_or((name, false), |name| (name, true));
     ensure!(!name.is_empty(), "{given:?} has no name before the =");
@@ -34,7 +34,7 @@ fn parse(given: &str) -> anyhow::Result<(String, Value)> {
     // The sentence of the parser may quote what it read, which may be a secret.
     let parsed = serde_json::from_str(&text).ok();
     let parsed =
-        parsed.with_context(|| format!("what {name}:= is given is no JSON; name=text takes text"))?;
+        parsed.with_context(|| format!("the value of {name}:= is not JSON; use name=text for text"))?;
     Ok((name.to_owned(), parsed))
 }
 
@@ -54,7 +54,7 @@ fn put(object: &mut Map<String, Value>, path: &str, value: Value) -> anyhow::Res
         return Ok(());
     };
     let within = object.entry(outer).or_insert_with(|| Value::Object(Map::new()));
-    let within = within.as_object_mut().with_context(|| format!("{outer} is no object"))?;
+    let within = within.as_object_mut().with_context(|| format!("{outer} is not an object"))?;
     put(within, inner, value)
 }
 

@@ -42,7 +42,8 @@ impl Run for BackupArgs {
         if self.json {
             return say_json(&figures(&copied, &audit));
         }
-        let keys = if self.to.join("secret.key").exists() { "; the key of its secrets is in it" } else { "" };
+        let keys =
+            if self.to.join("secret.key").exists() { "; it includes the key of its secrets" } else { "" };
         say(&format!("{}{keys}\n", sentence(&copied, &audit, &self.to)))
     }
 }
@@ -55,13 +56,13 @@ impl Run for RestoreArgs {
         }
         let place = self.data_dir.display();
         let sentence = sentence(&copied, &audit, &self.data_dir);
-        say(&format!("{sentence}; `postrider serve --data-dir {place}` goes on with it\n"))
+        say(&format!("{sentence}; start it with `postrider serve --data-dir {place}`\n"))
     }
 }
 
 /// What was copied is walked before anyone relies on it. What is not whole does not stay.
 fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, DeliveryAudit)> {
-    ensure!(from.join("live.db").exists(), "there is no data of a gateway in {}", from.display());
+    ensure!(from.join("live.db").exists(), "no gateway data in {}", from.display());
     into_place(to, |unfinished| {
         let progress = Progress::new("bytes copied");
         let copied = back_up(from, unfinished, |bytes, total| progress.at(bytes, Some(total)))?;
@@ -71,7 +72,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, DeliveryAudit)> {
         drop(progress);
         ensure!(
             audit.is_clean(),
-            "what is in {} is not whole: {}, {}, {:?}; `postrider verify` says more",
+            "the data in {} is damaged: {}, {}, {:?}; run `postrider verify` for details",
             from.display(),
             counted(audit.orphans, "orphan"),
             counted(audit.strays, "stray row"),
@@ -88,5 +89,5 @@ fn figures(copied: &Copied, audit: &DeliveryAudit) -> serde_json::Value {
 fn sentence(copied: &Copied, audit: &DeliveryAudit, to: &Path) -> String {
     let [files, bytes, events] = [(copied.files, "file"), (copied.bytes, "byte"), (audit.events, "event")]
         .map(|(count, noun)| counted(count, noun));
-    format!("{files}, {bytes} in {}: {events}, {} owed, orphans = 0", to.display(), audit.owed)
+    format!("{files}, {bytes} in {}: {events}, {} pending, orphans = 0", to.display(), audit.owed)
 }

@@ -55,7 +55,7 @@ fn nodes(cluster: &Value) -> Table {
 fn sum(cluster: &Value) -> String {
     let count = |field: &str, noun| counted(cluster[field].as_u64().unwrap_or_default(), noun);
     format!(
-        "lag {} ms, {} waiting, {}, {} without an owner{}\n",
+        "lag {} ms, {} pending, {}, {} unowned{}\n",
         shown(&cluster["lag_ms"]),
         count("mail_waiting", "letter"),
         count("takeovers", "takeover"),

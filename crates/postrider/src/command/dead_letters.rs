@@ -14,7 +14,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::io::IsTerminal as _;
 
-const NO_SUCH: &str = "there is no such dead letter";
+const NO_SUCH: &str = "dead letter not found";
 
 #[derive(Args)]
 pub(crate) struct DeadLetterArgs {
@@ -159,8 +159,8 @@ impl Which {
     fn checked(&self, client: &Client) -> anyhow::Result<Value> {
         let filter = self.filter.json(client)?;
         let is_empty = filter.as_object().is_none_or(Map::is_empty);
-        ensure!(!is_empty || self.all, "say which: an id, a filter such as --destination, or --all");
-        ensure!(is_empty || !self.all, "--all is for all of them; leave it out beside a filter");
+        ensure!(!is_empty || self.all, "give an ID, a filter such as --destination, or --all");
+        ensure!(is_empty || !self.all, "--all cannot be combined with a filter");
         Ok(filter)
     }
 }
@@ -207,10 +207,10 @@ impl DeadLetterArgs {
         }
         match (listed.is_empty(), has_older) {
             (true, true) => {
-                eprintln!("none of the newest is such a dead letter; --until looks at older ones");
+                eprintln!("no match among the newest dead letters; use --until to search older ones");
             }
-            (true, false) => eprintln!("there are no such dead letters"),
-            (false, true) => eprintln!("there are older ones; --limit or --until show more"),
+            (true, false) => eprintln!("no dead letters match"),
+            (false, true) => eprintln!("more dead letters match; use --limit or --until to see them"),
             (false, false) => {}
         }
         Ok(())
@@ -222,7 +222,7 @@ impl DeadLetterArgs {
             return say_json(&letter);
         }
         let screen = Screen::of_stdout();
-        let to = letter["destination_name"].as_str().unwrap_or("a destination that was deleted");
+        let to = letter["destination_name"].as_str().unwrap_or("a deleted destination");
         let url = letter["destination_url"].as_str().unwrap_or("-");
         let attempts: String = items(&letter["attempts"])
             .iter()
@@ -247,7 +247,7 @@ impl DeadLetterArgs {
         if self.reading.json {
             return say_json(&found);
         }
-        say(&format!("{} would be sent again\n", letters(&found)))
+        say(&format!("{} would be replayed\n", letters(&found)))
     }
 
     fn replay_one(&self, client: &Client, of: &str) -> anyhow::Result<()> {
@@ -256,7 +256,7 @@ impl DeadLetterArgs {
         if self.reading.json {
             return say_json(&owed);
         }
-        say(&format!("{of} is owed again; `postrider inspect {of}` shows what becomes of it\n"))
+        say(&format!("{of} is queued again; follow it with `postrider inspect {of}`\n"))
     }
 
     fn discard(&self, client: &Client, which: &Which, agreement: &Agreement) -> anyhow::Result<()> {

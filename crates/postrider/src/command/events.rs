@@ -18,8 +18,8 @@ const COLUMNS: [Column; 6] = [
     Column::Whole("SOURCE"),
 ];
 
-const NONE_FITS: &str = "no event is like that; `postrider events` lists them all, the newest first";
-const NONE_YET: &str = "no event has come in yet; `postrider send --type hello.world --data '{}'` sends one";
+const NONE_FITS: &str = "no events match; `postrider events` lists all, newest first";
+const NONE_YET: &str = "no events yet; send one with `postrider send --type hello.world --data '{}'`";
 
 #[derive(Args)]
 pub(crate) struct EventsArgs {
@@ -105,9 +105,9 @@ impl EventsArgs {
         let shown = items(&page["items"]).len();
         if page["truncated"] == true {
             let scanned = counted(page["scanned"].as_u64().unwrap_or_default(), "event");
-            eprintln!("{scanned} looked through; --since or --until narrow it down");
+            eprintln!("{scanned} searched; narrow it down with --since or --until");
         } else if page["total"].as_u64().is_some_and(|total| total > shown as u64) {
-            eprintln!("{shown} of {}; --limit shows more", page["total"]);
+            eprintln!("{shown} of {}; use --limit to see more", page["total"]);
         }
     }
 

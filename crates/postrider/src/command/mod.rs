@@ -88,7 +88,7 @@ pub(crate) trait Run {
 fn id(text: &str) -> anyhow::Result<&str> {
     let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if text.is_empty() || !text.bytes().all(is_id) {
-        bail!("{text:?} is no id; ids look like evt_01hz3k8q2v4xw");
+        bail!("{text:?} is not an ID; IDs look like evt_01hz3k8q2v4xw");
     }
     Ok(text)
 }

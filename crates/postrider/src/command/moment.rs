@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) fn parse(text: &str) -> Result<String, String> {
     let said = Timestamp::parse_rfc3339(text).or_else(|| before(now(), ago(text)?));
     said.map(|at| at.to_string())
-        .ok_or_else(|| "must be RFC 3339 (2026-01-31T12:00:00Z) or how long ago: 90s, 15m, 6h, 2d".to_owned())
+        .ok_or_else(|| "must be RFC 3339 (2026-01-31T12:00:00Z) or an age: 90s, 15m, 6h, 2d".to_owned())
 }
 
 fn ago(text: &str) -> Option<Duration> {

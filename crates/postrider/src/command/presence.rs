@@ -13,7 +13,7 @@ impl Presence {
         match done {
             Ok(()) => {
                 if std::mem::take(&mut self.is_away) {
-                    eprintln!("the gateway is there again");
+                    eprintln!("the gateway is reachable again");
                 }
                 Ok(())
             }

@@ -22,14 +22,14 @@ impl Run for QueueArgs {
         }
         let listed = items(&queue["items"]);
         if listed.is_empty() {
-            return say("nothing is owed\n");
+            return say("nothing is pending\n");
         }
         say(&table(listed).text(Screen::of_stdout()))?;
         let total = &queue["total"];
         let by_priority: Vec<String> =
             items(&queue["by_priority"]).iter().map(|one| shown(&one["pending"])).collect();
         say(&format!(
-            "{} owed, the oldest for {}; by priority {}\n",
+            "{} pending, the oldest for {}; by priority {}\n",
             total["pending"],
             age(&total["oldest_seconds"]),
             by_priority.join(", ")

@@ -72,19 +72,19 @@ pub(super) fn deliveries(event: &Value, attempts: &[Value], detail: Detail, scre
             let _ = write!(out, ", next attempt {}", clean(&time(&delivery["next_attempt_at"])));
         }
         if let Some(what) = delivery["waiting_for"].as_str() {
-            let _ = write!(out, ", waits for {}", clean(&what.replace('_', " ")));
+            let _ = write!(out, ", waiting for {}", clean(&what.replace('_', " ")));
         }
         out.push('\n');
         let own = attempts.iter().filter(|attempt| attempt["delivery_id"] == delivery["id"]);
         let made = delivery["attempts_count"].as_u64().unwrap_or(0);
         match made.saturating_sub(own.clone().count() as u64) {
             0 => {}
-            left_out => out.push_str(&format!("  {} before that\n", counted(left_out, "attempt"))),
+            left_out => out.push_str(&format!("  {} earlier\n", counted(left_out, "attempt"))),
         }
         own.for_each(|one| out.push_str(&attempt(one, detail, screen)));
     }
     if items(&event["deliveries"]).is_empty() {
-        out.push_str("no route took it\n");
+        out.push_str("matched no route\n");
     }
     out
 }
@@ -93,7 +93,7 @@ pub(super) fn deliveries(event: &Value, attempts: &[Value], detail: Detail, scre
 pub(super) fn attempt(attempt: &Value, detail: Detail, screen: Screen) -> String {
     let answered = attempt["response_status"].as_u64();
     let tone = if attempt["outcome"] == "success" { Tone::Good } else { Tone::Bad };
-    let outcome = answered.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+    let outcome = answered.map_or_else(|| "no response".to_owned(), |status| status.to_string());
     let mut out = format!(
         "  {}. {}  {}  {} ms{}\n",
         shown(&attempt["attempt_number"]),
@@ -106,9 +106,9 @@ pub(super) fn attempt(attempt: &Value, detail: Detail, screen: Screen) -> String
         let _ = writeln!(out, "     {}", clean(why));
     }
     if detail == Detail::Headers {
-        out.push_str("     sent\n");
+        out.push_str("     request\n");
         out.push_str(&headers(&attempt["request_headers"], "       "));
-        out.push_str("     answered\n");
+        out.push_str("     response\n");
         out.push_str(&headers(&attempt["response_headers"], "       "));
     }
     out.push_str(&answer(text(&attempt["response_body"]), "     | "));
@@ -156,7 +156,7 @@ fn indented(text: &str, indent: &str, most: &Most) -> String {
     let mut out: String = shown.lines().map(|line| format!("{indent}{line}\n")).collect();
     if !left.is_empty() {
         let left = counted(left.chars().count() as u64, "more character");
-        let _ = writeln!(out, "{indent}… {left}; --json shows all");
+        let _ = writeln!(out, "{indent}… {left}; use --json to see all");
     }
     out
 }

@@ -62,11 +62,11 @@ impl ReplayArgs {
         }
         let status = clean(text(&replayed["status"]));
         if is_dead_letter {
-            return say(&format!("{of} is {status}; `postrider inspect {of}` shows what becomes of it\n"));
+            return say(&format!("{of} is {status}; follow it with `postrider inspect {of}`\n"));
         }
         let new = clean(text(&replayed["replay_event_id"]));
-        let note = if status == "accepted" { "; no route takes it" } else { "" };
-        say(&format!("{new} is {status}{note}; `postrider inspect {new}` shows what becomes of it\n"))
+        let note = if status == "accepted" { "; it matches no route" } else { "" };
+        say(&format!("{new} is {status}{note}; follow it with `postrider inspect {new}`\n"))
     }
 
     /// It goes where it was owed, whatever routes say today.
@@ -75,7 +75,7 @@ impl ReplayArgs {
         let letter = client.read(&format!("/v1/dead-letters/{of}"), &[])?;
         let url = letter["destination_url"].as_str();
         let url =
-            url.context("its destination was deleted; `postrider replay evt_…` sends its event again")?;
+            url.context("its destination was deleted; replay its event with `postrider replay evt_…`")?;
         if self.reading.json {
             let fields = ["delivery_id", "event_id", "destination_id", "destination_name", "destination_url"];
             let told = fields.map(|field| (field.to_owned(), letter[field].clone()));
@@ -83,7 +83,7 @@ impl ReplayArgs {
             return say_json(&Value::Object(told.into_iter().chain([dry_run]).collect()));
         }
         let to = clean(text(&letter["destination_name"]));
-        say(&format!("{of} would be sent again to {to} ({})\n", clean(url)))
+        say(&format!("{of} would be replayed to {to} ({})\n", clean(url)))
     }
 
     /// By the routes as they are now.
@@ -120,7 +120,7 @@ impl ReplayArgs {
         let answer = runtime.block_on(async {
             connection.open(request, PATIENCE).await?.rest(ANSWER_BYTES_MAX, PATIENCE).await
         });
-        let answer = answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
+        let answer = answer.with_context(|| format!("{} did not respond", clean(&connection.authority())))?;
         let (ms, text) = (began.elapsed().as_millis(), String::from_utf8_lossy(&answer.body));
         let status = answer.status.as_u16();
         if self.reading.json {
@@ -129,7 +129,7 @@ impl ReplayArgs {
             say(&format!("{status} after {ms} ms\n{}", readable::answer(text.trim_end(), "")))?;
         }
         // Said like every refusal, and by the exit code.
-        ensure!(answer.status.is_success(), "{} answered {status}", clean(&connection.authority()));
+        ensure!(answer.status.is_success(), "{} responded {status}", clean(&connection.authority()));
         Ok(())
     }
 }
@@ -176,7 +176,7 @@ fn judgements(routes: &[Value]) -> Table {
 pub(super) fn body(event: &Value) -> anyhow::Result<Bytes> {
     let body = text(&event["body"]);
     if event["body_encoding"] == "base64" {
-        return Ok(STANDARD.decode(body).context("the gateway answered with a broken body")?.into());
+        return Ok(STANDARD.decode(body).context("the gateway sent an invalid response body")?.into());
     }
     Ok(Bytes::copy_from_slice(body.as_bytes()))
 }

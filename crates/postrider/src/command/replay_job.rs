@@ -25,11 +25,7 @@ impl Job {
         }
         let rest = if job["skipped"] == 0 { String::new() } else { format!(", {} skipped", job["skipped"]) };
         let (state, id) = (clean(text(&job["state"])), clean(text(&job["id"])));
-        say(&format!(
-            "{state}: {} of {} owed again{rest}  ({id})\n",
-            shown(&job["done"]),
-            shown(&job["total"])
-        ))
+        say(&format!("{state}: {} of {} replayed{rest}  ({id})\n", shown(&job["done"]), shown(&job["total"])))
     }
 }
 
@@ -41,8 +37,10 @@ pub(super) fn begin(client: &Client, wanted: &Value) -> anyhow::Result<Job> {
 /// Shows how far it is until it has ended. To stop watching stops nothing.
 pub(super) fn watch(client: &Client, job: &Job, reading: &Reading) -> anyhow::Result<()> {
     let of = id(text(&job.0["id"]))?.to_owned();
-    eprintln!("the gateway works on {of}; Ctrl-C stops watching, `postrider dlq replay --job {of}` goes on");
-    let progress = Progress::new("owed again");
+    eprintln!(
+        "{of} runs in the gateway; Ctrl-C stops watching, `postrider dlq replay --job {of}` watches it again"
+    );
+    let progress = Progress::new("replayed");
     loop {
         let now = Job(client.read(&format!("/v1/replays/{of}"), &[])?);
         let count = |field: &str| now.0[field].as_u64().unwrap_or_default();

@@ -72,8 +72,10 @@ impl Run for SendArgs {
 pub(super) fn say_taken(taken: &Value) -> anyhow::Result<()> {
     let [id, status] = [&taken["id"], &taken["status"]].map(|value| clean(text(value)));
     let note = match () {
-        () if taken["note"] == "duplicate" => " (it was there already)",
-        () if taken["deliveries"] == 0 => "; it matched no route: nothing is sent (postrider routes list)",
+        () if taken["note"] == "duplicate" => " (already accepted)",
+        () if taken["deliveries"] == 0 => {
+            "; it matched no route, so nothing is sent (see postrider routes list)"
+        }
         () => "",
     };
     say(&format!("{id} is {status}{note}\n"))
@@ -120,8 +122,8 @@ impl SendArgs {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         for (name, value) in [("x-event-type", &self.event_type), ("idempotency-key", &self.id)] {
             if let Some(value) = value {
-                let value =
-                    HeaderValue::try_from(value).with_context(|| format!("{value:?} fits no header"))?;
+                let value = HeaderValue::try_from(value)
+                    .with_context(|| format!("{value:?} is not valid in a header"))?;
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
@@ -157,15 +159,15 @@ impl SendArgs {
             say_json(&figures)?;
         } else {
             let Sent { taken, duplicates, unrouted, refused, .. } = sent;
-            say(&format!("{taken} sent, {duplicates} of them were there already, {refused} refused\n"))?;
+            say(&format!("{taken} sent, {duplicates} of them already accepted, {refused} refused\n"))?;
             if unrouted > 0 {
                 let events = counted(unrouted, "event");
                 say(&format!(
-                    "{events} matched no route: nothing is sent for them (postrider routes list)\n"
+                    "{events} matched no route, so nothing is sent for them (see postrider routes list)\n"
                 ))?;
             }
         }
-        ensure!(sent.refused == 0, "{} refused; the others are sent", counted(sent.refused, "line"));
+        ensure!(sent.refused == 0, "{} refused; the others were sent", counted(sent.refused, "line"));
         Ok(())
     }
 
@@ -186,14 +188,14 @@ impl SendArgs {
 fn note_broken_json(body: &[u8]) {
     let begins = body.trim_ascii_start().first().is_some_and(|first| matches!(first, b'{' | b'['));
     if let Some(error) = serde_json::from_slice::<IgnoredAny>(body).err().filter(|_| begins) {
-        eprintln!("the body begins like JSON and is none ({error}); it is sent as text");
+        eprintln!("the body looks like JSON but is invalid ({error}); sending it as text");
     }
 }
 
 fn open(path: &str) -> anyhow::Result<Box<dyn BufRead>> {
     if path == "-" {
         if std::io::stdin().is_terminal() {
-            eprintln!("reading from the terminal; Ctrl-D ends it");
+            eprintln!("reading from the terminal; end with Ctrl-D");
         }
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
@@ -313,7 +315,7 @@ impl Sent {
     }
 
     fn go_on(&self) -> String {
-        format!("stopped after line {}; --skip {} goes on", self.done, self.done)
+        format!("stopped after line {}; continue with --skip {}", self.done, self.done)
     }
 }
 

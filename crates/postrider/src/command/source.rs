@@ -23,7 +23,7 @@ impl Door {
         let token = text(&source["path_token"]).to_owned();
         ensure!(
             !token.is_empty(),
-            "this key may not see where events come in at {named}; one of the account may"
+            "this key cannot read the ingest URL of {named}; use a key with scope account"
         );
         let provider = source["provider"].as_str().map(str::to_owned);
         Ok(Door { url: shown_url(&source), provider, token })

@@ -24,11 +24,11 @@ struct Unfinished {
 
 /// Has a directory made, and gives it its name.
 pub(super) fn into_place<T>(to: &Path, make: impl FnOnce(&Path) -> anyhow::Result<T>) -> anyhow::Result<T> {
-    ensure!(!to.exists(), "{} is there already; choose another directory", to.display());
-    let name = to.file_name().with_context(|| format!("{} is no name of a directory", to.display()))?;
+    ensure!(!to.exists(), "{} already exists; choose another directory", to.display());
+    let name = to.file_name().with_context(|| format!("{} is not a directory name", to.display()))?;
     let place = to.with_file_name([name, OsStr::new(SUFFIX)].join(OsStr::new("")));
     if clear(&place)? {
-        eprintln!("took away {}, which was left of a run that was cut off", place.display());
+        eprintln!("removed {}, left by an interrupted run", place.display());
     }
     let unfinished = Unfinished::begin(place)?;
     let made = make(&unfinished.data())?;
@@ -61,7 +61,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.place) {
-            eprintln!("{} is left half made: {error}", self.place.display());
+            eprintln!("{} is incomplete: {error}", self.place.display());
         }
     }
 }
@@ -71,18 +71,17 @@ fn clear(place: &Path) -> anyhow::Result<bool> {
     let shown = place.display();
     match fs::symlink_metadata(place) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        found => ensure!(found?.is_dir(), "{shown} is in the way, and no directory; move it first"),
+        found => ensure!(found?.is_dir(), "{shown} exists and is not a directory; move it first"),
     }
     // Cut off before it had a mark: an empty directory holds nothing of anybody's.
     if fs::remove_dir(place).is_ok() {
         return Ok(true);
     }
     let Ok(lock) = File::open(place.join(MARK)) else {
-        bail!("{shown} is in the way, and was not made by this command; move it first");
+        bail!("{shown} exists and was not created by this command; move it first");
     };
-    ensure!(lock.try_lock().is_ok(), "{shown} is being made by another run");
-    remove(place)
-        .with_context(|| format!("cannot take away {shown}, which is left of a run that was cut off"))?;
+    ensure!(lock.try_lock().is_ok(), "{shown} is being written by another run");
+    remove(place).with_context(|| format!("cannot remove {shown}, left by an interrupted run"))?;
     Ok(true)
 }
 

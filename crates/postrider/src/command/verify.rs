@@ -28,7 +28,7 @@ pub(crate) struct VerifyArgs {
 
 impl Run for VerifyArgs {
     fn run(&self) -> anyhow::Result<()> {
-        let progress = Progress::new("events walked");
+        let progress = Progress::new("events checked");
         let audit = self.audit(|done, total| progress.at(done, Some(total)))?;
         drop(progress);
         let said = if self.json { say_json(&json(&audit)) } else { say(&text(&audit)) };
@@ -36,7 +36,7 @@ impl Run for VerifyArgs {
         ensure!(audit.damage.is_empty(), "{}", audit.damage.join("; "));
         ensure!(
             audit.is_clean(),
-            "{} lost, {} queued that nobody owes",
+            "{} lost, {} queued without a pending delivery",
             counted(audit.orphans, "delivery"),
             audit.strays
         );
@@ -62,7 +62,7 @@ impl VerifyArgs {
 fn audit_directory(directory: &Path, progress: impl FnMut(u64, u64)) -> anyhow::Result<DeliveryAudit> {
     ensure!(
         directory.join("live.db").exists(),
-        "there is no data of a gateway in {}; --data-dir names another, --database-url a database",
+        "no gateway data in {}; use --data-dir for another directory, or --database-url for a database",
         directory.display()
     );
     Ok(postrider_sqlite::audit(directory, progress)?)
@@ -91,7 +91,7 @@ fn text(audit: &DeliveryAudit) -> String {
          orphans = {orphans}, strays = {strays}\n"
     );
     for id in &audit.orphaned {
-        out.push_str(&format!("  {id} is neither delivered nor dead nor owed\n"));
+        out.push_str(&format!("  {id} is neither delivered, a dead letter nor pending\n"));
     }
     audit.damage.iter().for_each(|said| out.push_str(&format!("  {}\n", clean(said))));
     out

@@ -72,7 +72,7 @@ fn create(
     let body = request::new(declared, known)?;
     let answer = client.post(declared.kind.path(), &body)?;
     let tag = answer.tag.clone();
-    let Value::Object(shown) = answer.data()? else { bail!("the gateway's answer is no object") };
+    let Value::Object(shown) = answer.data()? else { bail!("the gateway's response is not an object") };
     let what = match declared.kind {
         Kind::ApiKey => Some("key"),
         Kind::Destination if !declared.fields.contains_key("signing_secret") => Some("signing_secret"),
@@ -104,7 +104,7 @@ fn delete(client: &Client, planned: &Existing, known: &[Existing]) -> anyhow::Re
 }
 
 const CHANGED_MEANWHILE: &str =
-    "it was changed meanwhile by somebody else and is left as it is; run plan again";
+    "it was changed by someone else in the meantime and is left unchanged; run plan again";
 
 fn finished(answer: &Answer) -> anyhow::Result<()> {
     ensure!(answer.status != StatusCode::PRECONDITION_FAILED, CHANGED_MEANWHILE);
@@ -121,11 +121,11 @@ fn tag_as_planned(
     let answer = client.get(&path(planned))?;
     ensure!(
         answer.status != StatusCode::NOT_FOUND,
-        "it was deleted meanwhile by somebody else; run plan again"
+        "it was deleted by someone else in the meantime; run plan again"
     );
     let tag = answer.tag.clone();
-    let Value::Object(shown) = answer.data().context("it cannot be read again")? else {
-        bail!("the gateway's answer is no object")
+    let Value::Object(shown) = answer.data().context("it could not be read back")? else {
+        bail!("the gateway's response is not an object")
     };
     let now = Value::Object(existing(planned.kind, shown, known).settings);
     ensure!(same(&now, &Value::Object(planned.settings.clone())), CHANGED_MEANWHILE);

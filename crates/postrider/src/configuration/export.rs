@@ -9,7 +9,7 @@ use super::{secret, toml_text, yaml_text};
 use anyhow::ensure;
 use serde_json::{Map, Value, json};
 
-const HEAD: &str = "# Made by `postrider export`. Secrets are not in here: each is to be in the variable that is named in its place.\n";
+const HEAD: &str = "# Written by `postrider export`. It contains no secrets: set each in the environment variable named in its place.\n";
 
 /// The file. Refused where names could not tell two objects apart.
 pub(super) fn export(existing: &[Existing], format: Format) -> anyhow::Result<String> {

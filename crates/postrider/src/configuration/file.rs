@@ -65,7 +65,10 @@ impl Reader<'_> {
             match KINDS.into_iter().find(|kind| kind.section() == entry.name) {
                 Some(kind) => declared.extend(self.section(kind, entry)),
                 None => {
-                    self.say(entry.place, format!("{} is no section; allowed are {sections}.", entry.name));
+                    self.say(
+                        entry.place,
+                        format!("{} is not a section; allowed are {sections}.", entry.name),
+                    );
                 }
             }
         }
@@ -92,7 +95,7 @@ impl Reader<'_> {
             let allowed = kind.fields().join(", ");
             self.say(
                 entry.place,
-                format!("{} is no field of {}; allowed are {allowed}.", entry.name, a(kind)),
+                format!("{} is not a field of {}; allowed are {allowed}.", entry.name, a(kind)),
             );
         }
         let known = node.entries().iter().filter(|entry| kind.fields().contains(&entry.name));
@@ -223,7 +226,7 @@ fn check_names(declared: &[Declared], mistakes: &mut Vec<Mistake>) {
         let is_named = object.kind.name_field().is_none_or(|field| object.fields.contains_key(field));
         if let Some(first) = declared[..index].iter().find(same).filter(|_| is_named) {
             let noun = object.kind.noun();
-            let sentence = format!("The {noun} {} is declared already at {}.", object.name, first.place);
+            let sentence = format!("The {noun} {} is already declared at {}.", object.name, first.place);
             mistakes.push(Mistake::at(object.place, sentence));
         }
         if object.kind == Kind::Route {

@@ -151,7 +151,7 @@ fn check(step: &Step, declared: &Declared, mistakes: &mut Vec<Mistake>) {
     for difference in step.differences() {
         match difference {
             Difference::Secret(Secret { field, variable, place }) if secret::set(variable).is_none() => {
-                let sentence = format!("{field} is to be sent, and the variable {variable} is not set.");
+                let sentence = format!("{field} must be sent, but the variable {variable} is not set.");
                 mistakes.push(Mistake::at(*place, sentence));
             }
             Difference::Setting { field, before, .. }

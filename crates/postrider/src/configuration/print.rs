@@ -19,7 +19,7 @@ pub(super) fn text(plan: &Plan) -> String {
             let _ = writeln!(out, "    {}", clean(&line(step, difference)));
         }
         if let Step::Delete { existing: Existing { kind: Kind::Destination, .. } } = step {
-            let _ = writeln!(out, "    what it is owed becomes dead letters");
+            let _ = writeln!(out, "    its pending deliveries become dead letters");
         }
     }
     if plan.steps.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn text(plan: &Plan) -> String {
         let _ = writeln!(out, "{}", counts(plan));
     }
     if !plan.unmanaged.is_empty() {
-        out.push_str("Not in the file, and left alone:\n");
+        out.push_str("Not in the file, left unchanged:\n");
         for object in &plan.unmanaged {
             let _ = writeln!(out, "  {} {}", object.kind.noun(), clean(&object.name));
         }
@@ -50,7 +50,7 @@ pub(super) fn json(plan: &Plan) -> Value {
 /// What is shown this once.
 pub(super) fn made_text(Made { kind, name, what, text }: &Made) -> String {
     let (name, text) = (clean(name), clean(text));
-    format!("The {} of the {} {name}, shown this once: {text}\n", what.replace('_', " "), kind.noun())
+    format!("The {} of the {} {name}, shown only once: {text}\n", what.replace('_', " "), kind.noun())
 }
 
 /// What was done.

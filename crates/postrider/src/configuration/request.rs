@@ -107,6 +107,6 @@ fn put(
 fn id(kind: Kind, name: &Value, known: &[Existing]) -> anyhow::Result<Value> {
     let Some(name) = name.as_str() else { return Ok(Value::Null) };
     let found = known.iter().find(|one| one.kind == kind && one.name == name);
-    let found = found.with_context(|| format!("there is no {} {name} at the gateway", kind.noun()))?;
+    let found = found.with_context(|| format!("the gateway has no {} {name}", kind.noun()))?;
     Ok(Value::from(found.id.as_str()))
 }

@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
                 refuse_tag(tag.as_deref(), place)?;
                 (self.object(depth)?, anchor)
             }
-            _ => return Err(Mistake::at(place, "Something is missing here.")),
+            _ => return Err(Mistake::at(place, "A value is missing here.")),
         };
         let node = Node { place, part };
         if anchor != 0 {

@@ -96,10 +96,10 @@ impl Figures {
         let (refused, lost) = (self.refused, self.lost.total());
         let _ = writeln!(out, "{accepted} accepted, {refused} refused; {lost} lost, {duplicates}");
         let _ = writeln!(out, "{}", self.healthy.text());
-        let opened = if self.circuit_opened { "opened, so it is left alone" } else { "did not open" };
+        let opened = if self.circuit_opened { "opened, so nothing is sent to it" } else { "did not open" };
         let _ = writeln!(out, "down: its circuit {opened}");
         for one in &self.destinations {
-            let _ = writeln!(out, "  {:<8}  {} owed", clean(text(&one["name"])), one["pending"]);
+            let _ = writeln!(out, "  {:<8}  {} pending", clean(text(&one["name"])), one["pending"]);
         }
         out
     }
@@ -114,9 +114,9 @@ impl Figures {
             return Ok(());
         }
         let late = counted(self.late, "event");
-        ensure!(self.late == 0, "{late} did not arrive at the healthy destination");
+        ensure!(self.late == 0, "{late} did not reach the healthy destination");
         ensure!(self.healthy.is_unaffected() == Some(true), "{}", self.healthy.text());
-        ensure!(self.circuit_opened, "the circuit of the one that is down did not open");
+        ensure!(self.circuit_opened, "the circuit of the destination that is down did not open");
         Ok(())
     }
 }

@@ -66,7 +66,7 @@ impl Stage {
         let accepted = counted(self.load.accepted(), "event");
         vec![
             format!("Postrider on http://{address}, {} s: one healthy, four misbehaving", elapsed.as_secs()),
-            format!("Its dashboard is there too; sign in by {key}"),
+            format!("Open its dashboard there and sign in with {key}"),
             format!("{accepted} accepted, {} refused", self.load.refused()),
             String::new(),
         ]

@@ -17,7 +17,8 @@ pub(super) fn examine(access: &Access) -> anyhow::Result<Snapshot> {
     let client = access.client()?;
     let ready = client.get("/readyz")?;
     let queue = client.read("/v1/queue", &[("limit", "200".to_owned())])?;
-    let now = queue["taken_at"].as_str().and_then(Timestamp::parse_rfc3339).context("this is no gateway")?;
+    let now =
+        queue["taken_at"].as_str().and_then(Timestamp::parse_rfc3339).context("not a Postrider gateway")?;
     let mut seen = Snapshot {
         not_ready: not_ready(&ready),
         clock_ahead_seconds: ready.date.map_or(0, |theirs| ahead(theirs, SystemTime::now())),

@@ -29,15 +29,15 @@ async fn migrate(from: &Place, to: &Place, config: &Config) -> anyhow::Result<()
     let mut target = to.target(config).await.context("--to")?;
     let (here, there) = (source.place(), target.place());
     ensure!(here != there, "--from and --to are the same store");
-    ensure!(!source.is_half_moved().await?, "--from: a move into {here} has not been finished");
+    ensure!(!source.is_half_moved().await?, "--from: {here} is the target of an unfinished move");
     let begun = match target.begin(&here).await? {
         Begun::Anew => Some((Table::Events, None)),
         Begun::Again(table, after) => {
-            eprintln!("going on with the move from {here} that was cut off at {}", table.name());
+            eprintln!("resuming the interrupted move from {here} at {}", table.name());
             Some((table, after))
         }
         Begun::NotEmpty => bail!(
-            "--to: {there} is not empty; give an empty one, or the one into which a move from {here} was begun"
+            "--to: {there} is not empty; give an empty store, or the target of an interrupted move from {here}"
         ),
     };
     let (table, after) = begun.expect("one that is not empty was refused");
@@ -88,21 +88,21 @@ async fn verify(source: &mut dyn Transfer, target: &mut dyn Transfer) -> anyhow:
         let (here, there) = (checksum(source, table).await?, checksum(target, table).await?);
         ensure!(
             here == there,
-            "{} differ: {} rows in {}, {} in {}; empty the target and begin anew, and keep the source from being used meanwhile",
+            "{} differ: {} rows in {}, {} in {}; empty the target and start again, and do not use the source meanwhile",
             table.name(),
             here.rows,
             source.place(),
             there.rows,
             target.place()
         );
-        eprintln!("{}: {} rows, the same on both sides", table.name(), here.rows);
+        eprintln!("{}: {} rows, identical", table.name(), here.rows);
     }
     let (here, there) = (source.head().await?.facts(), target.head().await?.facts());
     for (name, fact) in &here {
-        ensure!(there.get(name) == Some(fact), "{name} is not the same on both sides");
+        ensure!(there.get(name) == Some(fact), "{name} differs between source and target");
     }
     ensure!(here.len() == there.len(), "{} has more than {}", target.place(), source.place());
-    eprintln!("configuration, circuits, replays and figures: {} facts, the same on both sides", here.len());
+    eprintln!("settings, circuits, replays and counters: {} rows, identical", here.len());
     Ok(())
 }
 

@@ -30,7 +30,7 @@ impl Place {
     pub(super) async fn source(&self, config: &Config) -> anyhow::Result<Box<dyn Transfer>> {
         match self {
             Place::Directory(path) => {
-                ensure!(path.join("live.db").is_file(), "there is no store in {}", path.display());
+                ensure!(path.join("live.db").is_file(), "no store in {}", path.display());
                 directory(path, config)
             }
             Place::Database(url) => Ok(Box::new(PostgresTransfer::source(url, vault(config)).await?)),
@@ -56,7 +56,7 @@ impl Place {
     pub(super) fn note(&self, config: &Config) -> Option<&'static str> {
         let moved = config.admin_key.is_none() && matches!(self, Place::Directory(_));
         moved.then_some(
-            "the database has only the hash of its admin key, so the first start makes a new one unless POSTRIDER_ADMIN_KEY gives it",
+            "the database only holds the hash of its admin key: the first start creates a new one unless POSTRIDER_ADMIN_KEY is set",
         )
     }
 }

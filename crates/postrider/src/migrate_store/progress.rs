@@ -21,7 +21,7 @@ impl Progress {
     pub(super) fn skip(&mut self, done: u64) {
         self.done = done;
         if done > 0 {
-            eprintln!("{}: {done} of {} were moved before", self.name, self.total);
+            eprintln!("{}: {done} of {} already moved", self.name, self.total);
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 /// Goes on only if a person says yes. The question is without its question mark.
 pub(crate) fn confirm(question: &str) -> anyhow::Result<()> {
     if !std::io::stdin().is_terminal() {
-        bail!("nobody can be asked whether to go on, since this is no terminal; --yes goes on");
+        bail!("cannot ask for confirmation without a terminal; use --yes");
     }
     eprint!("{question}? [y/N] ");
     let mut answer = String::new();

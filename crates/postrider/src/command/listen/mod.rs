@@ -56,7 +56,7 @@ impl Run for ListenArgs {
         let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters).collect();
         let told = watch(self.reading.client()?, streamed)?;
         let comes_in = self.comes_in(&client)?;
-        eprintln!("what comes in{comes_in} from now on goes to {}; Ctrl-C ends it", clean(&self.forward_to));
+        eprintln!("forwarding new events{comes_in} to {}; stop with Ctrl-C", clean(&self.forward_to));
         let mut line = Line { client, feed, waiting: VecDeque::new() };
         let mut presence = Presence::default();
         loop {
@@ -74,7 +74,7 @@ impl Run for ListenArgs {
                     continue;
                 }
                 Ok(Told::Refused(error)) => return Err(error),
-                Err(RecvTimeoutError::Disconnected) => bail!("the stream is read no more"),
+                Err(RecvTimeoutError::Disconnected) => bail!("the stream has ended"),
             };
             presence.settle(done)?;
         }
@@ -139,7 +139,7 @@ impl ListenArgs {
             // Neither the stream nor a list has the whole body.
             match client.read(&format!("/v1/events/{}", super::id(id)?), &[]) {
                 Ok(found) => self.show(&found["event"], &local.forward(&found["event"])?)?,
-                Err(error) if is_missing(&error) => eprintln!("{} is kept no more", clean(id)),
+                Err(error) if is_missing(&error) => eprintln!("{} is no longer kept", clean(id)),
                 Err(error) => return Err(error),
             }
             waiting.pop_front();
@@ -156,7 +156,7 @@ impl ListenArgs {
         let (said, tone) = match &outcome.answer {
             Ok((status, _)) if (200..300).contains(status) => (status.to_string(), Tone::Good),
             Ok((status, answer)) => (format!("{status} {}", beginning(answer)), Tone::Bad),
-            Err(error) => (format!("no answer: {error:#}"), Tone::Bad),
+            Err(error) => (format!("no response: {error:#}"), Tone::Bad),
         };
         let (received, kind) = (time(&event["received_at"]), clean(&shown(&event["event_type"])));
         let said = Screen::of_stdout().tinted(clean(&said).trim_end(), tone);

@@ -52,7 +52,7 @@ fn stream(client: &Client, parameters: &[(&'static str, String)], teller: &SyncS
         })
     });
     match ended {
-        Ok(()) => Some(Told::Away(anyhow::anyhow!("the gateway has ended the stream"))),
+        Ok(()) => Some(Told::Away(anyhow::anyhow!("the gateway closed the stream"))),
         Err(error) if is_passing(&error) => Some(Told::Away(error)),
         Err(error) => {
             let _ = teller.send(Told::Refused(error));

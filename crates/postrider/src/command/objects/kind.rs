@@ -131,9 +131,9 @@ impl Kind {
         match found.as_slice() {
             [one] => Ok(super::id(text(&one["id"]))?.to_owned()),
             [] => {
-                bail!("there is no {} {named:?}; give its id, {}…, or its name", self.noun(), self.prefix())
+                bail!("no {} {named:?}; give its ID, {}…, or its name", self.noun(), self.prefix())
             }
-            several => bail!("{} {}s are named {named:?}; give the id", several.len(), self.noun()),
+            several => bail!("{} {}s are named {named:?}; give the ID", several.len(), self.noun()),
         }
     }
 

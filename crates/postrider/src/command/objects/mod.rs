@@ -134,7 +134,7 @@ impl DestinationArgs {
             let screen = crate::terminal::Screen::of_stdout();
             say(&super::readable::attempt(&attempt, super::readable::Detail::Headers, screen))?;
         }
-        ensure!(attempt["outcome"] == "success", "{} did not take it", clean(destination));
+        ensure!(attempt["outcome"] == "success", "{} did not accept it", clean(destination));
         Ok(())
     }
 }

@@ -56,9 +56,7 @@ impl Verb {
                 }
                 if items(&listed).is_empty() {
                     let (noun, word) = (kind.noun(), kind.word());
-                    eprintln!(
-                        "there is no {noun} yet; `postrider {word} create --help` shows how to make one"
-                    );
+                    eprintln!("no {noun} yet; `postrider {word} create --help` shows how to create one");
                     return Ok(());
                 }
                 let listed = names_in(&client, listed);
@@ -91,7 +89,7 @@ fn check_name(client: &Client, kind: Kind, name: &str) -> anyhow::Result<()> {
     let (noun, word) = (kind.noun(), kind.word());
     ensure!(
         known.is_none(),
-        "there is a {noun} {name:?} already, {id}; `postrider {word} edit` changes it, or choose another name"
+        "{noun} {name:?} already exists, {id}; change it with `postrider {word} edit`, or choose another name"
     );
     Ok(())
 }
@@ -124,7 +122,7 @@ fn delete(
     ensure!(answer.status.is_success(), answer.refusal());
     match reading.json {
         true => say_json(&json!({ "id": id, "deleted": true })),
-        false => say(&format!("{id} is deleted\n")),
+        false => say(&format!("{id} deleted\n")),
     }
 }
 
@@ -151,7 +149,7 @@ fn settings(object: &Value) -> String {
     for (name, secret) in new {
         let is_twice = name == "api_key" && object["key"].is_string();
         if !text(secret).is_empty() && *secret != "[redacted]" && !is_twice {
-            lines.push_str(&format!("{name} is shown this once; keep it\n"));
+            lines.push_str(&format!("{name} is shown only once; store it now\n"));
         }
     }
     lines

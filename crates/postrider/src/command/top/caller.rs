@@ -74,6 +74,6 @@ impl Caller {
     pub(super) fn silence(&self) -> Option<String> {
         let silent = self.since.elapsed();
         (!self.is_idle() && silent >= SAID_AFTER)
-            .then(|| format!("the gateway has not answered for {} s", silent.as_secs()))
+            .then(|| format!("no response from the gateway for {} s", silent.as_secs()))
     }
 }

@@ -193,7 +193,7 @@ impl Live {
 
     fn tell(&mut self, wish: Wish) {
         let Some(chosen) = &self.chosen else {
-            self.note = "none is chosen; ↑ or ↓ chooses one".to_owned();
+            self.note = "none selected; select one with ↑ or ↓".to_owned();
             return;
         };
         let (call, body) = match wish {

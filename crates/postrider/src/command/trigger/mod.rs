@@ -75,7 +75,7 @@ impl Run for TriggerArgs {
         match (&door, &self.to) {
             (Some((client, door)), _) => self.send_in(client, door, sample, secret.as_deref()),
             (None, Some(url)) => self.send_to(url, sample, secret.as_deref()),
-            (None, None) => bail!("say where it goes: --source NAME, or --to URL"),
+            (None, None) => bail!("choose a target: --source NAME or --to URL"),
         }
     }
 }
@@ -96,7 +96,7 @@ impl TriggerArgs {
                 let names_target = self.to.is_some() || self.secret.is_some() || self.dry_run;
                 ensure!(
                     !names_target,
-                    "say what to send, such as `postrider trigger stripe`; `postrider trigger` lists all"
+                    "choose a sample, such as `postrider trigger stripe`; `postrider trigger` lists all"
                 );
                 Ok(None)
             }
@@ -122,7 +122,7 @@ impl TriggerArgs {
     ) -> anyhow::Result<()> {
         if let Some(provider) = &door.provider {
             let is_of_it = provider.eq_ignore_ascii_case(sample.provider);
-            ensure!(is_of_it, "the source is one of {}; --source names another", clean(provider));
+            ensure!(is_of_it, "the source is one of {}; choose another with --source", clean(provider));
         }
         for _ in 0..self.count {
             let Request { mut headers, body } = request(sample, &door.url, secret)?;
@@ -157,12 +157,12 @@ impl TriggerArgs {
                 connection.open(request, PATIENCE).await?.rest(ANSWER_BYTES_MAX, PATIENCE).await
             });
             let answer =
-                answer.with_context(|| format!("{} did not answer", clean(&connection.authority())))?;
+                answer.with_context(|| format!("{} did not respond", clean(&connection.authority())))?;
             self.say_answer(&answer)?;
             refused += u64::from(!answer.status.is_success());
         }
         let (of, authority) = (counted(self.count.into(), "event"), clean(&connection.authority()));
-        ensure!(refused == 0, "{authority} did not answer 2xx to {refused} of {of}");
+        ensure!(refused == 0, "{authority} did not respond 2xx to {refused} of {of}");
         Ok(())
     }
 

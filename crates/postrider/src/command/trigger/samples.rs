@@ -57,15 +57,16 @@ impl Sample {
         if of_provider().next().is_none() {
             let mut known: Vec<&str> = SAMPLES.iter().map(|sample| sample.provider).collect();
             known.dedup();
-            return Err(format!(
-                "there is no sample of {provider:?}; there are samples of {}",
-                known.join(", ")
-            ));
+            return Err(format!("no samples for {provider:?}; there are samples for {}", known.join(", ")));
         }
         let is_it = |sample: &&Sample| event.is_none_or(|event| sample.event == event);
         of_provider().find(is_it).ok_or_else(|| {
             let known: Vec<&str> = of_provider().map(|sample| sample.event).collect();
-            format!("{provider} has no sample {:?}; there is {}", event.unwrap_or_default(), known.join(", "))
+            format!(
+                "{provider} has no sample {:?}; choose one of {}",
+                event.unwrap_or_default(),
+                known.join(", ")
+            )
         })
     }
 

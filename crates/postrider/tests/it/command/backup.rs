@@ -121,7 +121,7 @@ fn a_backup_of_a_running_gateway_goes_on_elsewhere() {
     let data = site.data_dir().to_str().unwrap().to_owned();
     let made = run(&site, &["backup", "copy", "--data-dir", &data]);
     assert!(
-        made.out(0).contains("20 events, 20 owed, orphans = 0; the key of its secrets is in it"),
+        made.out(0).contains("20 events, 20 owed, orphans = 0; it includes the key of its secrets"),
         "{made:?}"
     );
     let again = run(&site, &["backup", "copy", "--data-dir", &data]);

@@ -88,7 +88,7 @@ fn a_body_of_one_long_line_is_cut_and_said_to_be() {
 fn the_queue_says_what_is_owed_and_why_it_waits() {
     let desk = Desk::new();
     let (sink, api) = (Sink::start(), desk.gateway.api());
-    assert_eq!(desk.said(&["queue"]).out(0), "nothing is owed\n");
+    assert_eq!(desk.said(&["queue"]).out(0), "nothing is pending\n");
     let destination = api.destination(&sink.url("/hook"), &json!({ "name": "billing" }));
     assert!(desk.said(&["destinations", "pause", "billing"]).out(0).contains("is paused"));
     let (_, path) = api.source();

@@ -106,7 +106,7 @@ fn a_list_of_nothing_says_so_and_what_comes_next() {
             "there is no destination yet; `postrider destinations create --help` shows",
         ),
         (["routes", "list"], "there is no route yet; `postrider routes create --help` shows"),
-        (["dlq", "list"], "there are no such dead letters"),
+        (["dlq", "list"], "no dead letters match"),
     ] {
         let listed = desk.said(&args);
         assert!(listed.out(0).is_empty() && listed.err.starts_with(said), "{listed:?}");

@@ -50,7 +50,7 @@ fn a_walk_through_the_store_shows_how_many_events_are_walked() {
     verify.env("LD_PRELOAD", preload::library("command/slow_reads.c"));
     let all = PseudoTerminal::start(verify, 80).end();
     let is_half_way = |line: &str| {
-        let walked = line.strip_prefix("events walked [").and_then(|rest| rest.split_once(" %, "));
+        let walked = line.strip_prefix("events checked [").and_then(|rest| rest.split_once(" %, "));
         walked.is_some_and(|(_, rest)| rest.contains(" of 200, ") && !rest.starts_with("0 "))
     };
     assert!(all.split(['\r', '\n']).any(is_half_way), "{all:?}");

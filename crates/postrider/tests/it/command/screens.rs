@@ -200,5 +200,5 @@ q quit
     demo.press("q");
     let said = demo.end();
     assert!(said.contains("; 0 lost, 0 duplicates"), "{said}");
-    assert!(said.contains("down: its circuit opened, so it is left alone"), "{said}");
+    assert!(said.contains("down: its circuit opened, so nothing is sent to it"), "{said}");
 }

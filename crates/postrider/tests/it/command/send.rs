@@ -45,7 +45,7 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     assert_eq!(sent.out(0), format!("1200 sent, 0 of them were there already, 0 refused\n{unrouted}\n"));
     let one = desk.said(&["send", "--type", "a.c", "--data", "{}"]);
     assert!(
-        one.out(0).ends_with("; it matched no route: nothing is sent (postrider routes list)\n"),
+        one.out(0).ends_with("; it matched no route, so nothing is sent (see postrider routes list)\n"),
         "{one:?}"
     );
     let again = desk.run(&["send", "--ndjson", "--skip", "1195", "--rate", "100", "--json"], &good).json(0);
@@ -115,7 +115,7 @@ fn every_sample_passes_the_verification_of_its_provider() {
     }
     let args = ["trigger", "stripe", "--source", "stripe", "--secret", "secret-of-samples"];
     let unrouted = desk.said(&args);
-    let note = "; it matched no route: nothing is sent (postrider routes list)\n";
+    let note = "; it matched no route, so nothing is sent (see postrider routes list)\n";
     assert!(unrouted.out(0).ends_with(note), "{unrouted:?}");
     api.destination("http://127.0.0.1:1/", &json!({}));
     let routed = desk.said(&args);

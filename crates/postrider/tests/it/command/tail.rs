@@ -49,7 +49,7 @@ fn a_tail_goes_on_after_the_gateway_was_away() {
     let away = said.next().unwrap();
     assert!(away.ends_with("; trying again"), "{away}");
     desk = Desk { gateway: site.start(), site, url, variables };
-    assert_eq!(said.next().as_deref(), Some("the gateway is there again"));
+    assert_eq!(said.next().as_deref(), Some("the gateway is reachable again"));
     let second = desk.gateway.api().send(&path, &[], b"{}");
     assert_eq!(told.next().unwrap()["id"], second.as_str());
     tail.kill().unwrap();

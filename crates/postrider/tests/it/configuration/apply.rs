@@ -18,7 +18,7 @@ fn a_second_apply_changes_nothing() {
     assert!(applied.out(0).contains("created route plain → billing (payment.*)"), "{applied:?}");
     for _ in 0..2 {
         let plan = desk.plan(&file);
-        assert_eq!(plan.out(0), "No changes.\nNot in the file, and left alone:\n  source default\n");
+        assert_eq!(plan.out(0), "No changes.\nNot in the file, left unchanged:\n  source default\n");
         assert!(desk.apply(&file).out(0).starts_with("No changes.\n"));
     }
     assert_eq!(desk.object("/v1/sources", "asleep")["status"], "inactive");

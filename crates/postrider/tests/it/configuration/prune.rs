@@ -13,11 +13,11 @@ fn the_rest_is_left_alone_or_pruned_routes_first() {
     let other = api.make("/v1/destinations", &json!({ "name": "other", "url": "https://example.com" }));
     api.make("/v1/routes", &json!({ "destination_id": other }));
     let left = desk.plan(FILE);
-    let expected = "No changes.\nNot in the file, and left alone:\n  source default\n  destination other\n  route any source → other (**)\n";
+    let expected = "No changes.\nNot in the file, left unchanged:\n  source default\n  destination other\n  route any source → other (**)\n";
     assert_eq!(left.out(0), expected);
 
     let pruned = desk.run(&["plan", "-f", "-", "--prune"], FILE);
-    let expected = "- route any source → other (**)\n- source default\n- destination other\n    what it is owed becomes dead letters\n0 to create, 0 to change, 3 to delete.\n";
+    let expected = "- route any source → other (**)\n- source default\n- destination other\n    its pending deliveries become dead letters\n0 to create, 0 to change, 3 to delete.\n";
     assert_eq!(pruned.out(2), expected);
     desk.run(&["apply", "-f", "-", "--prune", "--yes"], FILE).out(0);
     assert_eq!(api.get("/v1/routes").data(200).as_array().map(Vec::len), Some(1));

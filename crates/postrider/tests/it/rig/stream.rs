@@ -58,7 +58,7 @@ impl Stream {
         self.next_if_any().expect("the stream has ended")
     }
 
-    /// The next frame; `None` when the gateway has ended the stream. Comments are left out.
+    /// The next frame; `None` when the gateway closed the stream. Comments are left out.
     pub(crate) fn next_if_any(&mut self) -> Option<Frame> {
         let mut frame = Frame { event: String::new(), id: None, data: Value::Null };
         loop {
