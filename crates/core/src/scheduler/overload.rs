@@ -88,6 +88,10 @@ pub(super) struct Overload {
     usual_until: Timestamp,
     /// Trials in a row that showed the same.
     confirmed: u32,
+    /// At once, when a round last went well; 0 before one did.
+    bore: f64,
+    /// When the last good answer came.
+    good_at: Timestamp,
 }
 
 impl Overload {
@@ -98,6 +102,8 @@ impl Overload {
             usual: Tally::default(),
             usual_until: Timestamp::ZERO,
             confirmed: 0,
+            bore: 0.0,
+            good_at: since,
         }
     }
 
@@ -119,6 +125,11 @@ impl Overload {
     /// An attempt ended.
     pub(super) fn learn(&mut self, sample: Sample, limit: f64, now: Timestamp) -> Advice {
         let usual = if now < self.usual_until { self.usual } else { Tally::default() };
+        if sample.health == Health::Good {
+            self.good_at = now;
+        }
+        // What hung took everything with it: a little less than before is enough, and half would leave much unused.
+        let has_collapsed = now.since(self.good_at) * 2 > sample.latency;
         match &mut self.phase {
             Phase::Watch { history, last, current } => {
                 let counts = last.end(sample) | current.end(sample);
@@ -127,10 +138,19 @@ impl Overload {
                 all.add(current.tally);
                 if counts && sample.is_pushed() && limit >= 2.0 && is_excessive(all, usual) {
                     let before = Cohort { since: last.since, until: now, tally: all };
-                    let factor = if sample.health == Health::TimedOut { CUT_MIN } else { factor(all, usual) };
+                    let factor = match sample.health {
+                        // Timeouts are heard of too late for their share to tell how much is too much.
+                        Health::TimedOut if has_collapsed => below(self.bore, limit),
+                        Health::TimedOut => CUT_MIN,
+                        _ => factor(all, usual),
+                    };
                     return self.cut(limit, before, factor, now);
                 }
-                watched(history, last, current, usual, limit, now)
+                let advice = watched(history, last, current, usual, limit, now);
+                if advice == Advice::Grow {
+                    self.bore = limit;
+                }
+                advice
             }
             Phase::Trial { top, before, after } => {
                 before.end(sample);
@@ -163,7 +183,7 @@ impl Overload {
     fn judge(&mut self, top: f64, before: Cohort, after: Cohort, limit: f64, now: Timestamp) -> Advice {
         let (was, is) = (before.tally.share(), after.tally.share());
         if after.tally.pushed < EVENTS_MIN || is <= was * HELPED {
-            *self = Overload::new(now);
+            *self = Overload { bore: self.bore, ..Overload::new(now) };
             return Advice::Stay;
         }
         if limit >= 2.0 && (is > NOTHING_TAKEN || after.tally.good == 0) {
@@ -241,6 +261,11 @@ fn factor(all: Tally, usual: Tally) -> f64 {
         _ => (all.share() - usual.share()) / (1.0 - usual.share()).max(0.01),
     };
     (1.0 - excess).clamp(CUT_MIN, CUT_MAX)
+}
+
+/// A little less than went well.
+fn below(bore: f64, limit: f64) -> f64 {
+    (bore * CUT_MAX / limit).clamp(CUT_MIN, CUT_MAX)
 }
 
 impl Tally {
