@@ -1,10 +1,10 @@
 //! The circuit of a destination: a receiver that is down is left alone, then tried by one probe.
 //!
-//! Closed → open once nearly all of the last attempts failed, or so many in a row → half-open after a cooldown, with
+//! Closed → open once the last attempts failed, or so many in a row → half-open after a cooldown, with
 //! exactly one attempt in flight → closed if the receiver answered, else open again for longer.
 
 use crate::destination::{CircuitPolicy, CircuitTrip};
-use crate::failure_window::FailureWindow;
+use crate::failure_window::{End, FailureWindow};
 use crate::id::DeliveryId;
 use crate::outcome::Health;
 use crate::time::Timestamp;
@@ -32,6 +32,43 @@ impl Circuit {
             Circuit::Closed => "closed",
             Circuit::Open { .. } => "open",
             Circuit::HalfOpen => "half_open",
+        }
+    }
+}
+
+/// Why a circuit opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CircuitReason {
+    /// So many of the last attempts failed.
+    FailureRate,
+    /// So many failed in a row.
+    FailuresInARow,
+    /// Nothing succeeded for long, with too few attempts for a rate.
+    NoSuccess,
+    /// An operator opened it, or asked for a probe.
+    Operator,
+}
+
+impl CircuitReason {
+    const ALL: [CircuitReason; 4] = [
+        CircuitReason::FailureRate,
+        CircuitReason::FailuresInARow,
+        CircuitReason::NoSuccess,
+        CircuitReason::Operator,
+    ];
+
+    /// From the word on the wire.
+    pub fn from_word(text: &str) -> Option<Self> {
+        CircuitReason::ALL.into_iter().find(|reason| reason.as_str() == text)
+    }
+
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            CircuitReason::FailureRate => "failure_rate",
+            CircuitReason::FailuresInARow => "failures_in_a_row",
+            CircuitReason::NoSuccess => "no_success",
+            CircuitReason::Operator => "operator",
         }
     }
 }
@@ -118,6 +155,8 @@ pub struct Breaker {
     failures_in_a_row: u32,
     window: FailureWindow,
     probe: Option<DeliveryId>,
+    /// Unknown of a circuit that an earlier run opened.
+    reason: Option<CircuitReason>,
 }
 
 impl Breaker {
@@ -136,6 +175,11 @@ impl Breaker {
     /// Where it stands.
     pub const fn circuit(&self) -> Circuit {
         self.circuit
+    }
+
+    /// Why it is not closed, if it is not and that is known.
+    pub const fn reason(&self) -> Option<CircuitReason> {
+        self.reason
     }
 
     /// Failures in a row.
@@ -161,12 +205,13 @@ impl Breaker {
     }
 
     /// An attempt begins, having passed the gate.
-    pub fn begin(&mut self, delivery: DeliveryId) {
-        if self.circuit != Circuit::Closed {
-            assert!(self.probe.is_none(), "a circuit has one probe");
-            self.circuit = Circuit::HalfOpen;
-            self.probe = Some(delivery);
+    pub fn begin(&mut self, delivery: DeliveryId, now: Timestamp) {
+        if self.circuit == Circuit::Closed {
+            return self.window.begin(now);
         }
+        assert!(self.probe.is_none(), "a circuit has one probe");
+        self.circuit = Circuit::HalfOpen;
+        self.probe = Some(delivery);
     }
 
     /// An attempt ended. Those that began before the circuit opened say nothing about the receiver of now.
@@ -197,25 +242,28 @@ impl Breaker {
         sent_at: Timestamp,
         now: Timestamp,
     ) -> Moved {
-        let failed = match health {
-            Health::Unknown => return Moved::No,
-            Health::Good | Health::Neutral | Health::Throttled => false,
-            Health::Overloaded | Health::TimedOut | Health::Failed => true,
+        let end = match health {
+            Health::Unknown => {
+                self.window.forget(sent_at);
+                return Moved::No;
+            }
+            Health::Good | Health::Neutral | Health::Throttled => End::Success,
+            Health::Overloaded | Health::TimedOut | Health::Failed => End::Failure,
         };
-        if failed {
+        if end == End::Failure {
             self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
         } else if health == Health::Good {
             self.failures_in_a_row = 0;
         }
-        let is_down = match policy.trip() {
-            CircuitTrip::InARow(threshold) => failed && self.failures_in_a_row >= threshold,
-            CircuitTrip::ByRate(rate) if failed => self.window.failed(rate, sent_at, now),
-            CircuitTrip::ByRate(rate) => {
-                self.window.succeeded(rate, sent_at, now);
-                false
+        self.reason = match policy.trip() {
+            CircuitTrip::InARow(threshold) => {
+                self.window.forget(sent_at);
+                let is_down = end == End::Failure && self.failures_in_a_row >= threshold;
+                is_down.then_some(CircuitReason::FailuresInARow)
             }
+            CircuitTrip::ByRate(rate) => self.window.end(rate, end, sent_at, now),
         };
-        if is_down { self.open(policy, now) } else { Moved::No }
+        if self.reason.is_some() { self.open(policy, now) } else { Moved::No }
     }
 
     /// An operator's word. A probe that is under way stays the only one, whatever is said meanwhile, until it has ended
@@ -224,6 +272,9 @@ impl Breaker {
         match order {
             CircuitOrder::Open | CircuitOrder::HalfOpen => {
                 self.circuit = order.circuit();
+                // A probe that is asked for does not change why there has to be one.
+                let known = self.reason.filter(|_| order == CircuitOrder::HalfOpen);
+                self.reason = known.or(Some(CircuitReason::Operator));
                 self.window = FailureWindow::default();
                 Moved::Opened
             }
@@ -233,13 +284,14 @@ impl Breaker {
 
     /// The destination leads to another receiver, of which nothing is known: an open circuit is tried at once. What an
     /// operator opened stays open.
-    pub fn retarget(&mut self, now: Timestamp) -> Moved {
+    pub fn retarget(&mut self) -> Moved {
+        let reason = self.reason;
         let (circuit, moved) = match self.circuit {
             Circuit::Open { until: Timestamp::MAX } => return Moved::No,
             Circuit::Closed => (Circuit::Closed, Moved::No),
             Circuit::Open { .. } | Circuit::HalfOpen => (Circuit::HalfOpen, Moved::HalfOpened),
         };
-        *self = Breaker { circuit, window: FailureWindow::since(now), ..Breaker::default() };
+        *self = Breaker { circuit, reason, ..Breaker::default() };
         moved
     }
 
@@ -247,17 +299,13 @@ impl Breaker {
         self.circuit = Circuit::Open { until: now.after(cooldown(policy, self.trips)) };
         self.trips = self.trips.saturating_add(1);
         self.failures_in_a_row = 0;
-        self.window = FailureWindow::since(now);
+        self.window = FailureWindow::default();
         Moved::Opened
     }
 
     fn close(&mut self) -> Moved {
-        // Attempts that began before it opened say nothing about the receiver of now.
-        let window = match self.circuit {
-            Circuit::Closed => FailureWindow::default(),
-            Circuit::Open { .. } | Circuit::HalfOpen => std::mem::take(&mut self.window),
-        };
-        *self = Breaker { window, ..Breaker::default() };
+        // Attempts that are under way began before it closed and say nothing about the receiver of now.
+        *self = Breaker::default();
         Moved::Closed
     }
 }

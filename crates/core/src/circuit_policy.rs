@@ -113,7 +113,12 @@ impl FailureRate {
         self.percent
     }
 
-    /// So many of the last attempts are looked at, from a failure on; with fewer it stays closed.
+    /// Whether none may have succeeded.
+    pub const fn is_all(self) -> bool {
+        self.percent == 100
+    }
+
+    /// So many of the last attempts are looked at, from a failure on.
     pub const fn attempts(self) -> u32 {
         self.attempts
     }
@@ -213,6 +218,6 @@ mod tests {
         assert_eq!(in_a_row.trip(), CircuitTrip::InARow(3));
         let long = CircuitPolicy::new(None, Some(3600), None).unwrap();
         assert_eq!(long.cooldown_max(), Duration::from_secs(3600));
-        assert_eq!(FailureRate::default().failures(), 48, "of fifty");
+        assert_eq!(FailureRate::default().failures(), 150, "all of them");
     }
 }

@@ -1,162 +1,196 @@
-//! How many of the last attempts at a destination failed.
+//! How many of the last attempts failed, and whether that means that the receiver is down.
 
+use crate::breaker::CircuitReason;
 use crate::destination::FailureRate;
+use crate::limits::{
+    CIRCUIT_QUIET_MIN, CIRCUIT_QUIET_ROUNDS, CIRCUIT_SILENCE, CIRCUIT_SILENCE_FAILURES,
+    CIRCUIT_WINDOW_ATTEMPTS_MAX, MAX_CONCURRENCY_MAX,
+};
 use crate::time::Timestamp;
 use std::collections::VecDeque;
 
-/// The last attempts that have ended, in the order in which they began, from a failure on. Takes no memory while none of
-/// them is a failure.
+/// Attempts that are kept while one that began before them is under way; failures beyond are not counted. Eight bytes each.
+const UNSETTLED_MAX: usize = 4096;
+const _: () = assert!(UNSETTLED_MAX > (MAX_CONCURRENCY_MAX + CIRCUIT_WINDOW_ATTEMPTS_MAX) as usize);
+
+/// The last attempts in the order in which they began. Takes no memory while nothing is under way and none failed.
 ///
-/// In the order in which they end, those that run into their timeout would come in a burst: hundreds that began at once
-/// would look like a receiver that is down, whatever it answered meanwhile.
+/// An attempt counts once all that began before it have ended. In the order in which they end, failures that come at
+/// once would fill the window while slow successes are still under way, and timeouts would come in a burst: either would
+/// look like a receiver that is down, whatever it answered meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FailureWindow {
-    attempts: VecDeque<Ended>,
+    /// From a failure on, as many as are looked at.
+    settled: VecDeque<Place>,
+    /// Failures among them.
     failures: u32,
-    /// What began before this is not counted any more.
-    since: Timestamp,
+    /// From the oldest that is under way on.
+    unsettled: VecDeque<Place>,
+    /// When the last success was heard of.
+    succeeded_at: Timestamp,
+    /// Since when there were failures and no success.
+    failing_since: Option<Timestamp>,
 }
 
-/// An attempt that has ended: the millisecond in which it began, and in the lowest bit whether it failed.
+/// The millisecond in which an attempt began, and in the two lowest bits where it stands.
 #[derive(Clone, Copy, Debug)]
-struct Ended(u64);
+struct Place(u64);
 
-impl Ended {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    UnderWay,
+    /// The same, and one that began later has succeeded, where none may: its failure says nothing any more.
+    Overtaken,
+    Ended(End),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Success,
+    Failure,
+}
+
+impl Place {
+    fn new(sent_at: Timestamp, stand: Stand) -> Self {
+        let stand = match stand {
+            Stand::UnderWay => 0,
+            Stand::Overtaken => 1,
+            Stand::Ended(End::Success) => 2,
+            Stand::Ended(End::Failure) => 3,
+        };
+        Place(sent_at.unix_ms() << 2 | stand)
+    }
+
+    fn stand(self) -> Stand {
+        match self.0 & 3 {
+            0 => Stand::UnderWay,
+            1 => Stand::Overtaken,
+            2 => Stand::Ended(End::Success),
+            _ => Stand::Ended(End::Failure),
+        }
+    }
+
+    fn has_ended(self) -> bool {
+        matches!(self.stand(), Stand::Ended(_))
+    }
+
     fn is_failure(self) -> bool {
-        self.0 & 1 == 1
+        self.stand() == Stand::Ended(End::Failure)
     }
 
     fn sent_at(self) -> Timestamp {
-        Timestamp::from_unix_ms(self.0 >> 1)
+        Timestamp::from_unix_ms(self.0 >> 2)
     }
 }
 
 impl FailureWindow {
-    /// Counts what begins from now on.
-    pub(crate) fn since(now: Timestamp) -> Self {
-        FailureWindow { since: now, ..FailureWindow::default() }
+    /// An attempt begins.
+    pub(crate) fn begin(&mut self, now: Timestamp) {
+        let index = self.unsettled.partition_point(|earlier| earlier.sent_at() <= now);
+        self.unsettled.insert(index, Place::new(now, Stand::UnderWay));
     }
 
-    /// An attempt succeeded.
-    pub(crate) fn succeeded(&mut self, rate: FailureRate, sent_at: Timestamp, now: Timestamp) {
-        if self.attempts.is_empty() {
-            self.since = self.since.max(sent_at);
-        } else {
-            self.put(false, sent_at);
+    /// An attempt ended and says nothing.
+    pub(crate) fn forget(&mut self, sent_at: Timestamp) {
+        if let Some(index) = self.under_way(sent_at) {
+            self.unsettled.remove(index);
+        }
+        self.give_back();
+    }
+
+    /// An attempt ended. Whether so many have failed that the receiver counts as down.
+    pub(crate) fn end(
+        &mut self,
+        rate: FailureRate,
+        end: End,
+        sent_at: Timestamp,
+        now: Timestamp,
+    ) -> Option<CircuitReason> {
+        // What began before this window did is none of its attempts.
+        let index = self.under_way(sent_at)?;
+        match end {
+            End::Success => (self.succeeded_at, self.failing_since) = (now, None),
+            End::Failure => {
+                self.failing_since.get_or_insert(sent_at.max(self.succeeded_at));
+            }
+        }
+        let is_left_out = self.unsettled[index].stand() == Stand::Overtaken
+            || (index > 0 && self.unsettled.len() > UNSETTLED_MAX);
+        match end {
+            End::Success if rate.is_all() => self.begin_anew_behind(index),
+            _ if is_left_out => drop(self.unsettled.remove(index)),
+            _ => self.unsettled[index] = Place::new(sent_at, Stand::Ended(end)),
+        }
+        self.settle(rate, now);
+        if end == End::Failure { self.down(rate, sent_at, now) } else { None }
+    }
+
+    fn under_way(&self, sent_at: Timestamp) -> Option<usize> {
+        let first = self.unsettled.partition_point(|earlier| earlier.sent_at() < sent_at);
+        let of_then = self.unsettled.range(first..).take_while(|place| place.sent_at() == sent_at);
+        of_then.enumerate().find(|(_, place)| !place.has_ended()).map(|(index, _)| first + index)
+    }
+
+    /// Where all must have failed, failures of what began before a success say nothing any more.
+    fn begin_anew_behind(&mut self, success: usize) {
+        (self.settled, self.failures) = (VecDeque::new(), 0);
+        let mut index = 0;
+        self.unsettled.retain_mut(|place| {
+            let at = index;
+            index += 1;
+            if at < success && !place.has_ended() {
+                *place = Place::new(place.sent_at(), Stand::Overtaken);
+                return true;
+            }
+            at > success
+        });
+    }
+
+    /// Counts what ended and began before all that is under way.
+    fn settle(&mut self, rate: FailureRate, now: Timestamp) {
+        while let Some(place) = self.unsettled.pop_front_if(|place| place.has_ended()) {
+            self.failures += u32::from(place.is_failure());
+            self.settled.push_back(place);
         }
         self.trim(rate, now);
-    }
-
-    /// An attempt failed. Whether so many have that the receiver counts as down.
-    pub(crate) fn failed(&mut self, rate: FailureRate, sent_at: Timestamp, now: Timestamp) -> bool {
-        self.put(true, sent_at);
-        self.trim(rate, now);
-        self.attempts.len() >= rate.attempts() as usize && self.failures >= rate.failures()
-    }
-
-    fn put(&mut self, failed: bool, sent_at: Timestamp) {
-        if sent_at >= self.since {
-            let index = self.attempts.partition_point(|earlier| earlier.sent_at() <= sent_at);
-            self.attempts.insert(index, Ended(sent_at.unix_ms() << 1 | u64::from(failed)));
-            self.failures += u32::from(failed);
-        }
+        self.give_back();
     }
 
     fn trim(&mut self, rate: FailureRate, now: Timestamp) {
-        while let Some(first) = self.attempts.front().copied() {
+        while let Some(first) = self.settled.front().copied() {
             let is_over =
-                self.attempts.len() > rate.attempts() as usize || now.since(first.sent_at()) > rate.window();
+                self.settled.len() > rate.attempts() as usize || now.since(first.sent_at()) > rate.window();
             if first.is_failure() && !is_over {
                 return;
             }
             self.failures -= u32::from(first.is_failure());
-            self.since = self.since.max(first.sent_at());
-            self.attempts.pop_front();
+            self.settled.pop_front();
         }
-        self.attempts = VecDeque::new();
+        self.settled = VecDeque::new();
+    }
+
+    fn give_back(&mut self) {
+        if self.unsettled.is_empty() {
+            self.unsettled = VecDeque::new();
+        }
+    }
+
+    fn down(&self, rate: FailureRate, sent_at: Timestamp, now: Timestamp) -> Option<CircuitReason> {
+        let (first, failing_since) = (self.settled.front()?, self.failing_since?);
+        let last = self.settled.back()?.sent_at();
+        let of_rate = self.settled.len() >= rate.attempts() as usize && self.failures >= rate.failures();
+        let quiet_min = CIRCUIT_QUIET_MIN.max(now.since(sent_at) * CIRCUIT_QUIET_ROUNDS);
+        let is_quiet = !rate.is_all() || last.since(failing_since) >= quiet_min;
+        if of_rate && is_quiet {
+            return Some(CircuitReason::FailureRate);
+        }
+        let no_success = self.failures as usize == self.settled.len();
+        let silent_for = now.since(failing_since.max(first.sent_at()));
+        let is_silent =
+            no_success && self.failures >= CIRCUIT_SILENCE_FAILURES && silent_for >= CIRCUIT_SILENCE;
+        is_silent.then_some(CircuitReason::NoSuccess)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::destination::{CircuitParts, CircuitPolicy, CircuitTrip};
-    use std::time::Duration;
-
-    const START: Timestamp = Timestamp::from_unix_ms(1_768_464_000_000);
-
-    fn rate(percent: u64, attempts: u64, seconds: u64) -> FailureRate {
-        let parts = CircuitParts {
-            failure_percent: Some(percent),
-            window_attempts: Some(attempts),
-            window_seconds: Some(seconds),
-            ..CircuitParts::default()
-        };
-        match CircuitPolicy::from_parts(parts).unwrap().trip() {
-            CircuitTrip::ByRate(rate) => rate,
-            CircuitTrip::InARow(_) => unreachable!("no threshold was given"),
-        }
-    }
-
-    /// Attempts a second apart, `x` for one that failed; gives after how many the receiver first counts as down.
-    fn found_down(rate: FailureRate, ends: &str) -> Option<usize> {
-        let mut window = FailureWindow::default();
-        let down = |(number, end): (usize, char)| {
-            let now = START.after(Duration::from_secs(number as u64));
-            let down = if end == 'x' {
-                window.failed(rate, now, now)
-            } else {
-                window.succeeded(rate, now, now);
-                false
-            };
-            assert!(window.attempts.len() <= rate.attempts() as usize);
-            down.then_some(number + 1)
-        };
-        ends.chars().enumerate().find_map(down)
-    }
-
-    #[test]
-    fn a_receiver_is_down_when_its_share_of_failures_is_reached_among_the_last_attempts() {
-        let all = rate(100, 4, 3600);
-        assert_eq!(found_down(all, "xxx"), None, "fewer than are looked at");
-        assert_eq!(found_down(all, "xxxx"), Some(4));
-        assert_eq!(found_down(all, ".xxx.xxx.xxx.xxx"), None);
-        assert_eq!(found_down(all, ".......xxxx"), Some(11), "what was before does not count");
-        let half = rate(50, 4, 3600);
-        assert_eq!(found_down(half, "....xx"), None, "they are counted from a failure on");
-        assert_eq!(found_down(half, "....xxx.x"), Some(9));
-        assert_eq!(found_down(half, "x...x...x...x"), None);
-        assert_eq!(found_down(half, "x.x."), None, "it opens on a failure");
-        assert_eq!(found_down(half, "x..x"), Some(4));
-    }
-
-    #[test]
-    fn attempts_of_long_ago_do_not_count() {
-        assert_eq!(found_down(rate(100, 4, 2), "xxxxxxxx"), None, "three at most are within two seconds");
-        assert_eq!(found_down(rate(100, 4, 3), "xxxx"), Some(4));
-    }
-
-    #[test]
-    fn a_burst_of_timeouts_says_nothing_about_what_began_after_them() {
-        let (mut window, rate) = (FailureWindow::default(), rate(100, 4, 60));
-        let at = |seconds| START.after(Duration::from_secs(seconds));
-        assert!(!window.failed(rate, at(1), at(1)));
-        window.succeeded(rate, at(2), at(2));
-        assert!(!window.failed(rate, at(3), at(3)));
-        let burst: Vec<bool> = (0..10).map(|_| window.failed(rate, at(1), at(11))).collect();
-        assert_eq!(burst, [false; 10]);
-        let later: Vec<bool> = (12..15).map(|now| window.failed(rate, at(now), at(now))).collect();
-        assert_eq!(later, [false, false, true]);
-        let mut healthy = FailureWindow::default();
-        healthy.succeeded(rate, at(2), at(2));
-        assert!((0..10).all(|_| !healthy.failed(rate, at(1), at(11))));
-    }
-
-    #[test]
-    fn a_healthy_receiver_takes_no_memory() {
-        let (mut window, rate) = (FailureWindow::default(), rate(50, 4, 60));
-        window.failed(rate, START, START);
-        (0..4).for_each(|_| window.succeeded(rate, START, START));
-        assert_eq!((window.attempts.capacity(), window.failures), (0, 0));
-    }
-}
+mod tests;

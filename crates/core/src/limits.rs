@@ -68,12 +68,24 @@ pub const RATE_PER_SECOND_MAX: f64 = 100_000.0;
 /// Most sends at once that a rate limit may allow after a rest.
 pub const RATE_BURST_MAX: u32 = 100_000;
 
-/// Share of failed attempts at which a circuit opens, unless configured. A receiver that takes a third of what it is sent
-/// comes as high by chance once in some millions of attempts.
-pub const CIRCUIT_FAILURE_PERCENT_DEFAULT: u32 = 95;
-/// Attempts of which that share must have failed, unless configured: what a receiver that is down costs before it is left
-/// alone.
-pub const CIRCUIT_WINDOW_ATTEMPTS_DEFAULT: u32 = 50;
+/// Share of failed attempts at which a circuit opens, unless configured: one success shows that a receiver is not down.
+pub const CIRCUIT_FAILURE_PERCENT_DEFAULT: u32 = 100;
+/// Attempts of which that share must have failed, unless configured. A receiver that fails nine of ten at random comes to so
+/// many failures in a row once in some ten million attempts; with fifty it would within some thousand, and lose hours to
+/// probes that fail.
+pub const CIRCUIT_WINDOW_ATTEMPTS_DEFAULT: u32 = 150;
+/// Where all must have failed, they must have for so long: a receiver that restarts refuses hundreds in a second, and one
+/// that is sent thousands a second is given more than luck.
+pub const CIRCUIT_QUIET_MIN: Duration = Duration::from_secs(2);
+/// And for so many times as long as the last of them took. Attempts that hang are seen to fail a round at a time, and each
+/// round the adaptive limit is halved: by then it is a sixteenth, and who bears that is overloaded and not down.
+pub const CIRCUIT_QUIET_ROUNDS: u32 = 4;
+/// With fewer attempts than are looked at, no success for so long opens a circuit too. One attempt at a time that hangs for
+/// [`TIMEOUT_SECONDS_MAX`] comes to [`CIRCUIT_SILENCE_FAILURES`] by then. Sooner, receivers that get an attempt a minute and
+/// fail two of three would be taken for dead: they fail for ten minutes on end once in some hours, for five once in some minutes.
+pub const CIRCUIT_SILENCE: Duration = Duration::from_secs(10 * 60);
+/// Failures that there must be without a success meanwhile: one event that a receiver never takes has fewer in an hour.
+pub const CIRCUIT_SILENCE_FAILURES: u32 = 5;
 /// Most attempts that a circuit may be told to look at; each that is looked at takes eight bytes.
 pub const CIRCUIT_WINDOW_ATTEMPTS_MAX: u32 = 1000;
 /// What is older than this is not looked at, unless configured. Fifty attempts that hang for a minute, one after the other,
@@ -284,6 +296,7 @@ const _: () = assert!(RETRY_AFTER_MAX.as_secs() <= RETRY_DELAY_MAX.as_secs());
 const _: () = assert!(RETRY_DELAY_MAX.as_secs() <= RETRY_AGE_MAX.as_secs());
 const _: () = assert!(CIRCUIT_WINDOW_ATTEMPTS_DEFAULT <= CIRCUIT_WINDOW_ATTEMPTS_MAX);
 const _: () = assert!(CIRCUIT_FAILURE_PERCENT_DEFAULT <= 100);
+const _: () = assert!((TIMEOUT_SECONDS_MAX * CIRCUIT_SILENCE_FAILURES) as u64 <= CIRCUIT_SILENCE.as_secs());
 const _: () = assert!(CIRCUIT_WINDOW_DEFAULT.as_secs() <= CIRCUIT_WINDOW_MAX.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs());
 const _: () = assert!(CIRCUIT_COOLDOWN_MAX_DEFAULT.as_secs() <= CIRCUIT_COOLDOWN_MAX.as_secs());

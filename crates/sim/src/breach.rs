@@ -105,6 +105,8 @@ pub enum Breach {
     },
     /// Sent to although its circuit is half-open and the probe under way.
     SecondProbe(DestinationId),
+    /// A circuit opened although the receiver goes on taking what it is sent.
+    OpenedWhileTaking(DestinationId),
     /// A circuit moved, and the gateway did not want it kept.
     NotKept(DestinationId),
     /// A circuit is to be kept that did not move, or stands otherwise.

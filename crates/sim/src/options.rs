@@ -80,6 +80,8 @@ pub enum Bug {
     RetryAfterIgnored,
     /// Does not tell the scheduler that a receiver said that it is overwhelmed.
     PushbackIgnored,
+    /// Tells the scheduler of failures where there were successes.
+    SuccessUnheard,
     /// Makes the scheduler with floors for nobody but bulk where several slots are kept.
     NothingKept,
     /// Makes the scheduler with greater floors than it has, so that it keeps too many slots.
@@ -92,7 +94,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 32] = [
+    pub const ALL: [Bug; 33] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,
@@ -121,6 +123,7 @@ impl Bug {
         Bug::FloorIgnored,
         Bug::RetryAfterIgnored,
         Bug::PushbackIgnored,
+        Bug::SuccessUnheard,
         Bug::NothingKept,
         Bug::TooMuchKept,
         Bug::LateShareTaken,

@@ -144,6 +144,7 @@ impl World {
             (Some(Bug::RetryAfterIgnored), _) => Verdict { hold_until: None, ..verdict },
             (Some(Bug::PushbackIgnored), Health::Throttled) => Verdict { health: Health::Neutral, ..verdict },
             (Some(Bug::PushbackIgnored), Health::Overloaded) => Verdict { health: Health::Failed, ..verdict },
+            (Some(Bug::SuccessUnheard), Health::Good) => Verdict { health: Health::Failed, ..verdict },
             _ => verdict,
         }
     }

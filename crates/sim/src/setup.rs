@@ -130,7 +130,7 @@ pub(crate) fn any_on_dead_letter(random: &mut Random) -> OnDeadLetter {
     if random.one_in(2) { OnDeadLetter::Block } else { OnDeadLetter::Skip }
 }
 
-/// In some a single failure opens, in some hardly anything; some go by rate.
+/// In some a single failure opens, in some hardly anything; some go by rate, and of these some open only when all fail.
 fn any_circuit(random: &mut Random) -> CircuitPolicy {
     let threshold = if random.one_in(4) { 10_000 } else { random.between(1, 8) };
     let cooldown = random.between(1, 60);
@@ -138,7 +138,7 @@ fn any_circuit(random: &mut Random) -> CircuitPolicy {
     let by_rate = (5..=8).contains(&threshold);
     let parts = CircuitParts {
         threshold: (!by_rate).then_some(threshold),
-        failure_percent: by_rate.then_some(40 + cooldown),
+        failure_percent: by_rate.then_some(if threshold == 5 { 100 } else { 40 + cooldown }),
         window_attempts: by_rate.then_some(2 * threshold),
         window_seconds: (by_rate && threshold == 8).then_some(cooldown_max),
         cooldown_seconds: Some(cooldown),

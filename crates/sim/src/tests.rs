@@ -96,11 +96,18 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::ClosedWhileHeld => matches!(breach, B::OverConcurrency { .. } | B::KeyTwiceAtOnce(_)),
         Bug::DrainIgnored => matches!(breach, B::SentWhileStopping(_)),
         Bug::SecondProbe => {
-            matches!(breach, B::SecondProbe(_) | B::SentWhileOpen { .. } | B::NotKept(_))
+            matches!(
+                breach,
+                B::SecondProbe(_) | B::SentWhileOpen { .. } | B::NotKept(_) | B::OpenedWhileTaking(_)
+            )
         }
         Bug::CircuitForgotten | Bug::CircuitUnkept | Bug::CircuitOrderIgnored => matches!(
             breach,
-            B::SentWhileOpen { .. } | B::SecondProbe(_) | B::WrongCircuit { .. } | B::Late { .. }
+            B::SentWhileOpen { .. }
+                | B::SecondProbe(_)
+                | B::WrongCircuit { .. }
+                | B::OpenedWhileTaking(_)
+                | B::Late { .. }
         ),
         Bug::OrderBrokenByRetry => matches!(breach, B::OutOfOrder { .. }),
         Bug::BlockedGoesOn => matches!(breach, B::SentPastDeadLetter { .. }),
@@ -112,6 +119,9 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::NothingKept => matches!(breach, B::KeptSlotTaken { .. }),
         Bug::TooMuchKept | Bug::AloneCapped => matches!(breach, B::Late { .. }),
         Bug::LateShareTaken => matches!(breach, B::LateShareTaken { .. } | B::OverAccountCap(_)),
+        Bug::SuccessUnheard => {
+            matches!(breach, B::OpenedWhileTaking(_) | B::WrongCircuit { .. } | B::NotKept(_))
+        }
         Bug::PushbackIgnored => matches!(breach, B::SentWhileOverwhelmed { .. }),
         Bug::RetryAfterIgnored => matches!(breach, B::SentBeforeRetryAfter { .. }),
     }

@@ -20,7 +20,7 @@ fn after(seconds: u64) -> Timestamp {
 fn check(ends: &[Health], expected: Circuit) {
     let mut breaker = Breaker::default();
     for (number, health) in (1..).zip(ends) {
-        breaker.begin(id(number));
+        breaker.begin(id(number), START);
         breaker.end(policy(), id(number), *health, START, START);
     }
     assert_eq!(breaker.circuit(), expected, "{ends:?}");
@@ -41,28 +41,25 @@ fn it_opens_after_failures_in_a_row_and_not_before() {
 #[test]
 fn by_rate_it_opens_for_a_receiver_that_is_down_and_for_none_that_takes_some() {
     use Health::{Failed, Good, Neutral, Overloaded, Throttled, TimedOut, Unknown};
-    let (policy, mut number) = (CircuitPolicy::default(), 0);
-    let mut state_after = |ends: &[Health]| {
+    let policy = CircuitPolicy::default();
+    let opens_after = |ends: &[Health]| {
         let mut breaker = Breaker::default();
-        for health in ends {
-            number += 1;
-            breaker.begin(id(number));
-            if breaker.end(policy, id(number), *health, START, START) == Moved::Opened {
-                break;
-            }
-        }
-        breaker.circuit()
+        let mut opens = |(number, health): (u64, &Health)| {
+            let now = START.after(Duration::from_millis(100 * number));
+            breaker.begin(id(number), now);
+            breaker.end(policy, id(number), *health, now, now) == Moved::Opened
+        };
+        (1..).zip(ends).find_map(|end| opens(end).then_some(end.0))
     };
-    let open = Circuit::Open { until: after(30) };
-    assert_eq!(state_after(&[Failed; 49]), Circuit::Closed);
-    assert_eq!(state_after(&[[Failed; 25], [TimedOut; 25]].concat()), open);
-    assert_eq!(state_after(&[&[Good; 1000][..], &[Overloaded; 49]].concat()), Circuit::Closed);
-    assert_eq!(state_after(&[&[Good; 1000][..], &[Overloaded; 50]].concat()), open);
-    let every_tenth = |other| [&[Failed; 9][..], &[other]].concat().repeat(100);
+    assert_eq!(opens_after(&[Failed; 149]), None);
+    assert_eq!(opens_after(&[[Failed; 75], [TimedOut; 75]].concat()), Some(150));
+    assert_eq!(opens_after(&[&[Good; 1000][..], &[Overloaded; 150]].concat()), Some(1150));
     for other in [Good, Neutral, Throttled] {
-        assert_eq!(state_after(&every_tenth(other)), Circuit::Closed, "{other:?}");
+        let hardly_any = [&[Failed; 149][..], &[other]].concat().repeat(100);
+        assert_eq!(opens_after(&hardly_any), None, "{other:?}");
     }
-    assert_eq!(state_after(&every_tenth(Unknown)[..60]), open, "what we cut off says nothing");
+    let cut_off = [&[Failed; 9][..], &[Unknown]].concat().repeat(100);
+    assert_eq!(opens_after(&cut_off), Some(166), "what we cut off says nothing");
 }
 
 fn opened() -> Breaker {
@@ -78,7 +75,7 @@ fn after_the_cooldown_exactly_one_probe_passes() {
     let mut breaker = opened();
     assert_eq!(breaker.gate(after(9)), Gate::Until(after(10)));
     assert_eq!(breaker.gate(after(10)), Gate::Pass);
-    breaker.begin(id(7));
+    breaker.begin(id(7), START);
     assert_eq!((breaker.circuit(), breaker.gate(after(10))), (Circuit::HalfOpen, Gate::Shut));
     assert_eq!(
         breaker.end(policy(), id(2), Health::Good, START, after(11)),
@@ -94,7 +91,7 @@ fn each_failed_probe_doubles_the_cooldown_up_to_its_cap() {
     let mut breaker = opened();
     let mut now = after(10);
     for seconds in [20, 25, 25, 25] {
-        breaker.begin(id(7));
+        breaker.begin(id(7), START);
         assert_eq!(breaker.end(policy(), id(7), Health::TimedOut, START, now), Moved::Opened);
         let until = now.after(Duration::from_secs(seconds));
         assert_eq!(breaker.circuit(), Circuit::Open { until });
@@ -105,7 +102,7 @@ fn each_failed_probe_doubles_the_cooldown_up_to_its_cap() {
 #[test]
 fn a_probe_that_we_cut_off_ourselves_is_made_again() {
     let mut breaker = opened();
-    breaker.begin(id(7));
+    breaker.begin(id(7), START);
     assert_eq!(breaker.end(policy(), id(7), Health::Unknown, START, after(10)), Moved::No);
     assert_eq!(breaker.gate(after(10)), Gate::Pass);
 }
@@ -119,7 +116,7 @@ fn an_operators_word_stands_until_the_next() {
     assert_eq!(restored.gate(after(1000)), Gate::Shut);
     restored.order(CircuitOrder::HalfOpen);
     assert_eq!(restored.gate(START), Gate::Pass);
-    restored.begin(id(1));
+    restored.begin(id(1), START);
     assert_eq!(restored.gate(START), Gate::Shut);
     assert_eq!(restored.order(CircuitOrder::Close), Moved::Closed);
     assert_eq!(restored.circuit(), Circuit::Closed);
@@ -130,7 +127,7 @@ fn a_probe_under_way_is_the_only_one_whatever_is_ordered() {
     use CircuitOrder::{HalfOpen, Open};
     for orders in [&[HalfOpen][..], &[HalfOpen, HalfOpen], &[Open, HalfOpen]] {
         let mut breaker = opened();
-        breaker.begin(id(7));
+        breaker.begin(id(7), START);
         for order in orders {
             breaker.order(*order);
         }
@@ -138,7 +135,7 @@ fn a_probe_under_way_is_the_only_one_whatever_is_ordered() {
         assert_eq!(breaker.end(policy(), id(7), Health::Good, START, after(11)), Moved::Closed, "{orders:?}");
     }
     let mut breaker = opened();
-    breaker.begin(id(7));
+    breaker.begin(id(7), START);
     breaker.order(Open);
     breaker.end(policy(), id(7), Health::Good, START, after(11));
     breaker.order(HalfOpen);

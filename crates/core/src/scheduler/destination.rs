@@ -145,11 +145,8 @@ impl Destination {
         }
         self.throttled_until = Timestamp::ZERO;
         self.pushback = Pushback::default();
-        let moved = self.breaker.retarget(now);
-        if moved == Moved::HalfOpened {
-            self.limiter = Limiter::new(settings.max_concurrency.get(), settings.adaptive);
-        }
-        moved
+        self.limiter = Limiter::new(settings.max_concurrency.get(), settings.adaptive);
+        self.breaker.retarget()
     }
 
     /// The circuit is as an earlier run left it.
@@ -207,25 +204,22 @@ impl Destination {
         }
     }
 
-    /// What keeps it from sending that is no matter of limits.
-    fn shut(&self, now: Timestamp) -> Option<Standing> {
-        if self.settings.hold_until > now {
-            return Some(Standing::Until(self.settings.hold_until, Why::Held));
-        }
-        if self.throttled_until > now {
-            return Some(Standing::Until(self.throttled_until, Why::Throttled));
-        }
-        if self.pushback.until() > now {
-            return Some(Standing::Until(self.pushback.until(), Why::Overwhelmed));
-        }
-        if self.deferral.until() > now {
-            return Some(Standing::Until(self.deferral.until(), Why::NodeResources));
-        }
-        match self.breaker.gate(now) {
-            Gate::Pass => None,
-            Gate::Until(at) => Some(Standing::Until(at, Why::Circuit)),
-            Gate::Shut => Some(Standing::Idle(Why::Circuit)),
-        }
+    /// What keeps it from sending for longest that is no matter of limits.
+    pub(super) fn shut(&self, now: Timestamp) -> Option<Standing> {
+        let circuit = match self.breaker.gate(now) {
+            Gate::Shut => return Some(Standing::Idle(Why::Circuit)),
+            Gate::Until(at) => at,
+            Gate::Pass => Timestamp::ZERO,
+        };
+        let holds = [
+            (circuit, Why::Circuit),
+            (self.deferral.until(), Why::NodeResources),
+            (self.pushback.until(), Why::Overwhelmed),
+            (self.throttled_until, Why::Throttled),
+            (self.settings.hold_until, Why::Held),
+        ];
+        let (at, why) = holds.into_iter().max_by_key(|(at, _)| *at)?;
+        (at > now).then_some(Standing::Until(at, why))
     }
 
     /// Notes whether it is shut, so that a time of being shut does not count as waiting for a slot.

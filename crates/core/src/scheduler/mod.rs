@@ -118,6 +118,8 @@ struct Flight {
     /// The band whose slot it has.
     band: Priority,
     sent_at: Timestamp,
+    /// Which receiver it went to, as [`Settings::target`] tells them apart.
+    target: u64,
     /// It was given up on and made owed again before its end was heard of: what waits for that.
     again: Option<Ticket>,
 }

@@ -74,6 +74,16 @@ pub struct Oldest {
     pub attempts: u32,
 }
 
+impl DestinationQueue {
+    /// When the first of those that wait is attempted: when it is due, or when what holds all of them ends. Unknown when it
+    /// is due already and waits for something else than time.
+    pub fn next_attempt_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let due =
+            self.lines.iter().filter_map(|line| line.due).min().filter(|_| !self.seen.is_held_for_good())?;
+        Some(self.seen.until.map_or(due, |until| due.max(until))).filter(|next| *next > now)
+    }
+}
+
 impl Scheduler {
     /// Looks at the queues of some destinations, until it has looked at so many deliveries; gives how many destinations
     /// that were. So the one who asks, and not the number of destinations, says for how long nothing else is decided.

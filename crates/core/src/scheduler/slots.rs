@@ -1,7 +1,7 @@
 //! Giving out slots: who may send, whose turn it is, and what happens when an attempt ends.
 
 use super::destination::Standing;
-use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Verdict, Why};
+use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Settings, Verdict, Why};
 use crate::breaker::{Circuit, Moved};
 use crate::delivery::Priority;
 use crate::id::{DeliveryId, DestinationId};
@@ -109,15 +109,14 @@ impl Scheduler {
         let was_open = matches!(destination.breaker().circuit(), Circuit::Open { .. });
         destination.begin(&ticket, now);
         self.counters.circuits_half_opened += u64::from(was_open);
-        let account = destination.settings.account;
+        let Settings { account, target, .. } = destination.settings;
         self.waiting -= 1;
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);
         self.queue.sent(band, account);
         self.bytes_begin(&ticket, account);
-        let twice = self
-            .in_flight
-            .insert(ticket.delivery, Flight { ticket, account, band, sent_at: now, again: None });
+        let flight = Flight { ticket, account, band, sent_at: now, target, again: None };
+        let twice = self.in_flight.insert(ticket.delivery, flight);
         assert!(twice.is_none(), "a delivery is in flight once");
         actions.push(Action::Send(ticket));
     }

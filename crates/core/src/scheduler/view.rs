@@ -2,7 +2,7 @@
 
 use super::destination::{Destination, Standing};
 use super::{Depth, LimitReason};
-use crate::breaker::Circuit;
+use crate::breaker::{Circuit, CircuitReason};
 use crate::delivery::Priority;
 use crate::time::Timestamp;
 
@@ -21,6 +21,10 @@ pub struct DestinationView {
     pub circuit: Circuit,
     /// Since when it is not closed; unknown when that was before the start.
     pub opened_at: Option<Timestamp>,
+    /// Why it is not closed; unknown when it opened before the start.
+    pub circuit_reason: Option<CircuitReason>,
+    /// When an open circuit makes its next probe, if time alone brings it.
+    pub next_probe_at: Option<Timestamp>,
     /// Failures in a row: while it is closed of those that count towards opening it, else all, failed probes included.
     pub failures_in_a_row: u32,
     /// Keys of an ordered destination that wait for a dead letter.
@@ -29,6 +33,13 @@ pub struct DestinationView {
     pub why: Why,
     /// Until when, if time alone ends it.
     pub until: Option<Timestamp>,
+}
+
+impl DestinationView {
+    /// Whether nothing is sent there until something happens that no time brings: an operator's word, or the end of a probe.
+    pub fn is_held_for_good(&self) -> bool {
+        self.until.is_none() && matches!(self.why, Why::Paused | Why::Circuit)
+    }
 }
 
 /// Why a destination sends no more than it does.
@@ -122,10 +133,18 @@ pub struct Counters {
 impl Destination {
     /// What can be seen of it.
     pub(super) fn view(&self, now: Timestamp) -> DestinationView {
-        let (why, until) = match self.standing(now) {
+        let (why, until) = match self.standing_shown(now) {
             Standing::Eligible => (Why::Slots, None),
             Standing::Until(at, why) => (why, Some(at)),
             Standing::Idle(why) => (why, None),
+        };
+        let next_probe_at = match self.breaker().circuit() {
+            Circuit::Open { until: Timestamp::MAX } | Circuit::Closed | Circuit::HalfOpen => None,
+            Circuit::Open { until: cooled } => match why {
+                // The first that comes is the probe.
+                Why::Nothing => Some(cooled).filter(|at| *at > now),
+                _ => until,
+            },
         };
         DestinationView {
             in_flight: self.in_flight,
@@ -134,6 +153,8 @@ impl Destination {
             limit_reason: self.limiter.reason(),
             circuit: self.breaker().circuit(),
             opened_at: self.outage.opened_at(),
+            circuit_reason: self.breaker().reason(),
+            next_probe_at,
             failures_in_a_row: match self.breaker().circuit() {
                 Circuit::Closed => self.breaker().failures_in_a_row(),
                 Circuit::Open { .. } | Circuit::HalfOpen => self.outage.failures(),
@@ -141,6 +162,19 @@ impl Destination {
             blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),
             why,
             until,
+        }
+    }
+
+    /// What keeps it from sending for longest. That nothing is due yet hides no open circuit: what is due next is its probe.
+    fn standing_shown(&self, now: Timestamp) -> Standing {
+        match self.standing(now) {
+            Standing::Until(due, Why::NotDue) => match self.shut(now) {
+                Some(Standing::Until(at, why)) if at > due => Standing::Until(at, why),
+                Some(idle @ Standing::Idle(_)) => idle,
+                _ if self.breaker().circuit() != Circuit::Closed => Standing::Until(due, Why::Circuit),
+                _ => Standing::Until(due, Why::NotDue),
+            },
+            other => other,
         }
     }
 

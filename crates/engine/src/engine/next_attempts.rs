@@ -11,12 +11,14 @@ impl Engine {
     /// Lays over these deliveries when they are attempted next. Destinations are looked at only for those that would be
     /// attempted now.
     pub(super) async fn lay_over_next_attempts(&self, events: &mut [EventDetail]) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        events.iter_mut().for_each(|event| {
-            event.left_out.next_attempt_at = event.left_out.next_attempt_at.filter(|at| *at > now);
-        });
         let waiting = events.iter_mut().flat_map(|event| event.deliveries.iter_mut());
-        self.lay_over_each(waiting.filter(|state| state.next_attempt_at.is_some()).collect()).await
+        self.lay_over_each(waiting.filter(|state| state.next_attempt_at.is_some()).collect()).await?;
+        // Last, since time passes while the owners of destinations are asked.
+        let now = self.clock.now();
+        for left_out in events.iter_mut().map(|event| &mut event.left_out) {
+            left_out.next_attempt_at = left_out.next_attempt_at.filter(|at| *at > now);
+        }
+        Ok(())
     }
 
     /// The same of single deliveries that have a next attempt.
@@ -38,6 +40,10 @@ impl Engine {
 fn lay_over(state: &mut DeliveryState, seen: Option<&DestinationView>, now: Timestamp) {
     let Some(due) = state.next_attempt_at else { return };
     let held = seen.filter(|seen| !matches!(seen.why, Why::Nothing | Why::NotDue));
+    if let Some(endless) = held.filter(|seen| seen.is_held_for_good()) {
+        (state.next_attempt_at, state.waiting_for) = (None, Some(endless.why));
+        return;
+    }
     let next = held.and_then(|seen| seen.until).map_or(due, |until| due.max(until));
     state.next_attempt_at = Some(next).filter(|next| *next > now);
     // One that is due later than its destination is held waits for nothing but its time.
@@ -65,7 +71,10 @@ mod tests {
             (10, Why::Circuit, Some(30), Some(30), Some(Why::Circuit)),
             (90, Why::Circuit, Some(30), Some(90), None),
             (-60, Why::Circuit, None, None, Some(Why::Circuit)),
+            (10, Why::Circuit, None, None, Some(Why::Circuit)),
+            (10, Why::Paused, None, None, Some(Why::Paused)),
             (-60, Why::Full, None, None, Some(Why::Full)),
+            (10, Why::Full, None, Some(10), None),
             (-60, Why::Nothing, None, None, None),
             (-60, Why::NotDue, Some(5), None, None),
             (10, Why::NotDue, Some(5), Some(10), None),
@@ -83,6 +92,8 @@ mod tests {
             };
             let seen = DestinationView {
                 opened_at: None,
+                circuit_reason: None,
+                next_probe_at: None,
                 in_flight: 0,
                 pending: Depth::default(),
                 limit: 5,

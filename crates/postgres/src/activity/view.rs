@@ -1,7 +1,7 @@
 //! What is going on as text, between nodes of one version or two.
 
 use super::line;
-use postrider_core::breaker::Circuit;
+use postrider_core::breaker::{Circuit, CircuitReason};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Backlog, Depth, DestinationQueue, DestinationView, LimitReason, Why};
@@ -20,7 +20,9 @@ pub(super) fn to_json(queue: &DestinationQueue) -> String {
         "in_flight": view.in_flight, "rows": view.pending.rows, "bytes": view.pending.bytes,
         "limit": view.limit, "limit_reason": view.limit_reason.as_str(),
         "circuit": view.circuit.as_str(), "circuit_until": circuit_until,
-        "opened_at": view.opened_at.map(Timestamp::unix_ms), "failures": view.failures_in_a_row, "blocked_keys": view.blocked_keys,
+        "opened_at": view.opened_at.map(Timestamp::unix_ms),
+        "circuit_reason": view.circuit_reason.map(CircuitReason::as_str),
+        "probe_at": view.next_probe_at.map(Timestamp::unix_ms), "failures": view.failures_in_a_row, "blocked_keys": view.blocked_keys,
         "why": view.why.as_str(), "until": view.until.map(Timestamp::unix_ms),
         "account": queue.account.as_u64(), "max_concurrency": queue.max_concurrency,
         "slot_denied": queue.slot_denied, "lines": queue.lines.iter().map(line::to_json).collect::<Vec<_>>(),
@@ -58,6 +60,8 @@ fn seen(value: &Value) -> Option<DestinationView> {
         circuit,
         // A node of an earlier version does not tell.
         opened_at: number("opened_at").map(Timestamp::from_unix_ms),
+        circuit_reason: word("circuit_reason").and_then(CircuitReason::from_word),
+        next_probe_at: number("probe_at").map(Timestamp::from_unix_ms),
         failures_in_a_row: small("failures")?,
         blocked_keys: usize::try_from(number("blocked_keys")?).ok()?,
         why: Why::from_word(word("why")?)?,
@@ -123,6 +127,8 @@ mod tests {
             limit_reason: LimitReason::Slow,
             circuit: Circuit::Open { until: Timestamp::MAX },
             opened_at: Some(Timestamp::from_unix_ms(11)),
+            circuit_reason: Some(CircuitReason::NoSuccess),
+            next_probe_at: Some(Timestamp::from_unix_ms(12)),
             failures_in_a_row: 2,
             blocked_keys: 1,
             why: Why::Circuit,

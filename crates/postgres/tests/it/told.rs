@@ -16,6 +16,8 @@ fn busy() -> NodeActivity {
         limit_reason: LimitReason::Configured,
         circuit: Circuit::Closed,
         opened_at: None,
+        circuit_reason: None,
+        next_probe_at: None,
         failures_in_a_row: 0,
         blocked_keys: 0,
         why: Why::Nothing,

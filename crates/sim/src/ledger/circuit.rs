@@ -1,5 +1,7 @@
-//! A circuit as it should stand by what was reported, and what a receiver asked for.
+//! A circuit as it should stand by what was reported. When one opens by rate is the scheduler's affair, within what
+//! [`evidence`](super::evidence) there must and may be.
 
+use super::evidence::{Evidence, Verdict};
 use crate::breach::Breach;
 use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::Ticket;
@@ -16,10 +18,10 @@ pub(super) struct CircuitModel {
     probe: Option<DeliveryId>,
     /// Times it opened since it was last closed.
     trips: u32,
-    /// When attempts began that ended since it was last closed, and whether they failed.
-    ends: Vec<(Timestamp, bool)>,
-    /// What began before this does not count: when it last opened by itself, or later.
-    counted_since: Timestamp,
+    /// What attempts showed since it was last closed.
+    evidence: Evidence,
+    /// The attempt that has just ended lets it open.
+    may_open: Option<(Timestamp, CircuitPolicy)>,
     /// It has closed in this run, so that the destination begins slowly.
     pub(super) recovered: bool,
 }
@@ -76,7 +78,10 @@ impl CircuitModel {
     pub(super) fn sent(&mut self, now: Timestamp, sent: &Ticket) -> Result<(), Breach> {
         let destination = sent.line.destination;
         match self.state {
-            State::Closed { .. } => return Ok(()),
+            State::Closed { .. } => {
+                self.evidence.begin(sent.delivery, now);
+                return Ok(());
+            }
             State::Open { until } if now < until => return Err(Breach::SentWhileOpen { destination, until }),
             _ if self.probe.is_some() => return Err(Breach::SecondProbe(destination)),
             State::Open { .. } | State::Probing => {}
@@ -92,13 +97,13 @@ impl CircuitModel {
         policy: CircuitPolicy,
         delivery: DeliveryId,
         health: Health,
-        sent_at: Timestamp,
     ) -> bool {
         let was_probe = self.probe == Some(delivery);
+        self.may_open = None;
         self.probe = self.probe.filter(|_| !was_probe);
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
         match self.state {
-            State::Closed { .. } => return self.learn_closed(now, policy, health, sent_at),
+            State::Closed { .. } => return self.learn_closed(now, policy, delivery, health),
             State::Probing if was_probe && health == Health::Unknown => return false,
             State::Probing if was_probe && failed => self.open(now, policy),
             State::Probing if was_probe => self.close(),
@@ -111,8 +116,8 @@ impl CircuitModel {
         &mut self,
         now: Timestamp,
         policy: CircuitPolicy,
+        delivery: DeliveryId,
         health: Health,
-        sent_at: Timestamp,
     ) -> bool {
         let State::Closed { failures } = self.state else { return false };
         let failed = matches!(health, Health::Overloaded | Health::TimedOut | Health::Failed);
@@ -122,47 +127,35 @@ impl CircuitModel {
             _ => failures,
         };
         self.state = State::Closed { failures };
-        if health != Health::Unknown {
-            self.note_end(now, policy, failed, sent_at);
-        }
-        let is_down = match policy.trip() {
-            CircuitTrip::InARow(threshold) => failures >= threshold,
+        let ended = (health != Health::Unknown).then_some(failed);
+        let must_open = match policy.trip() {
+            CircuitTrip::InARow(threshold) => {
+                self.evidence.forget(delivery);
+                failed && failures >= threshold
+            }
             CircuitTrip::ByRate(rate) => {
-                let attempts = rate.attempts() as usize;
-                let failures = self.ends.iter().filter(|(_, failed)| *failed).count();
-                self.ends.len() == attempts && failures * 100 >= attempts * rate.percent() as usize
+                let verdict = self.evidence.end(rate, delivery, ended, now);
+                self.may_open = (verdict == Verdict::May).then_some((now, policy));
+                verdict == Verdict::Must
             }
         };
-        if failed && is_down {
+        if must_open {
             self.open(now, policy);
         }
-        failed && is_down
+        must_open
     }
 
-    /// Attempts count in the order in which they began, from a failure on; what is not counted any more takes with it what
-    /// began before it.
-    fn note_end(&mut self, now: Timestamp, policy: CircuitPolicy, failed: bool, sent_at: Timestamp) {
-        let CircuitTrip::ByRate(rate) = policy.trip() else { return };
-        if sent_at >= self.counted_since {
-            self.ends.push((sent_at, failed));
-            self.ends.sort_by_key(|(sent_at, _)| *sent_at);
-        }
-        let over = |ends: &[(Timestamp, bool)]| {
-            let (sent_at, failed) = *ends.first()?;
-            let young = now.since(sent_at) <= rate.window() && ends.len() <= rate.attempts() as usize;
-            (!failed || !young).then_some(sent_at)
-        };
-        while let Some(sent_at) = over(&self.ends) {
-            self.ends.remove(0);
-            self.counted_since = self.counted_since.max(sent_at);
-        }
+    /// The scheduler has opened it. Whether it may have.
+    pub(super) fn has_opened(&mut self) -> bool {
+        let may_open = self.may_open.take();
+        may_open.inspect(|(now, policy)| self.open(*now, *policy)).is_some()
     }
 
     /// An operator's word. A probe that is under way stays the only one.
     pub(super) fn order(&mut self, order: CircuitOrder) {
         match order {
             CircuitOrder::Open | CircuitOrder::HalfOpen => {
-                (self.ends, self.counted_since) = (Vec::new(), Timestamp::ZERO);
+                self.evidence = Evidence::default();
                 self.state = match order {
                     CircuitOrder::Open => State::Open { until: Timestamp::MAX },
                     _ => State::Probing,
@@ -180,16 +173,11 @@ impl CircuitModel {
         }
         assert!(cooldown > Duration::ZERO, "a cooldown takes time");
         self.trips += 1;
-        self.ends.clear();
-        self.counted_since = now;
+        self.evidence = Evidence::default();
         self.state = State::Open { until: now.after(cooldown) };
     }
 
     fn close(&mut self) {
-        let counted_since = match self.state {
-            State::Closed { .. } => Timestamp::ZERO,
-            State::Open { .. } | State::Probing => self.counted_since,
-        };
-        *self = CircuitModel { recovered: true, counted_since, ..CircuitModel::default() };
+        *self = CircuitModel { recovered: true, ..CircuitModel::default() };
     }
 }

@@ -3,6 +3,7 @@
 
 mod audit;
 mod circuit;
+mod evidence;
 mod kept;
 mod letters;
 mod line_up;

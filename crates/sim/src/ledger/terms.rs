@@ -114,7 +114,7 @@ impl Terms {
     pub(super) fn learn(&mut self, now: Timestamp, flight: &Flight, verdict: Verdict) -> bool {
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
         self.pushback.learn(now, flight.sent_at, verdict);
-        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health, flight.sent_at)
+        self.circuit.learn(now, self.settings.circuit, flight.ticket.delivery, verdict.health)
     }
 
     /// Whether nothing that operators, receivers or limits say is in the way. The limit is the scheduler's own when it
@@ -165,6 +165,11 @@ impl Ledger {
     /// The scheduler wants a circuit kept: it must have moved, and stand like this.
     pub(crate) fn check_keep(&mut self, id: DestinationId, record: CircuitRecord) -> Result<(), Breach> {
         let moved = self.moved.iter().position(|moved| *moved == id);
+        if moved.is_none() && matches!(record.circuit, Circuit::Open { .. }) {
+            let may_have = self.destinations.get_mut(&id).is_some_and(|terms| terms.circuit.has_opened());
+            let is_it = self.destinations.get(&id).is_some_and(|terms| terms.circuit.record() == record);
+            return if may_have && is_it { Ok(()) } else { Err(Breach::OpenedWhileTaking(id)) };
+        }
         let expected = self.destinations.get(&id).map(|terms| terms.circuit.record());
         match moved {
             Some(index) if expected == Some(record) => {

@@ -3,15 +3,18 @@
 //! The worlds of [`crate::run`] check what must never happen. A scenario measures how well something is done: how many
 //! deliveries a receiver gets in some minutes, and how many at once.
 
+mod down;
+mod failing;
+mod overload;
 mod receivers;
-mod tests;
 
 use crate::agenda::Agenda;
 use crate::random::Random;
-use postrider_core::delivery::{Line, Priority, Ticket};
+use postrider_core::delivery::{Line, OrderKey, Priority, Ticket};
+use postrider_core::destination::{CircuitPolicy, MaxConcurrency, Ordering};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::outcome::{Finding, Health, Next, next};
-use postrider_core::retry::{Chance, RetryPolicy};
+use postrider_core::retry::{Chance, Jitter, RetryPolicy, Schedule};
 use postrider_core::scheduler::{
     Action, After, DestinationView, Input, Scheduler, SchedulerOptions, Settings, Verdict,
 };
@@ -22,6 +25,29 @@ use std::time::Duration;
 
 const ACCOUNT: AccountId = AccountId::from_u64(1);
 const START: Timestamp = Timestamp::from_unix_ms(1_768_464_000_000);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The defaults, but for the concurrency.
+fn settings(max_concurrency: u64) -> Settings {
+    Settings {
+        account: ACCOUNT,
+        max_concurrency: MaxConcurrency::new(max_concurrency).unwrap(),
+        adaptive: true,
+        rate_limit: None,
+        ordering: Ordering::None,
+        circuit: CircuitPolicy::default(),
+        paused: false,
+        target: 0,
+        hold_until: Timestamp::ZERO,
+    }
+}
+
+/// 1 s doubling up to 5 min, full jitter: the schedule of waford.
+fn doubling_retries(attempts: u64) -> RetryPolicy {
+    let (base, cap) = (Duration::from_secs(1), Duration::from_secs(300));
+    let schedule = Schedule::Exponential { base, factor: 2.0, cap };
+    RetryPolicy::new(schedule, Some(attempts), None, Jitter::Full).unwrap()
+}
 
 /// What came of a destination's deliveries.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,8 +55,8 @@ struct Tally {
     delivered: u64,
     dead: u64,
     attempts: u64,
-    /// The limit, summed over milliseconds.
-    limit_ms: u64,
+    /// Requests in flight at the receiver, summed over milliseconds.
+    in_flight_ms: u64,
 }
 
 struct Site {
@@ -38,6 +64,8 @@ struct Site {
     policy: RetryPolicy,
     /// How many are kept owed, whatever is delivered.
     refill: bool,
+    is_strict: bool,
+    in_flight: u64,
     tally: Tally,
 }
 
@@ -74,7 +102,9 @@ impl Scenario {
         owed: u64,
     ) -> DestinationId {
         let id = DestinationId::from_u64(1 + self.sites.len() as u64);
-        self.sites.insert(id, Site { receiver, policy, refill: false, tally: Tally::default() });
+        let is_strict = settings.ordering == Ordering::Strict;
+        let site = Site { receiver, policy, refill: false, is_strict, in_flight: 0, tally: Tally::default() };
+        self.sites.insert(id, site);
         self.step(Input::Configure(id, settings));
         (0..owed).for_each(|_| self.owe(id));
         id
@@ -90,7 +120,9 @@ impl Scenario {
 
     fn owe(&mut self, destination: DestinationId) {
         self.last_id += 1;
-        let line = Line::first(destination, Priority::Normal, None);
+        let is_strict = self.sites[&destination].is_strict;
+        let key = is_strict.then_some(OrderKey::WHOLE);
+        let line = Line::first(destination, Priority::Normal, key);
         let ticket = Ticket {
             delivery: DeliveryId::from_u64(self.last_id),
             event: EventId::from_u64(self.last_id),
@@ -127,9 +159,8 @@ impl Scenario {
     fn advance(&mut self, to: Timestamp) {
         let to = to.max(self.now);
         let ms = to.since(self.now).as_millis() as u64;
-        for (id, site) in &mut self.sites {
-            let limit = self.scheduler.view(*id, self.now).map_or(0, |view| view.limit);
-            site.tally.limit_ms += ms * u64::from(limit);
+        for site in self.sites.values_mut() {
+            site.tally.in_flight_ms += ms * site.in_flight;
         }
         self.now = to;
     }
@@ -138,6 +169,7 @@ impl Scenario {
         let id = ticket.line.destination;
         let site = self.sites.get_mut(&id).expect("it was sent to");
         site.receiver.left(answer);
+        site.in_flight -= 1;
         let finding = Finding {
             outcome: answer.outcome,
             status: answer.status,
@@ -185,19 +217,29 @@ impl Scenario {
             Action::Send(ticket) => {
                 let site = self.sites.get_mut(&ticket.line.destination).expect("it is configured");
                 site.tally.attempts += 1;
+                site.in_flight += 1;
                 let answer = site.receiver.answer(&mut self.random);
                 self.agenda.plan(self.now.after(answer.after), (ticket, self.now, answer));
                 None
             }
             Action::Load { line, limit } => {
-                let from = (line, Timestamp::ZERO, DeliveryId::from_u64(0));
-                let rows = self.rows.range(from..).take_while(|((of, ..), _)| *of == line);
-                let tickets: Vec<Ticket> = rows.map(|(_, ticket)| *ticket).take(limit).collect();
+                let tickets: Vec<Ticket> = self.rows_of(line).take(limit).collect();
                 let end = tickets.len() < limit;
                 Some(Input::Page { line, tickets, end })
             }
-            Action::LoadKeys { .. } | Action::Keep(..) => None,
+            Action::LoadKeys { destination, after, limit } => {
+                let line = Line::first(destination, Priority::Normal, Some(OrderKey::WHOLE));
+                let asked = after.is_none().then_some(limit).unwrap_or_default();
+                let tickets = self.rows_of(line).take(asked).collect();
+                Some(Input::Keys { destination, tickets, end: true })
+            }
+            Action::Keep(..) => None,
         }
+    }
+
+    fn rows_of(&self, line: Line) -> impl Iterator<Item = Ticket> {
+        let from = (line, Timestamp::ZERO, DeliveryId::from_u64(0));
+        self.rows.range(from..).take_while(move |((of, ..), _)| *of == line).map(|(_, ticket)| *ticket)
     }
 
     fn tally(&self, id: DestinationId) -> Tally {
@@ -217,7 +259,7 @@ impl Scenario {
             delivered: after.delivered - before.delivered,
             dead: after.dead - before.dead,
             attempts: after.attempts - before.attempts,
-            limit_ms: after.limit_ms - before.limit_ms,
+            in_flight_ms: after.in_flight_ms - before.in_flight_ms,
         }
     }
 }

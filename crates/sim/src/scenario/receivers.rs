@@ -11,7 +11,7 @@ pub(super) struct Answer {
     pub(super) outcome: Outcome,
     pub(super) status: Option<u16>,
     /// It takes one of the places of the receiver meanwhile.
-    is_served: bool,
+    holds_place: bool,
 }
 
 /// How a request fails.
@@ -32,10 +32,22 @@ enum Rule {
     /// By thirds 200, 500 and nothing before the deadline.
     Thirds,
     /// Serves so many at once and fails the others.
-    Capacity { places: u32, failure: Failure },
+    Capacity(Capacity),
 }
 
-/// What a receiver takes to refuse what is too much for it.
+/// A receiver that bears only so many at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capacity {
+    pub(super) places: u32,
+    /// What becomes of the others.
+    pub(super) failure: Failure,
+    /// What hangs takes a place of those that are served.
+    pub(super) hung_hold_places: bool,
+    /// With all places taken an answer takes so many times as long as with none.
+    pub(super) slower: u32,
+}
+
+/// What a receiver takes that refuses or resets.
 const REFUSAL: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
@@ -58,11 +70,15 @@ impl Receiver {
     }
 
     pub(super) fn thirds(timeout: Duration) -> Self {
-        Receiver { timeout, ..Receiver::new(Rule::Thirds, 10) }
+        Receiver::new(Rule::Thirds, 10).with_timeout(timeout)
     }
 
-    pub(super) fn capacity(places: u32, failure: Failure, service_ms: u64) -> Self {
-        Receiver::new(Rule::Capacity { places, failure }, service_ms)
+    pub(super) fn capacity(capacity: Capacity, service_ms: u64) -> Self {
+        Receiver::new(Rule::Capacity(capacity), service_ms)
+    }
+
+    pub(super) fn with_timeout(self, timeout: Duration) -> Self {
+        Receiver { timeout, ..self }
     }
 
     /// Changes its rule: it is down from now on.
@@ -78,30 +94,37 @@ impl Receiver {
                 1 => Some(Failure::Status(500)),
                 _ => Some(Failure::Hang),
             },
-            Rule::Capacity { places, failure } => (self.serving >= places).then_some(failure),
+            Rule::Capacity(of) => (self.serving >= of.places).then_some(of.failure),
         };
         let answer = self.of(failure, random);
-        self.serving += u32::from(answer.is_served);
+        self.serving += u32::from(answer.holds_place);
         answer
     }
 
     /// A request that was answered so is over.
     pub(super) fn left(&mut self, answer: Answer) {
-        self.serving -= u32::from(answer.is_served);
+        self.serving -= u32::from(answer.holds_place);
     }
 
     fn of(&self, failure: Option<Failure>, random: &mut Random) -> Answer {
         // Answers of one receiver are not all alike.
         let service = self.service * random.between(80, 120) as u32 / 100;
         let (after, outcome, status) = match failure {
-            None => (service, Outcome::Success, Some(200)),
-            Some(Failure::Status(status)) if matches!(self.rule, Rule::Capacity { .. }) => {
-                (REFUSAL, Outcome::from_status(status), Some(status))
-            }
-            Some(Failure::Status(status)) => (service, Outcome::from_status(status), Some(status)),
-            Some(Failure::Reset) => (service, Outcome::NetworkError, None),
+            None => (service + self.slowed(service), Outcome::Success, Some(200)),
+            Some(Failure::Status(status)) => (REFUSAL, Outcome::from_status(status), Some(status)),
+            Some(Failure::Reset) => (REFUSAL, Outcome::NetworkError, None),
             Some(Failure::Hang) => (self.timeout, Outcome::Timeout, None),
         };
-        Answer { after, outcome, status, is_served: failure.is_none() }
+        let hung_hold_places = matches!(self.rule, Rule::Capacity(of) if of.hung_hold_places);
+        let hangs = matches!(failure, Some(Failure::Hang));
+        Answer { after, outcome, status, holds_place: failure.is_none() || (hangs && hung_hold_places) }
+    }
+
+    /// What the others that are served add to an answer.
+    fn slowed(&self, service: Duration) -> Duration {
+        match self.rule {
+            Rule::Capacity(of) => service * (of.slower - 1) * self.serving / of.places,
+            Rule::Random { .. } | Rule::Thirds => Duration::ZERO,
+        }
     }
 }

@@ -13,7 +13,7 @@ impl Destination {
     pub(in super::super) fn begin(&mut self, ticket: &Ticket, now: Timestamp) {
         self.in_flight += 1;
         self.late_in_flight += u32::from(is_late(ticket));
-        self.breaker.begin(ticket.delivery);
+        self.breaker.begin(ticket.delivery, now);
         self.limiter.begin(now);
         if let Some(limit) = self.settings.rate_limit {
             self.rate.pass(limit, now);
@@ -27,6 +27,10 @@ impl Destination {
         let full = self.in_flight >= self.limiter.current() || self.is_late_full();
         self.end(ticket);
         self.deferral.end();
+        if flight.target != self.settings.target {
+            // What another receiver answered says nothing about this one.
+            return Moved::No;
+        }
         let Verdict { health, latency, .. } = verdict;
         self.limiter.learn(Sample { health, latency, sent_at: flight.sent_at, full }, now);
         self.throttled_until = self.throttled_until.max(verdict.hold_until.unwrap_or_default());
@@ -46,13 +50,16 @@ impl Destination {
         if let Some(limit) = self.settings.rate_limit {
             self.rate.give_back(limit);
         }
+        self.deferral.begin(flight.sent_at, chance, now);
+        if flight.target != self.settings.target {
+            return;
+        }
         let moved =
             self.breaker.end(self.settings.circuit, ticket.delivery, Health::Unknown, flight.sent_at, now);
         assert_eq!(moved, Moved::No, "nothing was learned");
         let sample =
             Sample { health: Health::Unknown, latency: Duration::ZERO, sent_at: flight.sent_at, full: false };
         self.limiter.learn(sample, now);
-        self.deferral.begin(flight.sent_at, chance, now);
     }
 
     /// A destination that was removed and configured anew while this was in flight does not count it.

@@ -1,7 +1,7 @@
 //! The circuit of a destination: open parks, one probe, then slowly again.
 
 use super::*;
-use crate::breaker::{Circuit, CircuitOrder, CircuitRecord};
+use crate::breaker::{Circuit, CircuitOrder, CircuitReason, CircuitRecord};
 
 const COOLDOWN: Duration = Duration::from_secs(30);
 
@@ -175,4 +175,106 @@ fn what_an_operator_opened_stays_open_for_another_receiver() {
     bench.step(Input::Circuit(destination(0), CircuitOrder::Open));
     assert_eq!(retarget(&mut bench), []);
     assert_eq!(bench.view(0).circuit, Circuit::Open { until: Timestamp::MAX });
+}
+
+#[test]
+fn what_the_receiver_before_answers_late_counts_against_no_other() {
+    let mut bench = Bench::new(100, 1, 20);
+    let circuit = CircuitPolicy::new(Some(5), None, None).unwrap();
+    let of = |target| Input::Configure(destination(0), Settings { circuit, target, ..settings(20) });
+    bench.step(of(0));
+    let running: Vec<_> = (0..40).flat_map(|_| bench.owe(0)).collect();
+    bench.step(of(1));
+    let later = bench.now.after(Duration::from_secs(3600));
+    let answers = [Health::Failed, Health::TimedOut, Health::Overloaded, Health::Throttled];
+    for (delivery, health) in running.iter().zip(answers.into_iter().cycle()) {
+        let verdict = Verdict { hold_until: Some(later), ..verdict(health) };
+        bench.step(Input::Finished { delivery: *delivery, after: After::DueAgain(later), verdict });
+    }
+    let view = bench.view(0);
+    assert_eq!((view.circuit, view.failures_in_a_row, view.opened_at), (Circuit::Closed, 0, None));
+    assert_eq!((view.limit, view.limit_reason, view.in_flight), (20, LimitReason::Configured, 20));
+}
+
+#[test]
+fn what_was_learned_of_the_receiver_before_is_forgotten_with_it() {
+    let mut bench = Bench::new(100, 1, 20);
+    let running: Vec<_> = (0..20).flat_map(|_| bench.owe(0)).collect();
+    let later = bench.now.after(Duration::from_secs(3600));
+    bench.now = bench.now.after(Duration::from_millis(10));
+    for delivery in running {
+        bench.end(delivery, After::DueAgain(later), Health::TimedOut);
+    }
+    assert!(bench.view(0).limit < 20);
+    bench.step(Input::Configure(destination(0), Settings { target: 1, ..settings(20) }));
+    assert_eq!((bench.view(0).limit, bench.view(0).limit_reason), (20, LimitReason::Configured));
+}
+
+#[test]
+fn a_probe_of_the_receiver_before_decides_nothing() {
+    let (mut bench, _) = opened();
+    let before = bench.pass(COOLDOWN);
+    let probe = retarget(&mut bench);
+    assert_eq!((before.len(), probe.len()), (1, 1));
+    assert_eq!(bench.finish(before[0], None), [], "its success closes nothing");
+    assert_eq!(bench.view(0).circuit, Circuit::HalfOpen);
+    assert!(!bench.finish(probe[0], None).is_empty());
+    assert_eq!(bench.view(0).circuit, Circuit::Closed);
+}
+
+#[test]
+fn an_open_circuit_shows_whatever_else_is_waited_for() {
+    let (mut bench, _) = opened();
+    let (opened_at, later) = (bench.now, bench.now.after(Duration::from_secs(3600)));
+    let probe = bench.pass(COOLDOWN)[0];
+    bench.end(probe, After::DueAgain(later), Health::Failed);
+    let until = bench.now.after(2 * COOLDOWN);
+    let view = bench.view(0);
+    assert_eq!((view.why, view.until, view.next_probe_at), (Why::Circuit, Some(until), Some(until)));
+    assert_eq!(view.circuit_reason, Some(CircuitReason::FailuresInARow));
+    assert_eq!(view.opened_at, Some(opened_at));
+}
+
+/// One delivery, whose only attempt failed and opened the circuit, is due again after so long.
+fn opened_with_a_retry(after: Duration) -> Bench {
+    let mut bench = Bench::new(100, 1, 1);
+    let circuit = CircuitPolicy::new(Some(1), None, None).unwrap();
+    bench.step(Input::Configure(destination(0), Settings { circuit, ..settings(1) }));
+    let attempt = bench.owe(0)[0];
+    bench.finish(attempt, Some(bench.now.after(after)));
+    bench
+}
+
+#[test]
+fn a_circuit_whose_retries_are_not_due_says_when_it_is_probed() {
+    for (due, probed) in [(1, 30), (29, 30), (90, 90)] {
+        let mut bench = opened_with_a_retry(Duration::from_secs(due));
+        let at = bench.now.after(Duration::from_secs(probed));
+        let view = bench.view(0);
+        assert_eq!((view.why, view.until, view.next_probe_at), (Why::Circuit, Some(at), Some(at)), "{due}");
+        let shortly_before = Duration::from_millis(probed * 1000 - 1);
+        assert_eq!(bench.pass(shortly_before), [], "{due}");
+        assert_eq!(bench.view(0).next_probe_at, Some(at), "{due}");
+        let mut queues = Vec::new();
+        bench.scheduler.queues(&[destination(0)], bench.now, 100, &mut queues);
+        assert_eq!(queues[0].next_attempt_at(bench.now), Some(at), "{due}");
+        queues[0].seen = DestinationView { why: Why::Slots, until: None, ..queues[0].seen };
+        let late = at.after(Duration::from_secs(3600));
+        assert_eq!(queues[0].next_attempt_at(late), None, "never in the past");
+        assert_eq!(bench.pass(Duration::from_millis(1)).len(), 1, "{due}");
+        assert_eq!((bench.view(0).circuit, bench.view(0).next_probe_at), (Circuit::HalfOpen, None));
+    }
+}
+
+#[test]
+fn what_holds_longest_is_what_is_waited_for() {
+    let mut bench = Bench::new(100, 1, 1);
+    let circuit = CircuitPolicy::new(Some(1), None, None).unwrap();
+    bench.step(Input::Configure(destination(0), Settings { circuit, ..settings(1) }));
+    let attempt = bench.owe(0)[0];
+    let asked = bench.now.after(Duration::from_secs(300));
+    let verdict = Verdict { hold_until: Some(asked), ..verdict(Health::Overloaded) };
+    bench.step(Input::Finished { delivery: attempt, after: After::DueAgain(bench.now), verdict });
+    let view = bench.view(0);
+    assert_eq!((view.why, view.until, view.next_probe_at), (Why::Throttled, Some(asked), Some(asked)));
 }

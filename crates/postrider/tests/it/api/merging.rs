@@ -30,7 +30,7 @@ fn parts_of_a_destination_that_are_not_given_stay_and_null_brings_the_default_ba
     let circuit = |threshold, cooldown, most| json!({ "threshold": threshold, "cooldown_seconds": cooldown, "cooldown_max_seconds": most });
     let by_rate = |percent, cooldown, most| {
         json!({
-            "failure_percent": percent, "window_attempts": 50, "window_seconds": 3600,
+            "failure_percent": percent, "window_attempts": 150, "window_seconds": 3600,
             "cooldown_seconds": cooldown, "cooldown_max_seconds": most,
         })
     };
@@ -42,11 +42,11 @@ fn parts_of_a_destination_that_are_not_given_stay_and_null_brings_the_default_ba
             (json!({ "threshold": 4 }), circuit(4, 60, 600)),
             (json!({ "cooldown_seconds": 90 }), circuit(4, 90, 600)),
             (json!({}), circuit(4, 90, 600)),
-            (json!({ "threshold": null }), by_rate(95, 90, 600)),
+            (json!({ "threshold": null }), by_rate(100, 90, 600)),
             (json!({ "failure_percent": 60 }), by_rate(60, 90, 600)),
             (json!({ "threshold": 7 }), circuit(7, 90, 600)),
             (json!({ "failure_percent": 80, "threshold": null }), by_rate(80, 90, 600)),
-            (Value::Null, by_rate(95, 30, 900)),
+            (Value::Null, by_rate(100, 30, 900)),
         ],
     );
     check(

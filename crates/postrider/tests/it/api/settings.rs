@@ -12,7 +12,7 @@ fn each_setting_can_be_changed_taken_away_and_survives_a_kill() {
     let path = format!("/v1/destinations/{id}");
     let plain = api.get(&path).data(200);
     let circuit = json!({
-        "failure_percent": 95, "window_attempts": 50, "window_seconds": 3600, "cooldown_seconds": 30,
+        "failure_percent": 100, "window_attempts": 150, "window_seconds": 3600, "cooldown_seconds": 30,
         "cooldown_max_seconds": 900,
     });
     for (field, default) in [

@@ -259,8 +259,8 @@ fn limits_of_a_destination_are_changed_and_the_api_speaks_beside_the_field() {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
     next(&browser.change(&page, &circuit("", "")));
-    assert_eq!(state("circuit")["failure_percent"], 95);
-    assert!(browser.page(&page).contains("When 95 % of the last 50 attempts failed its circuit opens"));
+    assert_eq!(state("circuit")["failure_percent"], 100);
+    assert!(browser.page(&page).contains("When 100 % of the last 150 attempts failed its circuit opens"));
     let by_rate = [("circuit.failure_percent", "60"), ("circuit.window_attempts", "20")];
     next(&browser.change(&page, &by_rate));
     assert_eq!(
