@@ -14,12 +14,14 @@ use serde_json::{Map, Value};
 const VALUE_BYTES_MAX: usize = 2048;
 
 /// What an object is doing, and not what it is.
-const NOT_SET: [&str; 12] = [
+const NOT_SET: [&str; 14] = [
     "in_flight",
     "pending",
     "pending_bytes",
     "circuit_state",
     "circuit_opened_at",
+    "circuit_reason",
+    "next_probe_at",
     "failures_in_a_row",
     "activity_age_ms",
     "concurrency",

@@ -1,7 +1,8 @@
 //! A destination: its settings, and what it is doing.
 
 use super::word::{
-    CircuitState, ConcurrencyReason, DestinationStatus, OnDeadLetter, Ordering, SignatureVersion, WaitingFor,
+    CircuitReason, CircuitState, ConcurrencyReason, DestinationStatus, OnDeadLetter, Ordering,
+    SignatureVersion, WaitingFor,
 };
 use crate::api::destinations::keys::previous_until;
 use crate::api::request::{Circuit, RateLimit, RetryPolicy};
@@ -49,6 +50,14 @@ pub(crate) struct Destination {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     circuit_opened_at: Option<String>,
+    /// Why its circuit is not closed; absent when it is, or when it opened before the gateway started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<CircuitReason>)]
+    circuit_reason: Option<&'static str>,
+    /// When its open circuit makes the next probe, if time alone brings it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    next_probe_at: Option<String>,
     /// Failures in a row; while its circuit is not closed failed probes are among them.
     failures_in_a_row: u32,
     /// How long ago its owner told `in_flight`, `pending` and the like, when that is another node. Absent: they are as of
@@ -177,6 +186,8 @@ impl Destination {
             pending_bytes: seen.map_or(0, |seen| seen.pending.bytes),
             circuit_state: seen.map_or(breaker::Circuit::Closed, |seen| seen.circuit).as_str(),
             circuit_opened_at: seen.and_then(|seen| seen.opened_at).map(|at| at.to_string()),
+            circuit_reason: seen.and_then(|seen| seen.circuit_reason).map(|reason| reason.as_str()),
+            next_probe_at: seen.and_then(|seen| seen.next_probe_at).map(|at| at.to_string()),
             failures_in_a_row: seen.map_or(0, |seen| seen.failures_in_a_row),
             activity_age_ms: told_ago.map(age_ms),
             created_at: found.created_at.to_string(),

@@ -1,7 +1,7 @@
 //! What is owed right now.
 
 use super::destination::{Concurrency, age_ms};
-use super::word::{CircuitState, Lane as LaneWord, NodeResource, WaitingFor};
+use super::word::{CircuitReason, CircuitState, Lane as LaneWord, NodeResource, WaitingFor};
 use postrider_core::delivery::{Lane, Priority};
 use postrider_core::id::{AccountId, time_of};
 use postrider_core::map::IdMap;
@@ -135,7 +135,8 @@ struct QueueItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     oldest: Option<OldestDelivery>,
-    /// When the first of those that wait is due, or was.
+    /// When the first of those that wait is attempted, if it is not due already and that is known: when it is due, or when
+    /// what holds all of them ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     next_due_at: Option<String>,
@@ -151,6 +152,14 @@ struct QueueItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     circuit_opened_at: Option<String>,
+    /// Why its circuit is not closed; absent when it is, or when it opened before the gateway started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<CircuitReason>)]
+    circuit_reason: Option<&'static str>,
+    /// When its open circuit makes the next probe, if time alone brings it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    next_probe_at: Option<String>,
     /// Failures in a row; while its circuit is not closed failed probes are among them.
     failures_in_a_row: u32,
     /// Why nothing more is sent now.
@@ -317,7 +326,6 @@ impl QueueItem {
         let mut waiting = Waiting::default();
         found.lines.iter().for_each(|line| waiting.add(line, now));
         let oldest = found.lines.iter().filter_map(|line| line.oldest).min();
-        let next_due = found.lines.iter().filter_map(|line| line.due).min();
         let (seen, known) = (&found.seen, catalog.destination(found.account, found.id));
         QueueItem {
             destination_id: found.id.to_string(),
@@ -336,13 +344,15 @@ impl QueueItem {
                 accepted_at: time_of(oldest.delivery.as_u64()).to_string(),
                 attempts: oldest.attempts,
             }),
-            next_due_at: next_due.map(|due| due.to_string()),
+            next_due_at: found.next_attempt_at(now).map(|due| due.to_string()),
             in_flight: seen.in_flight,
             max_concurrency: found.max_concurrency,
             concurrency: Concurrency::of(seen.limit, seen.limit_reason),
             concurrency_slot_denied: found.slot_denied,
             circuit_state: seen.circuit.as_str(),
             circuit_opened_at: seen.opened_at.map(|at| at.to_string()),
+            circuit_reason: seen.circuit_reason.map(|reason| reason.as_str()),
+            next_probe_at: seen.next_probe_at.map(|at| at.to_string()),
             failures_in_a_row: seen.failures_in_a_row,
             waiting_for: seen.why.as_str(),
             waiting_until: seen.until.map(|until| until.to_string()),

@@ -33,6 +33,7 @@ words! {
     DestinationStatus = ["active", "paused", "disabled"];
     SignatureVersion = ["v1", "v1a"];
     CircuitState = ["closed", "open", "half_open"];
+    CircuitReason = ["failure_rate", "failures_in_a_row", "no_success", "operator"];
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [
         "nothing_waits", "not_due", "concurrency", "bytes_in_flight", "rate_limit", "circuit", "retry_after",

@@ -16,6 +16,7 @@ pub(in crate::dashboard) struct Delivery {
     pub(in crate::dashboard) attempts_count: u32,
     pub(in crate::dashboard) created_at: String,
     pub(in crate::dashboard) next_attempt_at: Option<String>,
+    pub(in crate::dashboard) waiting_for: Option<String>,
 }
 
 pub(in crate::dashboard) async fn deliveries(

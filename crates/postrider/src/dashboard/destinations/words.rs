@@ -93,12 +93,31 @@ impl Destination {
     pub(super) fn circuit_in_words(&self) -> String {
         let Circuit { cooldown_seconds, cooldown_max_seconds, .. } = &self.circuit;
         format!(
-            "{} its circuit opens: nothing is sent for {}, then one attempt finds out whether it is well; \
-             each that fails makes the pause longer, up to {}. Its deliveries wait and use up no attempts.",
+            "{}, its circuit opens: nothing is sent for {}, then a single attempt probes the receiver. Each failed \
+             probe makes the pause longer, up to {}. Its deliveries stay pending and use up no attempts.",
             self.circuit.opens_in_words(),
             show::span(cooldown_seconds),
             show::span(cooldown_max_seconds)
         )
+    }
+
+    /// Why its circuit is not closed and when it is tried, if it is not closed.
+    pub(super) fn outage_in_words(&self) -> Option<String> {
+        if self.circuit_state == "closed" {
+            return None;
+        }
+        let why = self.circuit_reason.as_deref().map_or("since before the gateway started", opened_because);
+        let since = self.circuit_opened_at.as_ref().map(|at| format!(", at {} UTC", show::moment(at)));
+        let failures = show::times(&self.failures_in_a_row, "failure");
+        let next = match (&self.next_probe_at, self.circuit_state.as_str()) {
+            (Some(at), _) => format!("next probe at {} UTC", show::moment(at)),
+            (None, "half_open") => "being probed now".to_owned(),
+            (None, _) if self.circuit_reason.as_deref() == Some("operator") => {
+                "nothing is sent until it is closed".to_owned()
+            }
+            (None, _) => "the next delivery is the probe".to_owned(),
+        };
+        Some(format!("{why}{}; {failures} in a row; {next}", since.unwrap_or_default()))
     }
 
     pub(super) fn order_in_words(&self) -> String {
@@ -111,6 +130,17 @@ impl Destination {
             "by_key" => format!("In order for each key, with keys in parallel; {after}."),
             _ => "In no particular order.".to_owned(),
         }
+    }
+}
+
+/// Why a circuit opened.
+fn opened_because(word: &str) -> &str {
+    match word {
+        "failure_rate" => "its last attempts failed",
+        "failures_in_a_row" => "too many consecutive failures",
+        "no_success" => "no success for ten minutes",
+        "operator" => "opened by an operator",
+        other => other,
     }
 }
 

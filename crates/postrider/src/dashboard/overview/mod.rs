@@ -68,6 +68,7 @@ struct Waiting {
     concurrency: Limit,
     circuit_state: String,
     waiting_for: String,
+    waiting_until: Option<String>,
     /// Of the account whose pages are shown; another's are opened by looking at that account.
     #[serde(skip)]
     is_ours: bool,

@@ -24,6 +24,7 @@ pub(super) struct Destination {
     pub(super) status: String,
     pub(super) pending: u64,
     pub(super) circuit_state: String,
+    pub(super) next_probe_at: Option<String>,
     pub(super) waiting_for: Option<String>,
     pub(super) disabled_reason: Option<String>,
     /// Its receiver is asked whether it wants to be sent events.

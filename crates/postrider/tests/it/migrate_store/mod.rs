@@ -38,7 +38,7 @@ fn everything(api: &Api) -> BTreeMap<String, Value> {
 
 /// Without what changes by itself while one looks, and with the address of the gateway.
 fn stable(mut listed: Value) -> Value {
-    const FLEETING: [&str; 10] = [
+    const FLEETING: [&str; 12] = [
         "waiting_until",
         "waiting_for",
         "last_used_at",
@@ -46,6 +46,8 @@ fn stable(mut listed: Value) -> Value {
         "in_flight",
         "circuit_state",
         "circuit_opened_at",
+        "circuit_reason",
+        "next_probe_at",
         "failures_in_a_row",
         "concurrency",
         "ingest_url",
