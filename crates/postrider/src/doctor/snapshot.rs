@@ -92,6 +92,9 @@ pub(crate) struct DestinationSeen {
     pub(crate) oldest_seconds: f64,
     pub(crate) in_flight: u64,
     pub(crate) max_concurrency: u64,
+    /// Attempts at once that it gets now.
+    pub(crate) limit: u64,
+    pub(crate) failures_in_a_row: u64,
     pub(crate) circuit: String,
     pub(crate) waiting_for: String,
     pub(crate) blocked_keys: u64,
@@ -254,6 +257,8 @@ impl DestinationSeen {
             oldest_seconds: item["oldest_seconds"].as_f64().unwrap_or_default(),
             in_flight: number(&item["in_flight"]),
             max_concurrency: number(&item["max_concurrency"]),
+            limit: number(&item["concurrency"]["limit"]),
+            failures_in_a_row: number(&item["failures_in_a_row"]),
             circuit: text(&item["circuit_state"]),
             waiting_for: text(&item["waiting_for"]),
             blocked_keys: number(&item["blocked_keys"]),

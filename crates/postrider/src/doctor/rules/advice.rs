@@ -7,26 +7,21 @@ use crate::doctor::snapshot::{DestinationSeen, LastAttempt, SettingsSeen};
 const MAX_CONCURRENCY_MAX: u64 = 1000;
 const PER_SECOND_MIN: f64 = 0.001;
 const PER_SECOND_MAX: f64 = 100_000.0;
-/// To which a threshold, and seconds of a timeout, are lowered where they are above.
+/// To which a threshold and seconds of a timeout are lowered where they are above.
 const THRESHOLD: u64 = 3;
 const TIMEOUT_SECONDS: u64 = 5;
 
 /// Statuses by which a receiver asks for less.
 pub(super) const OVERWHELMED: [u64; 4] = [429, 502, 503, 504];
 
-/// Its circuit opens after fewer failures, if those that it has count.
+/// Its circuit opens after fewer failures in a row, if it has so many. One that goes by rate finds a receiver that is down
+/// by itself, and a few failures in a row would open it for one that takes most of what it is sent.
 pub(super) fn open_sooner(found: &DestinationSeen) -> Option<String> {
-    let settings = found.settings.as_ref()?;
-    if !found.last.as_ref().is_none_or(counts_for_circuit) {
-        return None;
-    }
-    let threshold = match settings.circuit_threshold {
-        // It opens by rate, after dozens of attempts.
-        None => THRESHOLD,
-        Some(now) => lowered(now, THRESHOLD)?,
-    };
-    let change = format!(" circuit.threshold:={threshold}");
-    Some(command(found, "edit", &change, "have its circuit open sooner"))
+    let now = found.settings.as_ref()?.circuit_threshold?;
+    let counts = found.last.as_ref().is_none_or(counts_for_circuit);
+    let opens = counts && now > THRESHOLD && found.failures_in_a_row >= THRESHOLD;
+    let change = format!(" circuit.threshold:={THRESHOLD}");
+    opens.then(|| command(found, "edit", &change, "have its circuit open sooner"))
 }
 
 /// An answer below 500 says that the receiver is there.
@@ -52,7 +47,8 @@ fn lowered(now: u64, usual: u64) -> Option<u64> {
 pub(super) fn give_more(found: &DestinationSeen) -> Option<String> {
     let settings = found.settings.as_ref()?;
     match found.waiting_for.as_str() {
-        "concurrency" if !settings.is_strict => {
+        // Where fewer run at once than may, the receiver has shown that it does not bear more.
+        "concurrency" if !settings.is_strict && found.limit >= found.max_concurrency => {
             let more = (found.max_concurrency * 2).min(MAX_CONCURRENCY_MAX);
             let change = format!(" max_concurrency:={more}");
             let what_for = "if its owner bears twice as many at once";
@@ -75,12 +71,14 @@ pub(super) fn give_less(found: &DestinationSeen) -> Option<String> {
     if !last.status.is_some_and(|status| OVERWHELMED.contains(&status)) {
         return None;
     }
-    if settings.per_second.is_none() && found.max_concurrency > 1 {
-        let change = format!(" max_concurrency:={}", found.max_concurrency / 2);
+    let at_once = if settings.is_strict { 1 } else { found.limit.min(found.max_concurrency).max(1) };
+    if settings.per_second.is_none() && at_once > 1 {
+        let change = format!(" max_concurrency:={}", at_once / 2);
         return Some(command(found, "edit", &change, "half as many at once"));
     }
-    // Without a limit one attempt after the other is what it gets.
-    let now = settings.per_second.or_else(|| (last.latency_ms > 0.0).then(|| 1000.0 / last.latency_ms))?;
+    // Attempts that follow one another without a pause are so many a second: a limit above that would change nothing.
+    let unlimited = (last.latency_ms > 0.0).then(|| at_once as f64 * 1000.0 / last.latency_ms);
+    let now = settings.per_second.into_iter().chain(unlimited).min_by(f64::total_cmp)?;
     let less = (now * 500.0).round() / 1000.0;
     let change = format!(" rate_limit.per_second:={less}");
     let is_less = (PER_SECOND_MIN..=PER_SECOND_MAX).contains(&less) && less < now;

@@ -28,16 +28,23 @@ fn check(found: &DestinationSeen) {
                         status.is_none_or(|status| status >= 500),
                         "what fails does not count: {command}"
                     );
-                    (settings.circuit_threshold.map_or(f64::INFINITY, |now| now as f64), true)
+                    assert!(found.failures_in_a_row as f64 >= value, "it would not open: {command}");
+                    let now = settings.circuit_threshold.unwrap_or_else(|| panic!("by rate: {command}"));
+                    (now as f64, true)
                 }
                 "timeout_seconds" => (settings.timeout_seconds as f64, true),
                 "max_concurrency" => {
-                    assert!(!settings.is_strict || asks_for_less, "it is sent one at a time: {command}");
-                    (found.max_concurrency as f64, asks_for_less)
+                    assert!(!settings.is_strict, "it is sent one at a time: {command}");
+                    let is_adapted = found.limit < found.max_concurrency;
+                    assert!(asks_for_less || !is_adapted, "it gets fewer than it may: {command}");
+                    (found.limit as f64, asks_for_less)
                 }
                 "rate_limit.per_second" => {
-                    let alone = 1000.0 / found.last.as_ref().map_or(f64::NAN, |last| last.latency_ms);
-                    (settings.per_second.unwrap_or(alone), asks_for_less)
+                    let at_once = if settings.is_strict { 1 } else { found.limit };
+                    let latency_ms = found.last.as_ref().map_or(f64::NAN, |last| last.latency_ms);
+                    let unlimited = at_once as f64 * 1000.0 / latency_ms;
+                    let limit = settings.per_second.unwrap_or(f64::INFINITY);
+                    (if asks_for_less { limit.min(unlimited) } else { limit }, asks_for_less)
                 }
                 other => panic!("nothing is known of {other}: {command}"),
             };
@@ -68,16 +75,20 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
     for (circuit_threshold, timeout_seconds) in
         [(Some(1), 1), (Some(2), 3), (Some(3), 5), (None, 10), (Some(10_000), 120)]
     {
-        for (max_concurrency, per_second, is_strict) in [
-            (1, None, false),
-            (5, None, true),
-            (1000, None, false),
-            (1, Some(0.001), false),
-            (5, Some(50.0), false),
-            (5, Some(100_000.0), false),
+        for (max_concurrency, limit, per_second, is_strict) in [
+            (1, 1, None, false),
+            (5, 1, None, true),
+            (1000, 1000, None, false),
+            (20, 3, None, false),
+            (20, 1, None, false),
+            (1, 1, Some(0.001), false),
+            (5, 5, Some(50.0), false),
+            (5, 5, Some(100_000.0), false),
         ] {
             for (last, waiting_for) in attempts.iter().flat_map(|last| waits.map(|waits| (last, waits))) {
-                for circuit in ["closed", "open", "half_open"] {
+                for (circuit, failures_in_a_row) in
+                    [("closed", 0), ("closed", 3), ("closed", 50), ("open", 50), ("half_open", 51)]
+                {
                     let settings = SettingsSeen {
                         timeout_seconds,
                         circuit_threshold,
@@ -91,6 +102,8 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
                         circuit: circuit.into(),
                         waiting_for: waiting_for.into(),
                         max_concurrency,
+                        limit,
+                        failures_in_a_row,
                         last: last.clone(),
                         settings: Some(settings),
                         ..DestinationSeen::default()
@@ -100,7 +113,7 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
             }
         }
     }
-    assert_eq!(checked, 5 * 6 * 9 * 7 * 3);
+    assert_eq!(checked, 5 * 8 * 9 * 7 * 5);
 }
 
 #[test]

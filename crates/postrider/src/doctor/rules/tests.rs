@@ -14,9 +14,11 @@ fn destination(pending: u64) -> DestinationSeen {
         circuit: "closed".into(),
         waiting_for: "concurrency".into(),
         max_concurrency: 5,
+        limit: 5,
+        failures_in_a_row: 7,
         settings: Some(SettingsSeen {
             timeout_seconds: 10,
-            circuit_threshold: Some(5),
+            circuit_threshold: Some(10),
             ..SettingsSeen::default()
         }),
         ..DestinationSeen::default()
