@@ -229,7 +229,7 @@ impl Scenario {
             }
             Action::LoadKeys { destination, after, limit } => {
                 let line = Line::first(destination, Priority::Normal, Some(OrderKey::WHOLE));
-                let asked = after.is_none().then_some(limit).unwrap_or_default();
+                let asked = if after.is_none() { limit } else { 0 };
                 let tickets = self.rows_of(line).take(asked).collect();
                 Some(Input::Keys { destination, tickets, end: true })
             }
