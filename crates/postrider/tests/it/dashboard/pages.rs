@@ -255,12 +255,12 @@ fn limits_of_a_destination_are_changed_and_the_api_speaks_beside_the_field() {
     assert_eq!(state("retry_policy")["backoff"], "exponential");
     assert_eq!(state("circuit"), expected, "what was not in the form stays");
     let shown = browser.page(&page);
-    for part in ["value=\"7\"", "After 7 failures in a row its circuit opens", "4 attempts in all"] {
+    for part in ["value=\"7\"", "After 7 failures in a row, its circuit opens", "4 attempts in all"] {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
     next(&browser.change(&page, &circuit("", "")));
     assert_eq!(state("circuit")["failure_percent"], 100);
-    assert!(browser.page(&page).contains("When 100 % of the last 150 attempts failed its circuit opens"));
+    assert!(browser.page(&page).contains("When 100 % of the last 150 attempts failed, its circuit opens"));
     let by_rate = [("circuit.failure_percent", "60"), ("circuit.window_attempts", "20")];
     next(&browser.change(&page, &by_rate));
     assert_eq!(
