@@ -38,8 +38,8 @@ pub(super) struct FairQueue {
     accounts: IdMap<AccountId, Account>,
     /// Those that count as others.
     presence: Presence,
-    /// The account that has all that others leave it: no two can have three quarters.
-    capped: Option<AccountId>,
+    /// Accounts that have all that they may have beside others.
+    capped: BTreeSet<AccountId>,
     now: Timestamp,
 }
 
@@ -67,6 +67,15 @@ struct Account {
     turns: [Turn; Priority::COUNT],
 }
 
+/// What keeps an account from more slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cap {
+    /// Its own, which always holds.
+    Own,
+    /// It leaves the rest to the others. What its floor keeps for a band is the exception, while no other can use it.
+    AmongOthers,
+}
+
 /// An account's destinations in one band.
 #[derive(Debug, Default)]
 struct Turn {
@@ -89,7 +98,7 @@ impl FairQueue {
             bands: Default::default(),
             accounts: IdMap::default(),
             presence: Presence::default(),
-            capped: None,
+            capped: BTreeSet::new(),
             now: Timestamp::ZERO,
         }
     }
@@ -98,24 +107,20 @@ impl FairQueue {
     pub(super) fn limit(&mut self, SchedulerOptions { slots, floors, .. }: SchedulerOptions) {
         (self.slots, self.floors, self.cap_among_others) = (slots, floors, floors.account_cap(slots));
         let all: Vec<AccountId> = self.accounts.keys().copied().collect();
-        for account in all {
-            self.admit(account);
-            self.dismiss_if_full(account);
-        }
+        all.into_iter().for_each(|account| self.admit(account));
     }
 
     /// Time passes: who was alone for long enough may have all slots.
     pub(super) fn pass(&mut self, now: Timestamp) {
         self.now = now;
         self.presence.pass(now);
-        if let Some(capped) = self.capped {
-            self.admit(capped);
-        }
+        let capped: Vec<AccountId> = self.capped.iter().copied().collect();
+        capped.into_iter().for_each(|account| self.admit(account));
     }
 
     /// When time alone opens slots to somebody.
     pub(super) fn next_wake(&self) -> Option<Timestamp> {
-        self.capped.and(self.presence.next_to_go())
+        if self.capped.is_empty() { None } else { self.presence.next_to_go() }
     }
 
     /// An account exists or its share changed.
@@ -123,7 +128,6 @@ impl FairQueue {
         let found = self.accounts.entry(account).or_default();
         (found.share, found.gone) = (share, false);
         self.admit(account);
-        self.dismiss_if_full(account);
     }
 
     /// An account is gone, and its destinations before it. What it has in flight keeps its slots.
@@ -137,7 +141,7 @@ impl FairQueue {
     fn forget_if_gone(&mut self, account: AccountId) {
         if self.accounts.get(&account).is_some_and(|found| found.gone && found.is_spent()) {
             self.accounts.remove(&account);
-            self.capped = self.capped.filter(|capped| *capped != account);
+            self.capped.remove(&account);
         }
     }
 
@@ -177,8 +181,7 @@ impl FairQueue {
 
     /// Whose turn it is. The destination leaves the queue; [`FairQueue::push`] puts it back.
     pub(super) fn pop(&mut self) -> Option<(Priority, DestinationId)> {
-        loop {
-            let band = self.next_band()?;
+        while let Some(band) = self.next_band() {
             let (place, account) = self.bands[band.index()].accounts.first().copied()?;
             // It may have been alone when it had its last turn.
             if self.dismiss_if_full(account) {
@@ -198,6 +201,24 @@ impl FairQueue {
                 }
             }
         }
+        self.pop_capped()
+    }
+
+    /// Whose turn it is in a slot that is kept for a band and that nobody below a cap can use now: an account that leaves
+    /// the others theirs need not leave them this one, which would stay unused.
+    fn pop_capped(&mut self) -> Option<(Priority, DestinationId)> {
+        let is_kept = |band: &Priority| self.is_under_floor(*band) && self.open_slots(*band) > 0;
+        let waits = |account: &AccountId, band: Priority| {
+            let turn = &self.accounts.get(account)?.turns[band.index()];
+            (!turn.ring.is_empty() && !self.keeps_out(*account, band)).then_some((turn.place, *account))
+        };
+        let mut kept = Priority::ALL.into_iter().filter(is_kept);
+        let (band, account) = kept.find_map(|band| {
+            let (_, account) = self.capped.iter().filter_map(|account| waits(account, band)).min()?;
+            Some((band, account))
+        })?;
+        let destination = self.accounts.get_mut(&account)?.turns[band.index()].ring.pop_front()?;
+        Some((band, destination))
     }
 
     /// A band under its floor, the most urgent first; else the most urgent that has a slot open to it, and with few
@@ -205,8 +226,7 @@ impl FairQueue {
     fn next_band(&self) -> Option<Priority> {
         let may_go = |band: &Priority| self.waits(*band) && self.open_slots(*band) > 0;
         let mut waiting = Priority::ALL.into_iter().filter(may_go);
-        let is_under_floor = |band: &Priority| self.bands[band.index()].in_flight < self.floors.of(*band);
-        if let Some(band) = waiting.clone().find(is_under_floor) {
+        if let Some(band) = waiting.clone().find(|band| self.is_under_floor(*band)) {
             return Some(band);
         }
         let band = waiting.next()?;
@@ -220,6 +240,10 @@ impl FairQueue {
         !self.bands[band.index()].accounts.is_empty()
     }
 
+    fn is_under_floor(&self, band: Priority) -> bool {
+        self.bands[band.index()].in_flight < self.floors.of(band)
+    }
+
     /// Slots that a band may have now.
     pub(super) fn open_slots(&self, band: Priority) -> u32 {
         let in_flight = Priority::ALL.map(|band| self.bands[band.index()].in_flight);
@@ -227,9 +251,10 @@ impl FairQueue {
         self.floors.open(band, free, in_flight)
     }
 
-    /// Whether a slot of a band may go to a less urgent one: another is left for whoever else of the band waits.
-    pub(super) fn may_give(&self, band: Priority, less: Priority) -> bool {
-        self.open_slots(band) > 1 && self.open_slots(less) > 0
+    /// Whether an account's slot of a band may go to a less urgent one of it: another is left for whoever else of the
+    /// band waits.
+    pub(super) fn may_give(&self, account: AccountId, band: Priority, less: Priority) -> bool {
+        self.open_slots(band) > 1 && self.open_slots(less) > 0 && !self.keeps_out(account, less)
     }
 
     /// What [`FairQueue::pop`] gave was sent.
@@ -277,10 +302,10 @@ impl FairQueue {
     /// place, so that it makes up for turns that its cap took from it: for a bounded number of sends, since it may
     /// have been full for long.
     fn admit(&mut self, account: AccountId) {
-        if self.is_full(account) {
+        if self.dismiss_if_full(account) {
             return;
         }
-        self.capped = self.capped.filter(|capped| *capped != account);
+        self.capped.remove(&account);
         let Some(found) = self.accounts.get_mut(&account) else { return };
         if std::mem::take(&mut found.capped) {
             found.uncapped_since = self.now;
@@ -306,23 +331,35 @@ impl FairQueue {
 
     /// Takes an account out of all bands if it has all that it may have in flight; whether it has.
     fn dismiss_if_full(&mut self, account: AccountId) -> bool {
-        let full = self.is_full(account);
-        if full {
-            Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
-            if let Some(found) = self.accounts.get_mut(&account) {
-                found.capped = found.in_flight < self.slots;
-                if found.share.max_in_flight.is_none() {
-                    self.capped = Some(account);
-                }
-            }
+        let Some(cap) = self.cap_reached(account) else { return false };
+        Priority::ALL.into_iter().for_each(|band| self.dismiss(band, account));
+        if let Some(found) = self.accounts.get_mut(&account) {
+            found.capped = found.in_flight < self.slots;
         }
-        full
+        match cap {
+            Cap::Own => self.capped.remove(&account),
+            Cap::AmongOthers => self.capped.insert(account),
+        };
+        true
     }
 
-    fn is_full(&self, account: AccountId) -> bool {
-        let Some(found) = self.accounts.get(&account) else { return false };
-        let among_others = || self.presence.has_others_than(account).then_some(self.cap_among_others);
-        found.share.max_in_flight.or_else(among_others).is_some_and(|most| found.in_flight >= most)
+    /// Whether a cap keeps an account out of the slots of a band.
+    fn keeps_out(&self, account: AccountId, band: Priority) -> bool {
+        match self.cap_reached(account) {
+            None => false,
+            Some(Cap::Own) => true,
+            Some(Cap::AmongOthers) => !self.is_under_floor(band),
+        }
+    }
+
+    fn cap_reached(&self, account: AccountId) -> Option<Cap> {
+        let found = self.accounts.get(&account)?;
+        let (cap, most) = match found.share.max_in_flight {
+            Some(own) => (Cap::Own, own),
+            None if self.presence.has_others_than(account) => (Cap::AmongOthers, self.cap_among_others),
+            None => return None,
+        };
+        (found.in_flight >= most).then_some(cap)
     }
 }
 

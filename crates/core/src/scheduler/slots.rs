@@ -101,7 +101,8 @@ impl Scheduler {
     fn send(&mut self, band: Priority, id: DestinationId, now: Timestamp, actions: &mut Vec<Action>) {
         let Some(destination) = self.destinations.get_mut(&id) else { return };
         let due = destination.due_bands(now, self.promotion_age);
-        let may_go = |less: Priority| due[less.index()] && self.queue.may_give(band, less);
+        let account = destination.settings.account;
+        let may_go = |less: Priority| due[less.index()] && self.queue.may_give(account, band, less);
         let band = destination.bands.choose(band, may_go);
         // What stood in this band was raised or taken meanwhile: others of it have the turn.
         let Some((ticket, raised)) = destination.take(band, now, self.promotion_age) else { return };
@@ -109,7 +110,7 @@ impl Scheduler {
         let was_open = matches!(destination.breaker().circuit(), Circuit::Open { .. });
         destination.begin(&ticket, now);
         self.counters.circuits_half_opened += u64::from(was_open);
-        let Settings { account, target, .. } = destination.settings;
+        let target = destination.settings.target;
         self.waiting -= 1;
         self.counters.sent += 1;
         self.counters.promotions[ticket.priority.index()] += u64::from(raised);

@@ -258,7 +258,7 @@ impl Ledger {
         if self.in_flight.len() >= self.options.slots as usize {
             return Err(Breach::OverSlots);
         }
-        if self.is_full(terms.account, now) {
+        if self.is_full(terms.account, now, sent) {
             return Err(Breach::OverAccountCap(terms.account));
         }
         let max = terms.max();

@@ -10,9 +10,13 @@ use postrider_core::time::Timestamp;
 
 /// One of eight, and as much again for what the checker cannot see.
 const LANE_PASSED_MAX: usize = 16;
-/// With fewer slots the less urgent have turns in place of floors: of sixteen sends one.
+/// With fewer slots the less urgent have turns in place of floors: each has one of sixteen sends, and what it missed of
+/// them for want of an open slot it makes up for, up to one more.
 const FLOORS_FROM_SLOTS: u32 = 8;
 const PASSED_BEFORE_TURN: usize = 15;
+const PASSED_MAX: usize = 2 * PASSED_BEFORE_TURN + 1;
+/// Those that have such turns.
+const LESS_URGENT: usize = Priority::COUNT - 1;
 /// Sends that an account makes up for when its cap took turns from it.
 const MADE_UP_FOR_MAX: usize = 64;
 
@@ -81,7 +85,7 @@ impl Ledger {
         let waits = |(id, priority): (DestinationId, Priority)| {
             let terms = &self.destinations[&id];
             let (due, _) = self.owed.get(&id)?.first_due(priority, now, terms.ranks_open)?;
-            let turn = |_: &Waits| !self.may_be_full(terms.account, now);
+            let turn = |_: &Waits| !self.may_be_full(terms.account, now, (priority, due));
             let since = terms.waits[priority.index()].filter(turn)?.since;
             let waited = now.since(since.max(due)).as_millis();
             let raised = self.options.promotion_age.map_or(0, |age| waited / age.as_millis());
@@ -102,13 +106,24 @@ impl Ledger {
         let mut had = Vec::new();
         for ticket in sent {
             let own = ticket.priority.index();
-            had.push(few && self.passed[own] >= PASSED_BEFORE_TURN);
-            self.passed.iter_mut().for_each(|passed| *passed += 1);
+            had.push(few && self.has_turn(own));
+            let before = self.passed[own];
+            self.passed.iter_mut().for_each(|passed| *passed = (*passed + 1).min(PASSED_MAX));
             if self.is_young(ticket.due, now) {
-                self.passed[own] = 0;
+                self.passed[own] = before.saturating_sub(PASSED_BEFORE_TURN);
             }
         }
         had
+    }
+
+    /// Whether a priority may have one of these turns: so many were sent since its last, or so few are left that all
+    /// whose turns come next need each of them.
+    fn has_turn(&self, priority: usize) -> bool {
+        let mut passed = self.passed;
+        passed[1..].sort_unstable_by(|one, other| other.cmp(one));
+        let mut ranked = passed[1..].iter().enumerate();
+        let is_time = ranked.any(|(ahead, passed)| passed + ahead >= PASSED_BEFORE_TURN);
+        is_time && self.passed[priority] + LESS_URGENT > PASSED_BEFORE_TURN
     }
 
     fn check_bands(&self, waits: &Waiting, sent: &[&Ticket], turns: &[bool]) -> Result<(), Breach> {

@@ -32,7 +32,7 @@ impl Ledger {
             for (band, waits) in waiting {
                 let first = self.owed.get(id).and_then(|owed| owed.first_due(band, now, terms.ranks_open));
                 let Some((due, delivery)) = first else { continue };
-                if self.is_open_to(band, due, now) && !self.may_be_full(terms.account, now) {
+                if self.is_open_to(band, due, now) && !self.may_be_full(terms.account, now, (band, due)) {
                     return Err(Breach::Late { delivery, due });
                 }
                 if self.patience().is_some_and(|patience| now.since(waits.since) > patience) {

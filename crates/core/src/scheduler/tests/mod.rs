@@ -2,6 +2,7 @@
 
 mod backlog;
 mod bytes;
+mod caps;
 mod circuit;
 mod deferred;
 mod delayed;

@@ -20,9 +20,8 @@ fn hang(stage: &Stage, events: usize, attempts: usize) {
 }
 
 /// 14 critical events beside more normal ones than there are slots, all of which hang.
-fn critical_beside_hanging(slots: &str, hanging: usize) {
-    let stage = Stage::new(&["--slots", slots]);
-    hang(&stage, 40, hanging);
+fn critical_beside_hanging(stage: &Stage, hanging: usize) {
+    hang(stage, 40, hanging);
     stage.destination("critical", 1, &json!({}));
     let events = stage.send_many("critical", 14);
     stage.all_delivered(&events);
@@ -31,9 +30,28 @@ fn critical_beside_hanging(slots: &str, hanging: usize) {
 
 #[test]
 fn critical_events_are_delivered_while_normal_ones_hang_however_few_slots_there_are() {
-    critical_beside_hanging("2", 1);
-    critical_beside_hanging("7", 6);
-    critical_beside_hanging("10", 7);
+    for (slots, hanging) in [("2", 1), ("7", 6), ("10", 7)] {
+        critical_beside_hanging(&Stage::new(&["--slots", slots]), hanging);
+    }
+}
+
+/// Another account of which something is pending, so that slots are left to it.
+fn another_account(stage: &Stage) {
+    let made = stage.api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let api = stage.api.with_key(made["api_key"]["key"].as_str().unwrap());
+    let (_, ingest) = api.source();
+    let id = stage.destination_of(&api, "other", 3, &json!({}));
+    api.post(&format!("/v1/destinations/{id}/pause"), &json!({})).data(200);
+    api.send(&ingest, &[("x-event-type", "other")], b"{}");
+}
+
+#[test]
+fn critical_events_are_delivered_while_normal_ones_of_their_account_hang_beside_another_account() {
+    for (slots, hanging) in [("2", 1), ("7", 5), ("10", 6)] {
+        let stage = Stage::new(&["--slots", slots]);
+        another_account(&stage);
+        critical_beside_hanging(&stage, hanging);
+    }
 }
 
 #[test]
