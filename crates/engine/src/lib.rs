@@ -49,8 +49,8 @@ pub use dead_letters::{DeadLetters, Revived};
 pub use dry_run::{Judged, Taking, Verdict};
 pub use engine::{
     Activity, ChangeError, ClusterQueue, ConsentError, DeliveryItem, DeliveryPage, DeliveryQuery,
-    EndingCertificate, Engine, EngineOptions, Fault, Missed, NotReady, Offered, Queue, QueueTotals, Replayed,
-    Standing, StopReport, Stretch, Trial, TrialError, TrialReport, Waiting,
+    EndingCertificate, Engine, EngineOptions, Fault, Limits, Missed, NotReady, Offered, Queue, QueueTotals,
+    Replayed, Standing, StopReport, Stretch, Trial, TrialError, TrialReport, Waiting,
 };
 pub use event_types::EventTypes;
 pub use expression::{BadExpression, Expression, Failure, Transform, Wants};

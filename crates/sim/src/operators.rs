@@ -2,12 +2,12 @@
 
 use crate::breach::Breach;
 use crate::options::Bug;
-use crate::setup::{any_cap, any_concurrency, any_on_dead_letter, any_ordering, any_rate};
+use crate::setup::{self, any_cap, any_concurrency, any_on_dead_letter, any_ordering, any_rate};
 use crate::world::{Happening, World, block_on};
 use postrider_core::breaker::CircuitOrder;
 use postrider_core::destination::{OnDeadLetter, Ordering};
 use postrider_core::id::{AccountId, DestinationId};
-use postrider_core::scheduler::{Input, Settings, Share};
+use postrider_core::scheduler::{Input, SchedulerOptions, Settings, Share};
 use postrider_core::time::Timestamp;
 use postrider_store::{Change, Destination, Store};
 use std::time::Duration;
@@ -29,6 +29,7 @@ impl World {
             23..26 => changed.on_dead_letter = any_on_dead_letter(&mut self.random),
             26 => changed.adaptive = !changed.adaptive,
             27..30 => return self.change_share(changed.account),
+            30 => return self.change_limits(),
             _ => {
                 let orders = [CircuitOrder::Open, CircuitOrder::HalfOpen, CircuitOrder::Close];
                 let order = self.random.pick(&orders).unwrap_or(CircuitOrder::Close);
@@ -70,6 +71,21 @@ impl World {
             settings.ordering = Ordering::None;
         }
         settings
+    }
+
+    /// Other slots and floors, as by a settings file that is read again. How long a wait makes urgent stays: the checker tells
+    /// by it what was raised when it was sent.
+    fn change_limits(&mut self) -> Result<(), Breach> {
+        let promotion_age = self.scheduler_options.promotion_age;
+        let options = SchedulerOptions { promotion_age, ..setup::scheduler_options(&mut self.random) };
+        self.scheduler_options = options;
+        self.ledger.limited(options);
+        self.report.limited += 1;
+        self.note(|| format!("limits are {options:?}"));
+        if self.strikes(Bug::LimitsIgnored) {
+            return Ok(());
+        }
+        self.hear(Input::Limits(self.distort_options(options)))
     }
 
     fn change_share(&mut self, id: AccountId) -> Result<(), Breach> {

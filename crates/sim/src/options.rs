@@ -74,6 +74,8 @@ pub enum Bug {
     RateIgnored,
     /// Does not tell the scheduler of an account's cap.
     CapIgnored,
+    /// Does not tell the scheduler of other slots and floors.
+    LimitsIgnored,
     /// Makes the scheduler without floors.
     FloorIgnored,
     /// Does not tell the scheduler that a receiver asked to be left alone.
@@ -120,6 +122,7 @@ impl Bug {
         Bug::KeysLost,
         Bug::RateIgnored,
         Bug::CapIgnored,
+        Bug::LimitsIgnored,
         Bug::FloorIgnored,
         Bug::RetryAfterIgnored,
         Bug::PushbackIgnored,

@@ -27,6 +27,8 @@ pub struct Report {
     pub restored: u64,
     /// Times a receiver's wish to be left alone held its destination.
     pub held: u64,
+    /// Times the slots and floors were changed under way.
+    pub limited: u64,
     /// Attempts made again because a crash hid what became of them.
     pub repeated: u64,
     /// Crashes.
@@ -65,6 +67,7 @@ impl Report {
         self.opened += other.opened;
         self.restored += other.restored;
         self.held += other.held;
+        self.limited += other.limited;
         self.repeated += other.repeated;
         self.crashes += other.crashes;
         self.stops += other.stops;

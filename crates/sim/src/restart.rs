@@ -76,10 +76,8 @@ impl World {
 
     fn gateway(&self, configuration: Configuration) -> Gateway {
         let holds = self.holds(&configuration);
-        let mut options = self.scheduler_options;
-        options.floors = self.distort_floors(options).unwrap_or(options.floors);
         Gateway {
-            scheduler: Scheduler::new(options),
+            scheduler: Scheduler::new(self.distort_options(self.scheduler_options)),
             accounts: configuration.accounts,
             ids: IdGenerator::new(0, configuration.id_floor),
             destinations: configuration.destinations.into_iter().map(|to| (to.id, to)).collect(),
@@ -98,7 +96,11 @@ impl World {
         }
     }
 
-    /// Floors as the scheduler hears them.
+    /// Limits as the scheduler hears them.
+    pub(crate) fn distort_options(&self, options: SchedulerOptions) -> SchedulerOptions {
+        SchedulerOptions { floors: self.distort_floors(options).unwrap_or(options.floors), ..options }
+    }
+
     fn distort_floors(&self, SchedulerOptions { slots, floors, .. }: SchedulerOptions) -> Option<Floors> {
         let of = |band| floors.of(band);
         match self.options.bug? {

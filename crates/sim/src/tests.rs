@@ -23,7 +23,7 @@ fn check(seeds: Range<u64>) {
     println!("{all:#?}");
     let ends = [all.delivered, all.dead, all.buried, all.repeated, all.revived, all.discarded, all.blocked];
     let faults = [all.crashes, all.stops, all.failed_commits, all.failed_pages];
-    let shut = [all.opened, all.restored, all.held];
+    let shut = [all.opened, all.restored, all.held, all.limited];
     let seen = [&ends[..], &faults[..], &shut[..]].concat();
     assert!(seen.iter().all(|count| *count > 0), "worlds in which everything happens");
     assert!(all.owed_max > all.waiting_max, "more is owed than windows hold");
@@ -117,7 +117,18 @@ fn looks_like(bug: Bug, breach: &Breach) -> bool {
         Bug::CapIgnored => matches!(breach, B::OverAccountCap(_)),
         Bug::FloorIgnored => matches!(breach, B::FloorIgnored { .. } | B::KeptSlotTaken { .. }),
         Bug::NothingKept => matches!(breach, B::KeptSlotTaken { .. }),
-        Bug::TooMuchKept | Bug::AloneCapped => matches!(breach, B::Late { .. }),
+        Bug::TooMuchKept => matches!(breach, B::Late { .. }),
+        // Its cap is of the slots that there were: with fewer it is too many.
+        Bug::AloneCapped => matches!(breach, B::Late { .. } | B::OverAccountCap(_)),
+        Bug::LimitsIgnored => matches!(
+            breach,
+            B::OverSlots
+                | B::Late { .. }
+                | B::KeptSlotTaken { .. }
+                | B::FloorIgnored { .. }
+                | B::OverAccountCap(_)
+                | B::LessUrgentFirst { .. }
+        ),
         Bug::LateShareTaken => matches!(breach, B::LateShareTaken { .. } | B::OverAccountCap(_)),
         Bug::SuccessUnheard => {
             matches!(breach, B::OpenedWhileTaking(_) | B::WrongCircuit { .. } | B::NotKept(_))

@@ -37,7 +37,7 @@ use crate::lease::Lease;
 use crate::live::Live;
 use crate::meters::Meters;
 use crate::replay::Replays;
-use crate::send::Connector;
+use crate::send::{Connector, IdleMax};
 use crate::store_health::StoreHealth;
 use crate::traces::Spans;
 pub use activity::{Activity, Seen};
@@ -91,6 +91,17 @@ pub struct EngineOptions {
     pub operational_destination: Option<DestinationId>,
     /// Where events and attempts are told as spans.
     pub spans: Option<Spans>,
+}
+
+/// What can be changed while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Attempts in flight.
+    pub attempts: SchedulerOptions,
+    /// Above which no further event is taken.
+    pub backlog: BacklogLimits,
+    /// Connections to receivers that are kept open between attempts, all together.
+    pub idle_connections: usize,
 }
 
 impl EngineOptions {
@@ -179,6 +190,7 @@ pub struct Engine {
     fault: FaultSender,
     connector: Arc<Connector>,
     admission: Arc<Admission>,
+    idle_max: IdleMax,
     /// Changes are decided one at a time, each on what the one before left.
     changing: Arc<tokio::sync::Mutex<()>>,
     runtime: tokio::runtime::Handle,
@@ -267,9 +279,10 @@ impl Engine {
         &self.store_health
     }
 
-    /// Goes on with other limits of attempts and of the backlog. What is in flight keeps its slots.
-    pub async fn limit(&self, attempts: SchedulerOptions, backlog: BacklogLimits) {
+    /// Goes on with other limits. What is in flight keeps its slots.
+    pub async fn limit(&self, Limits { attempts, backlog, idle_connections }: Limits) {
         self.admission.limit(backlog);
+        self.idle_max.share_out(idle_connections);
         self.tell(Control::Input(Input::Limits(attempts))).await;
     }
 

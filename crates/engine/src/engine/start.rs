@@ -21,7 +21,7 @@ use crate::maintenance;
 use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{Connector, Pool, Report, SendWorker, Sender, Timers, WorkerHandle};
+use crate::send::{Connector, IdleMax, Pool, Report, SendWorker, Sender, Timers, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
@@ -47,17 +47,16 @@ impl Engine {
         let by_wall = || Clock::start(time_of(configuration.id_floor));
         let clock = store.time().await?.map_or_else(by_wall, Clock::set);
         let left = left(&*store, &configuration).await?;
-        let ids = IdGenerator::new(configuration.node, configuration.id_floor);
+        let ids = Ids(Arc::new(Mutex::new(IdGenerator::new(configuration.node, configuration.id_floor))));
         let live = Live::new(configuration.id_floor);
-        let ids = Ids(Arc::new(Mutex::new(ids)));
         let catalog = Arc::new(RwLock::new(Catalog::new(configuration)));
 
         let (Ways { drafts, batches, control, reports }, inboxes) = ways();
         let (gone, gone_inbox) = mpsc::channel(GONE_MAX);
         let (fault, lease) = (FaultSender::default(), Lease::default());
-        let meters = Arc::new(Meters::default());
-        let admission = Arc::new(Admission::new(options.backlog));
-        let (handles, workers) = workers(&options, &connector, clock, &lease, &reports);
+        let (meters, admission) = (Arc::<Meters>::default(), Arc::new(Admission::new(options.backlog)));
+        let idle_max = IdleMax::new(options.idle_connections, options.workers.max(1));
+        let (handles, workers) = workers(&options, &idle_max, &connector, clock, &lease, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
@@ -93,6 +92,7 @@ impl Engine {
             fault,
             connector,
             admission,
+            idle_max,
             changing: Arc::clone(&replays.letters().changing),
             runtime,
             replays,
@@ -160,6 +160,7 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
 /// The threads' parts of sending, and the dispatcher's handles on them.
 fn workers(
     options: &EngineOptions,
+    idle_max: &IdleMax,
     connector: &Arc<Connector>,
     clock: Clock,
     lease: &Lease,
@@ -169,7 +170,7 @@ fn workers(
     let worker = |number| {
         let sender = Sender {
             connector: Arc::clone(connector),
-            pool: Pool::new(options.idle_connections / workers),
+            pool: Pool::new(idle_max.clone()),
             timers: Timers::default(),
             clock,
             lease: lease.clone(),

@@ -1,7 +1,7 @@
 //! One event for one destination, sent at once and kept nowhere: does it work?
 
 use super::Engine;
-use crate::send::{Made, Pool, Sender, Timers, build};
+use crate::send::{IdleMax, Made, Pool, Sender, Timers, build};
 use bytes::Bytes;
 use postrider_core::event::EventType;
 use postrider_core::id::{AccountId, DestinationId, EventId};
@@ -153,7 +153,7 @@ impl Engine {
 
     /// For an exchange outside of any line, on a connection of its own.
     pub(super) fn sender(&self) -> Sender {
-        let (connector, pool) = (Arc::clone(&self.connector), Pool::new(0));
+        let (connector, pool) = (Arc::clone(&self.connector), Pool::new(IdleMax::new(0, 1)));
         let (timers, lease) = (Timers::default(), self.lease.clone());
         Sender { connector, pool, timers, clock: self.clock, lease, spans: None }
     }

@@ -303,6 +303,7 @@ fn internal() -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pool::IdleMax;
     use super::super::request::ask_consent;
     use super::super::{AddressGuard, DestinationUrl, tls_config};
     use super::*;
@@ -320,8 +321,14 @@ mod tests {
         let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);
-        let sender =
-            Sender { connector, pool: Pool::new(1), timers: Timers::default(), clock, lease, spans: None };
+        let sender = Sender {
+            connector,
+            pool: Pool::new(IdleMax::new(1, 1)),
+            timers: Timers::default(),
+            clock,
+            lease,
+            spans: None,
+        };
         let request = |ready: &Ready, (): &()| ask_consent(ready, "here");
         let receiver = async {
             let (mut stream, _) = listener.accept().await.unwrap();

@@ -47,7 +47,7 @@ pub use worker::SendWorker;
 pub(crate) use attempt::{AttemptReport, Deferred, Job, Made, Report, Rewrite, Sender};
 pub(crate) use exchange::Trace;
 pub(crate) use passed_on::passed_on;
-pub(crate) use pool::Pool;
+pub(crate) use pool::{IdleMax, Pool};
 pub(crate) use preview::preview;
 pub(crate) use request::{ask_consent, build};
 pub(crate) use timers::Timers;

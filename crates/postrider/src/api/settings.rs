@@ -64,6 +64,7 @@ impl Configured {
         self.slots = config.slots;
         self.floors = floors(config);
         self.promotion_age_seconds = config.promotion_age.map(|age| age.as_secs());
+        self.bytes = config.bytes;
         self.backlog = config.backlog;
         self.connections = config.connections.total;
         self.connections_per_address = config.connections.per_address;

@@ -39,7 +39,7 @@ use front::Front;
 use patience::Patience;
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
-use postrider_engine::{DeadLetterFile, Engine, EngineOptions, StopReport, keep_beating};
+use postrider_engine::{DeadLetterFile, Engine, EngineOptions, Limits, StopReport, keep_beating};
 use postrider_store::Store;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -85,6 +85,12 @@ fn engine_options(config: &Config) -> EngineOptions {
     }
 }
 
+/// What of it can be changed while the engine runs.
+fn engine_limits(config: &Config) -> Limits {
+    let attempts = scheduler_options(config);
+    Limits { attempts, backlog: config.backlog, idle_connections: config.idle_connections }
+}
+
 fn scheduler_options(config: &Config) -> SchedulerOptions {
     let floors = config.floors.unwrap_or_else(|| Floors::of_slots(config.slots));
     SchedulerOptions { slots: config.slots, floors, promotion_age: config.promotion_age, bytes: config.bytes }
@@ -125,7 +131,7 @@ async fn start(config: &Config, guard: AddressGuard, patience: &mut Patience<'_>
 }
 
 async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
-    let (mut signals, mut hangup) = (Signals::new()?, signal(SignalKind::hangup())?);
+    let (mut signals, mut hangup) = (Signals::new()?, reload::Hangup::new()?);
     let listener = listen(config.listen, "--listen")?;
     let address = listener.local_addr()?;
     warn_of_no_name(&config, address);
@@ -164,11 +170,7 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
     loop {
         tokio::select! {
             () = signals.stop() => break,
-            _ = hangup.recv() => match reload.has_file() {
-                true => reload.reload().await,
-                // A terminal was closed.
-                false => break,
-            },
+            () = hangup.recv() => reload.reload().await,
             failed = store_failure(&engine) => return Err(failed),
             ended = &mut accepting => {
                 ended.context("the acceptor broke")??;

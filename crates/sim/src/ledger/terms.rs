@@ -10,7 +10,7 @@ use postrider_core::breaker::{Circuit, CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{OrderKey, Priority, Ticket};
 use postrider_core::destination::Ordering;
 use postrider_core::id::{AccountId, DeliveryId, DestinationId};
-use postrider_core::scheduler::{Settings, Share, Verdict};
+use postrider_core::scheduler::{SchedulerOptions, Settings, Share, Verdict};
 use postrider_core::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -142,6 +142,11 @@ impl Ledger {
     /// An account exists or its share changed.
     pub(crate) fn shared(&mut self, account: AccountId, share: Share) {
         self.accounts.insert(account, share);
+    }
+
+    /// Other slots and floors count from now on. What is in flight keeps its slots.
+    pub(crate) fn limited(&mut self, options: SchedulerOptions) {
+        self.options = options;
     }
 
     /// An operator made or changed a destination.

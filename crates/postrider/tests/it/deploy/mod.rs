@@ -100,7 +100,8 @@ fn an_image_is_built_of_the_source_alone() {
 fn the_unit_is_one() {
     let unit = read("postrider.service");
     for wanted in [
-        "ExecStart=/usr/bin/postrider serve",
+        "ExecStart=/usr/bin/postrider serve --config /etc/postrider/postrider.toml",
+        "ExecReload=/bin/kill -HUP $MAINPID",
         "ProtectSystem=strict",
         "NoNewPrivileges=yes",
         "TimeoutStopSec=45",

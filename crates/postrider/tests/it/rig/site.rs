@@ -21,6 +21,8 @@ pub(crate) struct Site {
     descriptors_max: Option<usize>,
     /// Where its log goes instead of the file that tests read.
     log_to: Option<PathBuf>,
+    /// A program that starts it in its own way.
+    under: Option<&'static str>,
     /// Where its store is, when tests run on the other one.
     other_store: OnceLock<Vec<String>>,
 }
@@ -38,7 +40,7 @@ impl Site {
         let directory = TempDir::with_prefix("postrider-it-").expect("there is a place for temporary files");
         let data_dir = directory.path().join("data");
         let (args, variables) = (Vec::new(), Vec::new());
-        let (descriptors_max, log_to, other_store) = (None, None, OnceLock::new());
+        let (descriptors_max, log_to, under, other_store) = (None, None, None, OnceLock::new());
         Site {
             directory,
             address: loopback::fresh(),
@@ -47,6 +49,7 @@ impl Site {
             variables,
             descriptors_max,
             log_to,
+            under,
             other_store,
         }
     }
@@ -69,6 +72,11 @@ impl Site {
     /// Its log goes to this file, which may be one that takes nothing.
     pub(crate) fn log_to(self, path: PathBuf) -> Self {
         Site { log_to: Some(path), ..self }
+    }
+
+    /// Another program becomes it: `nohup`.
+    pub(crate) fn under(self, program: &'static str) -> Self {
+        Site { under: Some(program), ..self }
     }
 
     pub(crate) fn data_in(self, data_dir: PathBuf) -> Self {
@@ -138,9 +146,10 @@ impl Site {
 
     fn command(&self) -> Command {
         let binary = env!("CARGO_BIN_EXE_postrider");
-        let mut command = match (self.descriptors_max, &self.log_to) {
-            (Some(most), _) => limited(binary, most),
-            (_, Some(path)) => logging_to(binary, path),
+        let mut command = match (self.descriptors_max, &self.log_to, self.under) {
+            (Some(most), ..) => limited(binary, most),
+            (_, Some(path), _) => logging_to(binary, path),
+            (.., Some(program)) => under(program, binary),
             _ => tied::command(binary),
         };
         // What the machine of the person who runs the tests has set is not what is tested.
@@ -180,6 +189,12 @@ impl Site {
 fn limited(binary: &str, descriptors_max: usize) -> Command {
     let mut command = tied::command("prlimit");
     command.arg(format!("--nofile={descriptors_max}:{descriptors_max}")).arg(binary);
+    command
+}
+
+fn under(program: &str, binary: &str) -> Command {
+    let mut command = tied::command(program);
+    command.arg(binary);
     command
 }
 

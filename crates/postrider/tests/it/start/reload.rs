@@ -1,9 +1,10 @@
 //! SIGHUP: limits in the file count without a restart, and a mistake in it changes nothing.
 
-use crate::rig::{Reply, Site, wait_until};
+use crate::rig::{Gateway, Reply, Sink, Site, wait_until};
 use crate::scheduling::Stage;
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Writes the file anew, has it read, and waits until the log says so.
 fn reload(stage: &Stage, file: &str, said: &str) {
@@ -78,11 +79,89 @@ fn a_flag_stands_over_the_file_also_when_it_is_read_again() {
 }
 
 #[test]
-fn without_a_file_it_stops_in_order_as_when_its_terminal_is_closed() {
+fn bytes_in_flight_are_taken_up() {
+    let stage = Stage::at(Site::new().config("in_flight_bytes_per_destination_max = \"1MiB\""));
+    stage.sink.always("/hangs", Reply::held());
+    let patient = json!({ "timeout_seconds": 60, "max_concurrency": 10, "adaptive": false });
+    stage.destination("hangs", 3, &patient);
+    let large = json!({ "text": "x".repeat(600 * 1024) });
+    (0..4).for_each(|_| drop(stage.send("hangs", &large)));
+    stage.sink.wait_for("/hangs", 2);
+    stage.pass_a_turn();
+    assert_eq!(stage.sink.arrivals_at("/hangs").len(), 2, "the third waits for bytes");
+    let file = "in_flight_bytes_max = \"9MiB\"\nin_flight_bytes_per_account_max = \"8MiB\"\n\
+                in_flight_bytes_per_destination_max = \"7MiB\"";
+    reload(&stage, file, "reloaded the settings");
+    stage.sink.wait_for("/hangs", 4);
+    let log = stage.gateway().err();
+    assert!(!log.contains("count from the next start"), "{log}");
+    let found = settings(&stage);
+    for (setting, mib) in [
+        ("in_flight_bytes_max", 9),
+        ("in_flight_bytes_per_account_max", 8),
+        ("in_flight_bytes_per_destination_max", 7),
+    ] {
+        assert!(log.contains(setting), "{setting} has changed: {log}");
+        assert_eq!(found[setting], mib << 20, "{setting}");
+    }
+}
+
+#[test]
+fn with_fewer_slots_than_are_in_use_nothing_is_sent_until_enough_have_ended() {
+    let stage = Stage::at(Site::new().config("slots = 10\npriority_floors = \"0,0,0,0\""));
+    let others = Sink::start();
+    let patient = json!({ "timeout_seconds": 60, "max_concurrency": 50, "adaptive": false });
+    stage.sink.always("/hangs", Reply::held());
+    others.always("/ends", Reply::held());
+    stage.destination("hangs", 3, &patient);
+    let elsewhere = json!({ "url": others.url("/ends"), "timeout_seconds": 60 });
+    stage.destination("ends", 3, &elsewhere);
+    let mut events = stage.send_many("hangs", 8);
+    stage.sink.wait_for("/hangs", 8);
+    events.extend(stage.send_many("ends", 2));
+    others.wait_for("/ends", 2);
+    stage.sink.always("/next", Reply::status(200).after(Duration::from_millis(20)));
+    stage.destination("next", 1, &patient);
+    events.extend(stage.send_many("next", 20));
+    reload(&stage, "slots = 4\npriority_floors = \"0,0,0,0\"", "reloaded the settings");
+    others.release();
+    let slots = wait_until("two attempts have ended", || {
+        let slots = stage.api.get("/v1/queue").data(200)["slots"].clone();
+        (slots["used"] == 8).then_some(slots)
+    });
+    assert_eq!(slots["total"], 4);
+    assert_eq!(stage.sink.arrivals_at("/next").len(), 0, "more is in flight than there are slots");
+    stage.sink.release();
+    stage.all_delivered(&events);
+    assert!(stage.sink.in_flight_max("/next") <= 4, "{}", stage.sink.in_flight_max("/next"));
+}
+
+#[test]
+fn without_a_file_it_says_so_and_goes_on() {
     let site = Site::new();
     let gateway = site.start();
     gateway.signal(Signal::HUP);
-    let ended = gateway.wait_for_end();
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(ended.err.contains("stopped"), "{}", ended.err);
+    let said = "got a SIGHUP and there is no settings file to read again; the gateway goes on as it is";
+    wait_until(said, || gateway.err().contains(said).then_some(()));
+    assert_eq!(gateway.api().get("/readyz").status, 200);
+    assert_eq!(gateway.stop().code, Some(0));
+}
+
+/// Signals that a process ignores, a bit each, by what the system says of it.
+fn ignored(gateway: &Gateway) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.id())).unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap()
+}
+
+#[test]
+fn a_signal_that_nohup_has_ignored_stays_ignored() {
+    let site = Site::new().config("slots = 3").under("nohup");
+    let gateway = site.start();
+    assert_eq!(ignored(&gateway) & 1, 1);
+    gateway.signal(Signal::HUP);
+    assert_eq!(gateway.api().get("/readyz").status, 200);
+    let ended = gateway.stop();
+    assert_eq!(ended.code, Some(0));
+    assert!(!ended.err.contains("reloaded the settings"), "{}", ended.err);
 }
