@@ -1,5 +1,6 @@
 //! Several nodes on one PostgreSQL database, as processes of their own.
 
+mod alerted;
 mod away;
 mod claimed;
 mod clock_jumps;

@@ -56,6 +56,13 @@ impl Prometheus {
         found.as_array().into_iter().flatten().filter_map(name).collect()
     }
 
+    /// Whether its last scrape of a gateway succeeded and found this value of a counter.
+    pub(crate) fn has_scraped(&self, gateway: SocketAddr, counter: &str, value: u64) -> bool {
+        let of = format!("instance=\"{gateway}\"");
+        let found = self.query(&format!("up{{{of}}} == 1 and on (instance) {counter}{{{of}}} == {value}"));
+        found.is_some_and(|found| found.as_array().is_some_and(|series| !series.is_empty()))
+    }
+
     /// None while it does not answer, as when it starts.
     fn query(&self, query: &str) -> Option<Value> {
         let query: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();

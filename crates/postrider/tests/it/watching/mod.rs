@@ -6,7 +6,7 @@ mod deployed;
 mod lag;
 mod log;
 mod metrics;
-mod prometheus;
+pub(crate) mod prometheus;
 mod readiness;
 pub(crate) mod samples;
 mod series;
