@@ -7,16 +7,16 @@ use crate::rig::{Api, Site, wait_until};
 use crate::scheduling::Stage;
 use serde_json::json;
 
-/// Waits until it is not ready for this reason, and sees that it is alive and the metrics say the same.
-fn not_ready_once(api: &Api, code: &str, reason: &str) {
-    wait_until(reason, || {
+/// Waits until it is not ready for this reason, and sees that it is alive and the metrics say the same. Gives the reason in
+/// words.
+fn not_ready_once(api: &Api, code: &str) -> String {
+    let reason = wait_until(code, || {
         let answer = api.get("/readyz");
-        (answer.status == 503 && text(&answer.json()["reason"]).contains(reason)).then(|| {
-            assert_eq!(answer.json()["code"], code);
-        })
+        (answer.status == 503 && answer.json()["code"] == code).then(|| text(&answer.json()["reason"]))
     });
     assert_eq!(api.get("/healthz").status, 200);
     assert_eq!(Samples::scrape(api).sum("postrider_ready", &[]), 0.0);
+    reason
 }
 
 fn ready_once(api: &Api) {
@@ -30,7 +30,8 @@ fn a_flood_makes_it_not_ready_until_the_backlog_shrinks() {
     let id = stage.destination("in", 3, &json!({}));
     stage.pause(&id);
     stage.send_many("in", 10);
-    not_ready_once(&stage.api, "overloaded", "backlog_max_rows");
+    let reason = not_ready_once(&stage.api, "overloaded");
+    assert!(reason.contains("backlog_max_rows"), "it names the limit: {reason}");
     (0..3).for_each(|_| assert_eq!(stage.offer("in", b"{}").status, 503));
     let found = Samples::scrape(&stage.api);
     assert_eq!(found.sum("postrider_shed_total", &["limit=\"backlog_max_rows\""]), 3.0);
@@ -50,7 +51,7 @@ fn a_full_disk_makes_it_not_ready_until_there_is_space() {
     ready_once(&api);
     let more = disk.path().join("more");
     std::fs::write(&more, vec![1; 16 * MB]).unwrap();
-    not_ready_once(&api, "disk_full", "the disk is full");
+    not_ready_once(&api, "disk_full");
     let found = Samples::once(&api, "the figures of the disk are of now", |found| {
         found.sum("postrider_disk_free_bytes", &[]) < found.sum("postrider_disk_reserve_bytes", &[])
     });
@@ -72,7 +73,7 @@ fn a_disk_without_a_reserve_makes_it_not_ready_once_it_is_full() {
     let api = gateway.api();
     ready_once(&api);
     let plug = disk.plug();
-    not_ready_once(&api, "disk_full", "the disk is full");
+    not_ready_once(&api, "disk_full");
     std::fs::remove_file(plug).unwrap();
     ready_once(&api);
 }
