@@ -8,7 +8,7 @@ mod watch;
 use self::forward::{Local, Outcome};
 use self::watch::{Told, watch};
 use super::feed::Feed;
-use super::objects::{Kind, ids_in};
+use super::objects::ids_in;
 use super::presence::Presence;
 use super::{Reading, Run, beginning, items, shown, text, time};
 use crate::client::{Client, is_missing};
@@ -53,9 +53,9 @@ impl Run for ListenArgs {
         let mut feed = Feed::new(parameters.clone());
         // What is there already is not sent.
         feed.first(&client, 200)?;
-        let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters).collect();
+        let streamed = [("kind", "accepted".to_owned())].into_iter().chain(parameters.clone()).collect();
         let told = watch(self.reading.client()?, streamed)?;
-        let comes_in = self.comes_in(&client)?;
+        let comes_in = self.comes_in(&client, &parameters);
         eprintln!("forwarding new events{comes_in} to {}; stop with Ctrl-C", clean(&self.forward_to));
         let mut line = Line { client, feed, waiting: VecDeque::new() };
         let mut presence = Presence::default();
@@ -102,17 +102,18 @@ impl ListenArgs {
         ids_in(client, given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect())
     }
 
-    /// Where to post what is to be seen here, as far as the key may know it.
-    fn comes_in(&self, client: &Client) -> anyhow::Result<String> {
-        let named = self.source.as_ref().map(|source| Kind::Source.find(client, source)).transpose()?;
-        let listed = client.read("/v1/sources", &[])?;
-        let is_open = |source: &&Value| match &named {
+    /// Where to post what is to be seen here, as far as the key may know it. It is said for convenience: what cannot be read
+    /// is left out, and listening goes on.
+    fn comes_in(&self, client: &Client, parameters: &[(&str, String)]) -> String {
+        let named = parameters.iter().find(|(name, _)| *name == "source_id").map(|(_, id)| id);
+        let listed = client.read("/v1/sources", &[]).unwrap_or_default();
+        let is_open = |source: &&Value| match named {
             Some(id) => source["id"] == id.as_str(),
             None => source["status"] == "active",
         };
         let open = items(&listed).iter().filter(is_open).map(|source| clean(text(&source["ingest_url"])));
         let urls: Vec<String> = open.filter(|url| !url.is_empty()).take(URLS_SHOWN).collect();
-        Ok(if urls.is_empty() { String::new() } else { format!(" at {}", urls.join(" or ")) })
+        if urls.is_empty() { String::new() } else { format!(" at {}", urls.join(" or ")) }
     }
 
     fn look(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {

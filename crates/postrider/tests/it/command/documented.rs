@@ -1,6 +1,9 @@
 //! Every `postrider` command that a page shows is one that the binary takes.
 
 use crate::rig::Ran;
+use postrider_tidy::shell_block::{Kind, blocks};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -67,6 +70,69 @@ fn every_command_of_the_pages_is_one_of_the_binary() {
         }
     }
     assert!(seen > 25, "only {seen} were found");
+}
+
+/// What is wrong with a line of a block that is for who works on the repository: such blocks are not run, since they build
+/// and test everything, but what they name must be there.
+fn wrong_of_repository(line: &str) -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let words = words(line);
+    let after = |flag: &str| words.iter().skip_while(|word| *word != flag).nth(1);
+    let is_there = match words.first()?.as_str() {
+        "cargo" => match (words.get(1).map(String::as_str), after("-p")) {
+            (Some("run" | "bench" | "test" | "build"), None) => true,
+            (Some("run" | "bench" | "test" | "build"), Some(package)) => packages().contains(package),
+            _ => false,
+        },
+        script => std::fs::metadata(root.join(script))
+            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0),
+    };
+    let arguments: Vec<String> = words.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+    let is_ours = words.get(1).is_some_and(|command| command == "run");
+    let is_taken = !is_ours || asked_for_help(&arguments).code == 0;
+    (!is_there || !is_taken).then(|| line.to_owned())
+}
+
+/// Those of the workspace. `cargo run` without a package runs the only program of the default one, which is the gateway.
+fn packages() -> Vec<String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let told = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    let all = told["packages"].as_array().unwrap();
+    let default: Vec<&Value> = told["workspace_default_members"].as_array().unwrap().iter().collect();
+    let gateway = all.iter().find(|package| package["name"] == "postrider").unwrap();
+    assert_eq!(default, [&gateway["id"]]);
+    let is_program = |target: &&Value| target["kind"][0] == "bin";
+    assert_eq!(gateway["targets"].as_array().unwrap().iter().filter(is_program).count(), 1);
+    all.iter().map(|package| package["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_the_pages_tell_who_works_on_the_repository_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|file| file.unwrap().path());
+    let pages =
+        docs.chain([root.join("README.md")]).filter(|path| path.extension().is_some_and(|end| end == "md"));
+    let mut seen = 0;
+    for page in pages {
+        let source = std::fs::read_to_string(&page).unwrap();
+        for block in blocks(&source).iter().filter(|block| block.kind == Kind::OfRepository) {
+            let wrong: Vec<String> = block.text.lines().filter_map(wrong_of_repository).collect();
+            assert!(wrong.is_empty(), "{}:{}: {wrong:?}", page.display(), block.line);
+            seen += block.text.lines().count();
+        }
+    }
+    assert!(seen >= 4, "only {seen} lines were found");
+    for wrong in [
+        "cargo run -- srve",
+        "cargo tset",
+        "cargo bench -p postrider-cor",
+        "scripts/tst",
+        "cargo run -- serve --slot 1",
+    ] {
+        assert_eq!(wrong_of_repository(wrong).as_deref(), Some(wrong));
+    }
 }
 
 #[test]
