@@ -282,9 +282,18 @@ fn timed_out(target: &Target, trace: &Trace) -> Problem {
         }
         (Some(status), _) => format!("the answer had begun with {status} but did not end"),
         (None, Some(_)) => "it was connected but did not answer".to_owned(),
+        // A name without an open address is looked up for longer than some attempts take, so that nobody learns which it is.
+        (None, None) if is_named(target) && trace.timing.dns.is_none() => {
+            "its name has no address that is open to deliveries, or name servers do not answer".to_owned()
+        }
         (None, None) => "it did not answer".to_owned(),
     };
     problem(ErrorKind::Timeout, format!("No whole answer within {seconds} s: {reached}."))
+}
+
+/// Whether its address has to be looked up.
+fn is_named(target: &Target) -> bool {
+    target.ready.as_ref().is_ok_and(|ready| ready.url.literal_address().is_none())
 }
 
 /// Another node may be sending the same by now.

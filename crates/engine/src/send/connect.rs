@@ -7,7 +7,7 @@ use super::connection::Connection;
 use super::http1::Http1;
 use super::http2::Http2;
 use super::receiver_socket::ReceiverSocket;
-use super::resolve::{Names, Resolve, SystemResolver, no_open_address};
+use super::resolve::{Found, Names, Resolve, SystemResolver, no_open_address};
 use super::shortage::{Failure, Shortage};
 use super::target::{DestinationUrl, Ready};
 use crate::clock::wall;
@@ -62,12 +62,13 @@ impl Connector {
         let (url, until) = (&ready.url, tokio::time::Instant::now() + left);
         self.guard.check_scheme(url).map_err(|refusal| refused(url, refusal))?;
         let started = Instant::now();
-        let addresses = self.resolve(ready).await?;
-        if url.literal_address().is_none() {
-            timing.dns = Some(started.elapsed());
-        }
+        let found = self.resolve(ready).await?;
+        let took = started.elapsed();
+        let open = self.open_addresses(url, &found).await?;
+        // Of a name with an open address alone: of others it would tell that they exist.
+        timing.dns = url.literal_address().is_none().then_some(took);
         let started = Instant::now();
-        let stream = self.dial(url, &addresses, until).await?;
+        let stream = self.dial(url, &open, until).await?;
         timing.connect = Some(started.elapsed());
         let allowance = Allowance::new();
         let stream = Metered::new(stream, &allowance);
@@ -85,30 +86,50 @@ impl Connector {
         }
     }
 
-    async fn resolve(&self, ready: &Ready) -> Result<Arc<[IpAddr]>, Failure> {
+    async fn resolve(&self, ready: &Ready) -> Result<Found, Failure> {
+        let literal =
+            |address| Found { addresses: [address].into(), refused_at: tokio::time::Instant::now() };
         match &ready.url.host {
-            Host::Ipv4(address) => Ok([IpAddr::from(*address)].into()),
-            Host::Ipv6(address) => Ok([IpAddr::from(*address)].into()),
+            Host::Ipv4(address) => Ok(literal(IpAddr::from(*address))),
+            Host::Ipv6(address) => Ok(literal(IpAddr::from(*address))),
             Host::Domain(name) => self.names.find(ready.account, name).await,
+        }
+    }
+
+    /// Those that may be dialled. Where there is none, a name that must not be known to exist is refused as late as one
+    /// that does not.
+    async fn open_addresses(&self, url: &DestinationUrl, found: &Found) -> Result<Vec<SocketAddr>, Failure> {
+        let (mut open, mut closed) = (Vec::new(), None);
+        for address in found.addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
+            match self.guard.check(address) {
+                Ok(()) => open.push(address),
+                Err(refusal) => {
+                    closed.get_or_insert(refusal);
+                }
+            }
+        }
+        match closed {
+            Some(refusal) if open.is_empty() => {
+                if let Host::Domain(name) = &url.host {
+                    self.names.forget(name);
+                }
+                if is_secret(&url.host) {
+                    tokio::time::sleep_until(found.refused_at).await;
+                }
+                Err(refused(url, refusal).into())
+            }
+            _ => Ok(open),
         }
     }
 
     async fn dial(
         &self,
         url: &DestinationUrl,
-        addresses: &[IpAddr],
+        open: &[SocketAddr],
         until: tokio::time::Instant,
     ) -> Result<ReceiverSocket, Failure> {
         let mut doubt = Doubt { names: &self.names, host: Some(&url.host) };
-        let (mut open, mut last, mut short) = (Vec::new(), None, None);
-        for address in addresses.iter().map(|address| SocketAddr::new(*address, url.port)) {
-            match self.guard.check(address) {
-                Ok(()) => open.push(address),
-                Err(refusal) => {
-                    last.get_or_insert(refused(url, refusal));
-                }
-            }
-        }
+        let (mut last, mut short) = (None, None);
         for (address, still_open) in open.iter().zip((1..=open.len()).rev()) {
             match reach(*address, share(until, still_open)).await {
                 Ok(stream) => {
@@ -206,7 +227,7 @@ pub fn tls_config() -> Arc<ClientConfig> {
 
 /// Everybody knows where `localhost` leads. Of any other name the answer does not show whether and where it exists.
 fn is_secret(host: &Host<String>) -> bool {
-    matches!(host, Host::Domain(name) if name != "localhost" && !name.ends_with(".localhost"))
+    matches!(host, Host::Domain(name) if name != "localhost")
 }
 
 fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {

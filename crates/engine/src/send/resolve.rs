@@ -2,10 +2,13 @@
 //!
 //! What is remembered opens no hole: whether an address may be dialled is asked of each address at each dial.
 
+mod name_cache;
+
 use super::connect::problem;
 use super::lookups::{LOOKUPS_MAX, Lookups, Permit, Turn};
 use super::shortage::{Failure, Shortage};
 use async_trait::async_trait;
+use name_cache::{NameCache, Remembered};
 use postrider_core::id::AccountId;
 use postrider_store::containment::{contain, contained};
 use postrider_store::{ErrorKind, Problem};
@@ -16,7 +19,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Who knows the addresses of names.
 #[async_trait]
@@ -57,28 +60,28 @@ fn look_up_now(host: &str) -> io::Result<Vec<IpAddr>> {
 const ADDRESSES_MAX: usize = 8;
 /// Longer than the usual resolver waits before it asks a second server.
 const DEADLINE: Duration = Duration::from_secs(6);
-/// How long an answer is believed. Short against the usual time to live, so that a move is noticed.
-const KNOWN_FOR: Duration = Duration::from_secs(30);
-/// The same for a name that was not found.
-const UNKNOWN_FOR: Duration = Duration::from_secs(2);
 /// How long a new answer is waited for where there is an older one, which is then used instead.
 const OLDER_AFTER: Duration = Duration::from_secs(1);
-/// How long an answer can be used so. Name servers that are away for some minutes are then not noticed by receivers that
-/// are well.
-const OLDER_FOR: Duration = Duration::from_secs(10 * 60);
-/// Names remembered at once.
-const NAMES_MAX: usize = 4096;
-
 /// The addresses of a name, or why there are none.
 type Answer = Result<Arc<[IpAddr]>, Unknown>;
 
 /// Why there are no addresses.
 #[derive(Clone, Debug)]
 enum Unknown {
-    /// The sentence of it.
-    NotFound(String),
+    /// It does not exist, or its answer is late, or the lookup broke off: the log says which, and nobody else may know.
+    NotFound,
+    /// It was not even asked for.
+    Crowded,
     /// Nobody could be asked.
     Shortage(Shortage),
+}
+
+/// The addresses of a name.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) addresses: Arc<[IpAddr]>,
+    /// When whoever wants the name is told, if none of these may be dialled: then a name that does not exist is told of too.
+    pub(crate) refused_at: Instant,
 }
 
 #[derive(Clone)]
@@ -90,21 +93,9 @@ pub(crate) struct Names {
 
 #[derive(Default)]
 struct Book {
-    known: HashMap<String, Entry>,
+    cache: NameCache,
     /// Whoever of an account wants a name waits for the same lookup, and no second one starts before it has returned.
     under_way: HashMap<(AccountId, String), Arc<watch::Sender<Progress>>>,
-}
-
-struct Entry {
-    answer: Answer,
-    until: Instant,
-}
-
-/// What is remembered of a name.
-enum Remembered {
-    Current(Answer),
-    Older(Arc<[IpAddr]>),
-    Nothing,
 }
 
 enum Progress {
@@ -120,44 +111,54 @@ impl Names {
         Names { resolver, lookups: Lookups::new(LOOKUPS_MAX), book: Arc::default() }
     }
 
-    /// The addresses of a name that this account sends to.
-    pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Arc<[IpAddr]>, Failure> {
-        let remembered = locked(&self.book).remembered(host);
-        let answer = match remembered {
-            Remembered::Current(answer) => answer,
+    /// The addresses of a name that this account sends to. However soon it is known that there are none, nobody is told
+    /// before the deadline of a lookup: how long an answer took would tell who asks whether the name exists inside.
+    pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Found, Failure> {
+        let remembered = locked(&self.book).cache.find(host);
+        let (answer, began) = match remembered {
+            Remembered::Current(answer) => (answer, Instant::now()),
             Remembered::Older(addresses) => {
+                let older = || (Ok(Arc::clone(&addresses)), Instant::now());
                 match timeout(OLDER_AFTER, self.look_up(account, host, Turn::Known)).await {
-                    Ok(Ok(newer)) if !is_short(&newer) => newer,
-                    _ => Ok(addresses),
+                    Ok((Err(Unknown::Crowded | Unknown::Shortage(_)), _)) | Err(_) => older(),
+                    Ok(newer) => newer,
                 }
             }
-            Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await.unwrap_or_else(not_found),
+            Remembered::Nothing => self.look_up(account, host, Turn::Unknown).await,
         };
-        answer.map_err(|unknown| match unknown {
-            Unknown::Shortage(shortage) => Failure::Shortage(shortage),
-            Unknown::NotFound(why) => not_found_because(host, &why).into(),
-        })
+        let refused_at = began + DEADLINE;
+        match answer {
+            Ok(addresses) => Ok(Found { addresses, refused_at }),
+            Err(Unknown::NotFound) => {
+                sleep_until(refused_at).await;
+                Err(no_open_address(host).into())
+            }
+            Err(Unknown::Crowded) => Err(queued_too_long(host).into()),
+            Err(Unknown::Shortage(shortage)) => Err(Failure::Shortage(shortage)),
+        }
     }
 
     /// What was remembered led nowhere; the next attempt asks anew.
     pub(crate) fn forget(&self, host: &str) {
-        locked(&self.book).known.remove(host);
+        locked(&self.book).cache.forget(host);
     }
 
-    /// The resolver's answer, or why there is none.
-    async fn look_up(&self, account: AccountId, host: &str, turn: Turn) -> Result<Answer, String> {
+    /// The resolver's answer, and since when it was waited for: not while others were.
+    async fn look_up(&self, account: AccountId, host: &str, turn: Turn) -> (Answer, Instant) {
         let mut progress = self.begin(account, host, turn);
         let started = progress.wait_for(|progress| !matches!(progress, Progress::Queued));
         if timeout(DEADLINE, started).await.is_err() {
-            return Err(queued_too_long());
+            return (Err(Unknown::Crowded), Instant::now());
         }
+        let began = Instant::now();
         let ended =
             progress.wait_for(|progress| matches!(progress, Progress::Late | Progress::Done(_))).await;
-        match ended.as_deref() {
-            Ok(Progress::Done(answer)) => Ok(answer.clone()),
-            Ok(_) => Err(format!("no answer within {} s", DEADLINE.as_secs())),
-            Err(_) => Err("the lookup broke off".to_owned()),
-        }
+        let answer = match ended.as_deref() {
+            Ok(Progress::Done(answer)) => answer.clone(),
+            Ok(_) => unknown(host, "there is no answer in time"),
+            Err(_) => unknown(host, "the lookup broke off"),
+        };
+        (answer, began)
     }
 
     /// Joins the lookup of this name that is under way for the account, or starts one.
@@ -177,62 +178,30 @@ impl Names {
     }
 }
 
-fn not_found(why: String) -> Answer {
-    Err(Unknown::NotFound(why))
+fn unknown(host: &str, why: &str) -> Answer {
+    tracing::debug!(host, why, "a receiver's name was not found");
+    Err(Unknown::NotFound)
 }
 
 fn is_short(answer: &Answer) -> bool {
     matches!(answer, Err(Unknown::Shortage(_)))
 }
 
-fn queued_too_long() -> String {
+fn queued_too_long(host: &str) -> Problem {
     let seconds = DEADLINE.as_secs();
-    format!(
-        "it could not be looked up within {seconds} s, since too many other names of the account get no answer"
-    )
+    let sentence = format!(
+        "The host {host} was not found: it could not be looked up within {seconds} s, since too many other names of the \
+         account get no answer."
+    );
+    problem(ErrorKind::Dns, sentence)
 }
 
 impl Book {
-    fn remembered(&self, host: &str) -> Remembered {
-        let (now, found) = (Instant::now(), self.known.get(host));
-        match found.map(|entry| (&entry.answer, entry.until)) {
-            Some((answer, until)) if now < until => Remembered::Current(answer.clone()),
-            Some((Ok(addresses), until)) if now < until + OLDER_FOR => {
-                Remembered::Older(Arc::clone(addresses))
-            }
-            _ => Remembered::Nothing,
-        }
-    }
-
-    /// That nobody could be asked says nothing of the name.
-    fn remember(&mut self, host: &str, answer: Answer) {
-        if is_short(&answer) {
-            return;
-        }
-        let now = Instant::now();
-        let until = now + if answer.is_ok() { KNOWN_FOR } else { UNKNOWN_FOR };
-        if self.known.len() >= NAMES_MAX {
-            self.known.retain(|_, entry| now < entry.until);
-        }
-        if self.known.len() >= NAMES_MAX {
-            // So many live names at once are rare, and asking again is all that it costs.
-            self.known.clear();
-        }
-        self.known.insert(host.to_owned(), Entry { answer, until });
-    }
-
     fn end(&mut self, lookup: &Lookup) {
         let key = (lookup.account, lookup.host.clone());
         // Another may have begun since.
         if self.under_way.get(&key).is_some_and(|found| Arc::ptr_eq(found, &lookup.progress)) {
             self.under_way.remove(&key);
-        }
-    }
-
-    /// Of a name that got no answer in time, addresses of before can still be used.
-    fn remember_late(&mut self, host: &str, answer: Answer) {
-        if answer.is_ok() || !matches!(self.remembered(host), Remembered::Older(_)) {
-            self.remember(host, answer);
         }
     }
 }
@@ -249,7 +218,7 @@ impl Lookup {
     async fn run(self, turn: Turn) {
         let Some(permit) = self.permit(turn).await else { return };
         // Another account may have had the answer meanwhile.
-        let remembered = locked(&self.names.book).remembered(&self.host);
+        let remembered = locked(&self.names.book).cache.find(&self.host);
         if let Remembered::Current(answer) = remembered {
             self.progress.send_replace(Progress::Done(answer));
             return;
@@ -258,13 +227,13 @@ impl Lookup {
         let mut found = self.names.resolver.resolve(&self.host);
         if let Ok(found) = timeout(DEADLINE, &mut found).await {
             let answer = answer(&self.host, found);
-            locked(&self.names.book).remember(&self.host, answer.clone());
+            locked(&self.names.book).cache.put(self.account, &self.host, answer.clone());
             self.progress.send_replace(Progress::Done(answer));
         } else {
             self.progress.send_replace(Progress::Late);
             // Its thread is still there. Until that has ended it counts, and nobody starts another for this name.
             let late = answer(&self.host, found.await);
-            locked(&self.names.book).remember_late(&self.host, late);
+            locked(&self.names.book).cache.put_late(self.account, &self.host, late);
         }
         drop(permit);
     }
@@ -297,34 +266,24 @@ impl Drop for Lookup {
     }
 }
 
-/// One sentence for a name that does not exist and for one whose addresses are all closed. Otherwise whoever may name
-/// a destination could list the names of the operator's own network.
-const NO_OPEN_ADDRESS: &str = "it has no address that is open to deliveries; an operator can open a range with \
-                               --egress-allow, and sees more in the log with --log debug";
+/// One sentence for a name that does not exist, for one that gets no answer and for one whose addresses are all closed.
+/// Otherwise whoever may name a destination could list the names of the operator's own network.
+const NO_OPEN_ADDRESS: &str = "it has no address that is open to deliveries, or name servers do not answer; an operator \
+                               can open a range with --egress-allow, and sees more in the log with --log debug";
 
 /// A name leads to no address that may be dialled.
 pub(super) fn no_open_address(host: &str) -> Problem {
-    not_found_because(host, NO_OPEN_ADDRESS)
-}
-
-fn not_found_because(host: &str, why: &str) -> Problem {
-    problem(ErrorKind::Dns, format!("The host {host} was not found: {why}."))
+    problem(ErrorKind::Dns, format!("The host {host} was not found: {NO_OPEN_ADDRESS}."))
 }
 
 fn answer(host: &str, found: io::Result<Vec<IpAddr>>) -> Answer {
     match found {
         Ok(found) if !found.is_empty() => Ok(found.into_iter().take(ADDRESSES_MAX).collect()),
-        Ok(_) => {
-            tracing::debug!(host, "a receiver's name has no address");
-            not_found(NO_OPEN_ADDRESS.to_owned())
-        }
-        Err(error) => Err(Shortage::of(&error).map_or_else(
-            || {
-                tracing::debug!(host, %error, "a receiver's name was not found");
-                Unknown::NotFound(NO_OPEN_ADDRESS.to_owned())
-            },
-            Unknown::Shortage,
-        )),
+        Ok(_) => unknown(host, "it has no address"),
+        Err(error) => match Shortage::of(&error) {
+            Some(shortage) => Err(Unknown::Shortage(shortage)),
+            None => unknown(host, &error.to_string()),
+        },
     }
 }
 

@@ -82,8 +82,57 @@ async fn an_address_that_swallows_everything_leaves_time_for_the_next() {
         (vec![first], (Err(ErrorKind::Timeout), 12, 2)),
         (vec![first, second], (Err(ErrorKind::Timeout), 12, 2)),
         (vec![first, [127, 0, 0, 4]], (Err(ErrorKind::Connect), 6, 2)),
-        (vec![[10, 0, 0, 1]], (Err(ErrorKind::Dns), 0, 2)),
+        (vec![[10, 0, 0, 1]], (Err(ErrorKind::Dns), 6, 2)),
     ] {
         assert_eq!(whole_seconds(connect(&addresses, port).await), expected, "{addresses:?}");
+    }
+}
+
+/// Name servers of a network that has names of its own: the name says what they answer, and after how many milliseconds.
+struct Inside;
+
+#[async_trait]
+impl Resolve for Inside {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let (what, after) = host.split('.').next().and_then(|label| label.split_once('-')).unwrap();
+        tokio::time::sleep(Duration::from_millis(after.parse().unwrap())).await;
+        match what {
+            "absent" => Err(io::Error::other("there is no such name")),
+            "empty" => Ok(vec![]),
+            _ => Ok(vec![[10, 0, 0, 1].into(), [192, 168, 0, 1].into()]),
+        }
+    }
+}
+
+/// All that a tenant is shown of an attempt at this host, which is not named in it.
+async fn shown_of(connector: &Connector, host: &str) -> (Problem, Timing, Duration) {
+    let url = DestinationUrl::parse(&format!("http://{host}/")).unwrap();
+    let target = Target::elsewhere(AccountId::from_u64(1), DestinationId::from_u64(1), url);
+    let (began, mut timing) = (tokio::time::Instant::now(), Timing::default());
+    let failed = connector.connect(target.ready.as_ref().unwrap(), LEFT, &mut timing).await;
+    let mut problem = failed.err().expect("it is refused").problem();
+    problem.sentence = problem.sentence.replace(host, "HOST");
+    (problem, timing, began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_that_is_shown_of_a_refused_name_tells_whether_it_exists() {
+    let connector = Connector::new(AddressGuard::default(), tls_config()).resolving_by(Arc::new(Inside));
+    let expected = shown_of(&connector, "absent-0.corp").await;
+    assert_eq!((expected.0.kind, expected.1), (ErrorKind::Dns, Timing::default()));
+    for host in [
+        "inside-0.corp",
+        "inside-0.corp",
+        "inside-30.corp",
+        "inside-2000.corp",
+        "inside-9000.corp",
+        "inside-0.localhost",
+        "absent-0.corp",
+        "absent-30.corp",
+        "absent-4000.corp",
+        "absent-60000.corp",
+        "empty-5.corp",
+    ] {
+        assert_eq!(shown_of(&connector, host).await, expected, "{host}");
     }
 }
