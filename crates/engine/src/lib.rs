@@ -28,6 +28,7 @@ mod maintenance;
 mod meters;
 mod operational;
 mod pause;
+pub mod proxy_headers;
 mod replay;
 mod rewrite;
 mod routing;

@@ -1,7 +1,7 @@
 //! The headers that every request to a destination has, written once when it is made ready: an attempt copies them.
 
-use super::passed_on::folded;
 use super::target::DestinationUrl;
+use crate::proxy_headers::folded;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use postrider_store::Headers;
 

@@ -1,7 +1,7 @@
 //! Which headers of an event go on to its destinations. A transform may set these and no others.
 
+use crate::proxy_headers::{folded, is_of_proxy};
 use http::HeaderName;
-use std::borrow::Cow;
 
 /// An attempt has a span of its own in the event's trace.
 pub(super) const TRACEPARENT: &str = "traceparent";
@@ -23,51 +23,20 @@ const NOT_PASSED_ON: [&str; 12] = [
     TRACESTATE,
 ];
 
-/// What servers and frameworks take for the word of a proxy before them: where a request came from and where it goes, and by
-/// which method. A sender must not say that to a receiver in our name.
-const OF_PROXIES: [&str; 15] = [
-    "proxy",
-    "forwarded",
-    "x-forwarded",
-    "x-real-ip",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "true-client-ip",
-    "cf-connecting-ip",
-    "x-original-url",
-    "x-original-host",
-    "x-rewrite-url",
-    "x-http-method-override",
-    "x-http-method",
-    "x-method-override",
-    "x-accel-redirect",
-];
-
-/// Headers with these beginnings are ours, or tell of the sender's network.
-const NOT_PASSED_ON_PREFIXES: [&str; 5] = ["webhook-", "postrider-", "x-forwarded-", "proxy-", "keep-alive"];
-
-/// A name as receivers behind CGI, WSGI and what follows them know it, where `X-Tenant` and `X_Tenant` are one: of a name in
-/// lower case.
-pub(super) fn folded(name: &str) -> Cow<'_, str> {
-    let stays = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if name.bytes().all(stays) {
-        return Cow::Borrowed(name);
-    }
-    let fold = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
-    Cow::Owned(name.chars().map(fold).collect())
-}
+/// Headers with these beginnings are ours, or of the sender's connection.
+const NOT_PASSED_ON_PREFIXES: [&str; 3] = ["webhook-", "postrider-", "keep-alive"];
 
 /// Of a name that is folded.
 pub(super) fn is_passed_on(name: &str) -> bool {
     let ours = NOT_PASSED_ON_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    !ours && !NOT_PASSED_ON.contains(&name) && !OF_PROXIES.contains(&name)
+    !ours && !NOT_PASSED_ON.contains(&name) && !is_of_proxy(name)
 }
 
 /// The name of a header that goes on as it is; else why it does not.
 pub(crate) fn passed_on(name: &str) -> Result<HeaderName, &'static str> {
     let name = HeaderName::try_from(name).map_err(|_| "this is no legal header name")?;
     let folded = folded(name.as_str());
-    if OF_PROXIES.contains(&&*folded) {
+    if is_of_proxy(&folded) {
         return Err("this header is one by which proxies speak to receivers, and is not passed on");
     }
     if !is_passed_on(&folded) {

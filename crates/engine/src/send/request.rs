@@ -1,11 +1,12 @@
 //! The request of an attempt: written once, as HTTP/1.1 has it, beside the copy of its headers that may be shown.
 
 use super::fixed_headers::FixedHeaders;
-use super::passed_on::{folded, is_passed_on};
+use super::passed_on::is_passed_on;
 use super::sealed_headers::SEALED_HEADERS;
 use super::target::Ready;
 use super::{hops, id_header};
 use crate::clock::Clock;
+use crate::proxy_headers::folded;
 use bytes::{BufMut, Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, header};
@@ -222,8 +223,25 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::target::{DestinationUrl, Target};
     use super::*;
+    use postrider_core::id::{AccountId, DestinationId};
     use proptest::prelude::*;
+
+    #[test]
+    fn http2_says_nothing_for_a_proxy_that_http1_does_not() {
+        let url = DestinationUrl::parse("https://receiver.test/").unwrap();
+        let target = Target::elsewhere(AccountId::from_u64(1), DestinationId::from_u64(1), url);
+        let ready = target.ready.as_ref().unwrap();
+        let mut request = Request::new(Method::POST, ready, Bytes::new());
+        let said =
+            ["X-Forwarded-For", "x_forwarded_host", "Via", "CF-Connecting-IP", ":authority", "X-Tenant"];
+        pass_on(&said.map(|name| (name, "of-the-sender")).into_iter().collect(), None, ready, &mut request);
+        let request = request.into_http2(ready);
+        let passed: Vec<&str> = request.headers().keys().map(HeaderName::as_str).collect();
+        assert_eq!(passed, ["host", "user-agent", "accept-encoding", "x-tenant"]);
+        assert_eq!(request.uri().authority().map(http::uri::Authority::as_str), Some("receiver.test"));
+    }
 
     proptest! {
         #[test]

@@ -203,6 +203,9 @@ async fn headers_that_a_receiver_takes_for_ours_are_not_passed_on() {
         "X-Method-Override",
         "X-Client-IP",
         "True-Client-IP",
+        "Via",
+        "CF-Ray",
+        "X_Envoy_External_Address",
     ];
     let kept = ["X-Tenant-Name", "X_Own_Word", "X-Proxy", "X-Real-Estate"];
     let all: Vec<(&str, &str)> =

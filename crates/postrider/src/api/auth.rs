@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, Version};
 use postrider_core::id::{AccountId, ApiKeyId};
 use postrider_core::time::Timestamp;
+use postrider_engine::proxy_headers::{folded, is_of_proxy};
 use postrider_store::{Scope, Way};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -147,27 +148,9 @@ fn is_from_here(request: &Parts) -> bool {
 /// Whether a proxy has passed a request on. One that names nobody shows itself by the version: nginx forwards by
 /// HTTP/1.0 unless it is told otherwise, and no client of this machine speaks it.
 fn is_forwarded(request: &Parts) -> bool {
-    let tells_of_a_client = |name: &HeaderName| {
-        let name = name.as_str();
-        FORWARDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || FORWARDED_HEADERS.contains(&name)
-    };
+    let tells_of_a_client = |name: &HeaderName| is_of_proxy(&folded(name.as_str()));
     request.version < Version::HTTP_11 || request.headers.keys().any(tells_of_a_client)
 }
-
-/// Headers by which proxies say for whom they ask.
-const FORWARDED_HEADERS: [&str; 9] = [
-    "forwarded",
-    "via",
-    "x-real-ip",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "x-original-host",
-    "true-client-ip",
-    "fastly-client-ip",
-    "x-appengine-user-ip",
-];
-/// Of each proxy several begin so.
-const FORWARDED_PREFIXES: [&str; 5] = ["x-forwarded", "x-original-forwarded", "x-envoy-", "cf-", "x-azure-"];
 
 fn names_loopback(host: &str) -> bool {
     let address = host.parse::<SocketAddr>().map(|address| address.ip());
@@ -343,6 +326,10 @@ mod tests {
             "CF-Connecting-IP",
             "True-Client-IP",
             "X-Envoy-External-Address",
+            "X_Forwarded_For",
+            "X_Real.IP",
+            "X-Original-URL",
+            "X-HTTP-Method-Override",
         ] {
             for value in ["", "127.0.0.1", "203.0.113.9"] {
                 assert!(!is_here(local().header(name, value)), "{name}: {value:?}");
