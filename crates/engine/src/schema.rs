@@ -22,6 +22,7 @@ use jsonschema::Validator;
 use metered::{Metered, MeteredValue};
 use postrider_core::limits::SCHEMA_BYTES_MAX;
 use serde_json::Value;
+use std::cell::Cell;
 use std::fmt;
 
 /// Largest body that is parsed on a thread on which others are served: that takes up to 0.3 ms.
@@ -92,28 +93,30 @@ impl Schema {
             Ok(value) => value,
             Err(error) => return Ok(Err(at_root(format!("it is not JSON: {}", short(&error.to_string()))))),
         };
-        match fuel::with(fuel, self.price, || self.validator.is_valid(MeteredValue(&value))) {
-            Ok(true) => Ok(Ok(value)),
-            Ok(false) => self.why_not(fuel, &value).map(Err),
-            Err(Ended::OutOfFuel) => Err(OutOfFuel),
+        // What is wrong is looked for once more, from the same fuel: notes of all that is wrong are made on the way.
+        let is_refused = Cell::new(false);
+        let checked = fuel::with(fuel, self.price, || {
+            let is_valid = self.validator.is_valid(MeteredValue(&value));
+            is_refused.set(!is_valid);
+            if is_valid { Ok(()) } else { self.why_not(&value) }
+        });
+        match checked {
+            Ok(Ok(())) => Ok(Ok(value)),
+            Ok(Err(mismatch)) => Ok(Err(mismatch)),
+            Err(Ended::OutOfFuel) if fuel < CHECK_FUEL || !is_refused.get() => Err(OutOfFuel),
+            Err(_) if is_refused.get() => Ok(Err(unexplained())),
             // The validator is not ours: if it breaks on some value, the event is refused and the gateway goes on.
-            Err(Ended::Broken) => Ok(Err(at_root("it cannot be checked".into()))),
+            Err(_) => Ok(Err(at_root("it cannot be checked".into()))),
         }
     }
 
-    /// What is wrong first. It is looked for once more, since notes of all that is wrong are made on the way.
-    fn why_not(&self, fuel: u64, value: &Value) -> Result<Mismatch, OutOfFuel> {
-        let found = fuel::with(fuel, self.price, || {
-            self.validator.validate(MeteredValue(value)).map_err(|error| Mismatch {
-                pointer: short(error.instance_path().as_str()),
-                reason: short(&error.masked().to_string()),
-            })
+    /// What is wrong first.
+    fn why_not(&self, value: &Value) -> Result<(), Mismatch> {
+        let found = self.validator.validate(MeteredValue(value)).map_err(|error| Mismatch {
+            pointer: short(error.instance_path().as_str()),
+            reason: short(&error.masked().to_string()),
         });
-        match found {
-            Ok(Err(mismatch)) => Ok(mismatch),
-            Err(Ended::OutOfFuel) if fuel < CHECK_FUEL => Err(OutOfFuel),
-            _ => Ok(at_root("it is not what the schema asks for, and too large to say where".into())),
-        }
+        Err(found.err().unwrap_or_else(unexplained))
     }
 
     /// The CPU time and the fuel that looking at this value takes.
@@ -131,6 +134,10 @@ impl Schema {
 
 /// A check costs more than it may.
 struct OutOfFuel;
+
+fn unexplained() -> Mismatch {
+    at_root("it is not what the schema asks for, and too large to say where".into())
+}
 
 fn at_root(reason: String) -> Mismatch {
     Mismatch { pointer: String::new(), reason }

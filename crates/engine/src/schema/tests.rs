@@ -1,6 +1,6 @@
 //! Which schemas are taken, what they refuse of events, and that none of them can run away.
 
-use super::worst::Case;
+use super::worst::{COMPILE_TIME_MAX, Case};
 use super::{Mismatch, SCHEMA_BYTES_MAX, Schema};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -305,4 +305,66 @@ proptest! {
             let _ = (schema.check(value.to_string().as_bytes()), schema.check(&bytes));
         }
     }
+}
+
+/// The first took 44 s, those behind it up to a second each.
+#[test]
+fn no_schema_takes_long_to_compile() {
+    let (class, folded) =
+        (format!("[{}]", "\\pL".repeat(15_000)), format!("(?i)[{}]", "\\pL".repeat(15_000)));
+    let patterns = |pattern: &dyn Fn(usize) -> String| json!({ "allOf": (0..32).map(|number| json!({ "pattern": pattern(number) })).collect::<Vec<_>>() });
+    let key = "/".repeat(8_000);
+    let long = json!({ "$ref": format!("#/$defs/{}", key.replace('/', "~1")) });
+    for schema in [
+        json!({ "pattern": folded }),
+        json!({ "patternProperties": { folded: {} } }),
+        json!({ "pattern": format!("a(?s-u:b)(?xi:{class})") }),
+        json!({ "pattern": class }),
+        json!({ "pattern": "(?i)[Ā-ỿ]".repeat(4_000) }),
+        json!({ "pattern": "a?".repeat(20_000) }),
+        json!({ "pattern": "[^\\pL]{1,9}".repeat(700) }),
+        patterns(&|number| format!("(?i)[\\pL{number}]")),
+        patterns(&|number| format!("[{}]", "\\pL".repeat(50 + number))),
+        patterns(&|number| format!("[a-z]{{{}}}", 900 + number)),
+        patterns(&|_| "a?".repeat(120)),
+        json!({ "allOf": vec![json!({ "$ref": "#/$defs/b" }); 1_400], "$defs": { "b": long, key: {} } }),
+        json!({ "unevaluatedProperties": false, "allOf": vec![json!({ "$ref": "#/$defs/b" }); 2_000], "$defs": { "b": { "properties": { "a": {} } } } }),
+    ] {
+        let began = super::fuel::cpu_time();
+        let compiled = Schema::compile(&schema).map(drop);
+        let took = super::fuel::cpu_time() - began;
+        let begin: String = schema.to_string().chars().take(80).collect();
+        assert!(took < COMPILE_TIME_MAX, "{took:?} for {begin}: {compiled:?}");
+    }
+    // What people write.
+    for pattern in ["(?i)^[\\w.+-]+@[\\w-]+\\.[\\w.]+$", "^\\p{Lu}[\\p{L} '-]*$"] {
+        compile(&json!({ "pattern": pattern }));
+    }
+}
+
+#[test]
+fn dependencies_weigh_what_they_list() {
+    let names: Vec<String> = (0..1_000).map(|number| format!("n{number}")).collect();
+    let schema = |times: usize| {
+        json!({
+            "allOf": vec![json!({ "$ref": "#/$defs/d" }); times],
+            "$defs": { "d": { "dependencies": { "a": names } } },
+        })
+    };
+    compile(&schema(9));
+    assert_eq!(refused(&schema(10)), "must have at most 10000 parts, with every $ref followed");
+}
+
+#[test]
+fn a_check_has_one_budget_whatever_comes_of_it() {
+    let each: Vec<Value> = (0..500).map(|number| json!({ "const": number })).collect();
+    let schema = compile(&json!({ "items": { "anyOf": each } }));
+    let body = |items: usize| format!("[{}\"none of them\"]", "499,".repeat(items));
+    let items = (1..).map(|step| step * 500).find(|items| {
+        let (_, spent) = schema.cost_of(&serde_json::from_str(&body(*items)).unwrap());
+        spent > super::CHECK_FUEL / 2
+    });
+    let found = schema.check(body(items.unwrap()).as_bytes()).unwrap_err();
+    assert_eq!(found.reason, "it is not what the schema asks for, and too large to say where");
+    assert!(schema.check(body(100).as_bytes()).unwrap_err().pointer.ends_with("100"));
 }

@@ -16,6 +16,13 @@ const DEPTH_MAX: usize = 64;
 /// Most patterns with references unfolded: each may take a while to compile, and its program is kept.
 const PATTERNS_MAX: usize = 32;
 
+/// Bytes of all patterns together, with references unfolded: their programs are made before it is known how large they are.
+const PATTERNS_BYTES_MAX: usize = 8 * 1024;
+/// What their classes of characters may cost to compile, which takes 70 µs for one of Unicode: see [`pattern::class_cost`].
+const CLASSES_COST_MAX: usize = 2_000;
+/// Longest `$ref`: each that leads through it is looked up by all of its text.
+const REFERENCE_BYTES_MAX: usize = 256;
+
 /// Keywords that hold one schema.
 const SINGLE: [&str; 14] = [
     "items",
@@ -61,6 +68,8 @@ pub(super) fn price(schema: &Value) -> Result<VisitPrice, BadSchema> {
         root: schema,
         parts: 0,
         patterns: 0,
+        pattern_bytes: 0,
+        classes_cost: 0,
         for_each_element: 0,
         names: VisitPrice::default(),
         following: Vec::new(),
@@ -80,6 +89,8 @@ struct Walk<'s> {
     root: &'s Value,
     parts: usize,
     patterns: usize,
+    pattern_bytes: usize,
+    classes_cost: usize,
     /// Schemas that look at each element of a list or a map.
     for_each_element: usize,
     /// Of the patterns that are held against names.
@@ -110,7 +121,8 @@ impl<'s> Walk<'s> {
     }
 
     fn parts_of(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
-        let Value::Object(keywords) = schema else { return self.count(1) };
+        // In the place of a schema there may be a list of names, as in `dependencies`.
+        let Value::Object(keywords) = schema else { return self.count(size(schema)) };
         let own =
             keywords.iter().filter(|(keyword, _)| !holds_schemas(keyword)).map(|(_, value)| size(value));
         self.count(1 + own.sum::<usize>())?;
@@ -171,19 +183,38 @@ impl<'s> Walk<'s> {
     }
 
     fn count_patterns(&mut self, keyword: &str, value: &Value) -> Result<(), BadSchema> {
-        self.patterns += match (keyword, value) {
-            ("pattern", Value::String(_)) => 1,
-            ("patternProperties", Value::Object(schemas)) => schemas.len(),
-            _ => 0,
-        };
-        if self.patterns > PATTERNS_MAX {
-            let sentence = format!("must have at most {PATTERNS_MAX} patterns, with every $ref followed");
-            return Err(BadSchema(sentence));
+        match (keyword, value) {
+            ("pattern", Value::String(pattern)) => self.count_pattern(pattern)?,
+            ("patternProperties", Value::Object(schemas)) => {
+                schemas.keys().try_for_each(|pattern| self.count_pattern(pattern))?;
+            }
+            _ => {}
         }
         if let ("patternProperties", Value::Object(schemas)) = (keyword, value) {
             for price in schemas.keys().map(|pattern| pattern::price(pattern)) {
                 self.names.name += price.fixed;
                 self.names.name_byte += price.sixteen_bytes / 16 + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Before it is compiled for the first time.
+    fn count_pattern(&mut self, pattern: &str) -> Result<(), BadSchema> {
+        self.patterns += 1;
+        self.pattern_bytes += pattern.len();
+        self.classes_cost += pattern::class_cost(pattern);
+        for (count, most, what) in [
+            (self.patterns, PATTERNS_MAX, format!("at most {PATTERNS_MAX} patterns")),
+            (
+                self.pattern_bytes,
+                PATTERNS_BYTES_MAX,
+                format!("at most {PATTERNS_BYTES_MAX} bytes of patterns"),
+            ),
+            (self.classes_cost, CLASSES_COST_MAX, "fewer classes of characters in its patterns".to_owned()),
+        ] {
+            if count > most {
+                return Err(BadSchema(format!("must have {what}, with every $ref followed")));
             }
         }
         Ok(())
@@ -197,6 +228,9 @@ impl<'s> Walk<'s> {
                     .into(),
             ));
         };
+        if reference.len() > REFERENCE_BYTES_MAX {
+            return Err(BadSchema(format!("must have no $ref longer than {REFERENCE_BYTES_MAX} bytes")));
+        }
         if self.following.contains(&reference) || pointer.is_empty() {
             return Err(BadSchema(format!("must not refer back to itself, as $ref {reference:?} does")));
         }
