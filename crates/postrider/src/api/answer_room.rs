@@ -25,7 +25,12 @@ impl AsRef<[u8]> for Kept {
     }
 }
 
-/// What is made while it is read, as an export, has no size and takes no room.
+/// These bytes, which take this room until they are written.
+pub(super) fn kept(answer: Bytes, held: Held) -> Bytes {
+    Bytes::from_owner(Kept { answer, _held: held })
+}
+
+/// What is made while it is read, as an export, has no size, and takes room by itself.
 pub(super) async fn keep(request: Request, next: Next) -> Response {
     let mut asker = DefaultHasher::new();
     request.headers().get(AUTHORIZATION).hash(&mut asker);
@@ -33,10 +38,9 @@ pub(super) async fn keep(request: Request, next: Next) -> Response {
     match body.size_hint().exact() {
         Some(bytes) if bytes > ANSWER_UNCOUNTED_BYTES_MAX as u64 => {
             let held = Held::for_answer(asker.finish(), bytes as usize);
-            let Ok(_held) = held else { return ApiError::unread().into_response() };
+            let Ok(held) = held else { return ApiError::unread().into_response() };
             let Ok(answer) = body.collect().await else { return ApiError::unread().into_response() };
-            let kept = Kept { answer: answer.to_bytes(), _held };
-            Response::from_parts(head, Body::from(Bytes::from_owner(kept)))
+            Response::from_parts(head, Body::from(kept(answer.to_bytes(), held)))
         }
         _ => Response::from_parts(head, body),
     }

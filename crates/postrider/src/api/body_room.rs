@@ -57,9 +57,12 @@ impl Held {
         held.0.grow_to(bytes).map(|()| held)
     }
 
+    /// All that a part of an export takes, whichever key of its account asked for it.
+    pub(super) fn for_export(account: AccountId, bytes: usize) -> Result<Self, OverBudget> {
+        Held::for_answer(spread(account), bytes)
+    }
+
     fn of(room: &'static Room, account: Option<AccountId>) -> Self {
-        // Ids that follow on one another fall far apart.
-        let spread = |id: AccountId| id.as_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
         Held(Reservation::new(room, ACCOUNTS, account.map_or(0, spread)))
     }
 
@@ -85,6 +88,11 @@ impl Held {
         });
         waiting.await.unwrap_or(Err(IngestError::Unavailable))
     }
+}
+
+/// Ids that follow on one another fall far apart.
+fn spread(account: AccountId) -> u64 {
+    account.as_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
-//! `/v1/dead-letters/export`: all of them as JSON lines, one in memory at a time.
+//! `/v1/dead-letters/export`: all of them as JSON lines, a few in memory at a time. What is in memory takes room for
+//! answers, by account: a reader may be slow, and there may be many of them.
 
+use super::answer_room::kept;
 use super::auth::Caller;
+use super::body_room::Held;
 use super::error::ApiError;
 use super::events::Parameters;
 use super::refusal::{Keyed, Queried};
@@ -12,16 +15,26 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http_body_util::channel::{Channel, Sender};
+use postrider_core::id::AccountId;
 use postrider_engine::DeadLetterLine;
 use postrider_store::containment::contained;
 use postrider_store::{DeadLetter, DeadLetterOrder, DeadLetterPosition, DeadLetterQuery, StoreError};
 use serde_json::json;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
 
 /// Dead letters read at once; their bodies are read one by one.
 const PAGE: usize = 200;
-/// Lines that wait for a slow reader.
-const LINES_WAITING: usize = 2;
+/// What an export takes beside its lines: the page that it is at, and itself.
+const EXPORT_BYTES: usize = 256 * 1024;
+/// Lines that wait for a slow reader, beside the one that is written and the one that is made.
+const LINES_WAITING: usize = 1;
+/// An export waits so long for room for its next line: longer than a reader that takes nothing keeps its connection.
+const ROOM_DEADLINE: Duration = Duration::from_secs(90);
+/// How often it looks.
+const ROOM_LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -31,7 +44,15 @@ enum Format {
     Full,
 }
 
-type Lines = Sender<Bytes, StoreError>;
+type Lines = Sender<Bytes, BrokenOff>;
+
+/// Why an export cannot go on.
+#[derive(Debug)]
+enum BrokenOff {
+    Store(StoreError),
+    /// Other exports of the account hold all of its room.
+    NoRoom,
+}
 
 /// Export dead letters
 ///
@@ -66,8 +87,12 @@ pub(crate) async fn export(
         after: None,
         limit: PAGE,
     };
+    let held = Held::for_export(caller.account, EXPORT_BYTES).map_err(|_| ApiError::unread())?;
     let (lines, body) = Channel::new(LINES_WAITING);
-    tokio::spawn(contained(write(app, query, format, lines)));
+    tokio::spawn(contained(async move {
+        write(app, query, format, lines).await;
+        drop(held);
+    }));
     let mut response = Response::new(Body::new(body));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
@@ -93,19 +118,39 @@ async fn write_page(
     query: DeadLetterQuery,
     format: Format,
     lines: &mut Lines,
-) -> Result<Option<DeadLetterPosition>, StoreError> {
+) -> Result<Option<DeadLetterPosition>, BrokenOff> {
     let page = app.engine.dead_letters().list(query).await?;
     for letter in &page.items {
         // One that went with its event or was revived meanwhile is left out.
         let Some(line) = line(app, letter, format).await? else { continue };
-        if lines.send_data(line.into()).await.is_err() {
+        if lines.send_data(line).await.is_err() {
             return Ok(None);
         }
     }
     Ok(page.next)
 }
 
-async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<String>, StoreError> {
+/// Takes room for what is about to be in memory. A reader that takes its lines makes some.
+async fn room(account: AccountId, bytes: usize) -> Result<Held, BrokenOff> {
+    let until = Instant::now() + ROOM_DEADLINE;
+    loop {
+        match Held::for_export(account, bytes) {
+            Ok(held) => return Ok(held),
+            Err(_) if Instant::now() >= until => return Err(BrokenOff::NoRoom),
+            Err(_) => sleep(ROOM_LOOK).await,
+        }
+    }
+}
+
+async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<Bytes>, BrokenOff> {
+    let reading = room(letter.account, letter.bytes as usize).await?;
+    let Some(text) = text(app, letter, format).await? else { return Ok(None) };
+    drop(reading);
+    let held = room(letter.account, text.capacity()).await?;
+    Ok(Some(kept(text.into(), held)))
+}
+
+async fn text(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<String>, StoreError> {
     let Some(event) = app.engine.dead_letters().event(letter).await? else { return Ok(None) };
     let destination = app.engine.catalog().destination(letter.account, letter.destination).cloned();
     let line = DeadLetterLine {
@@ -139,3 +184,20 @@ async fn line(app: &App, letter: &DeadLetter, format: Format) -> Result<Option<S
     text.push('\n');
     Ok(Some(text))
 }
+
+impl From<StoreError> for BrokenOff {
+    fn from(error: StoreError) -> Self {
+        BrokenOff::Store(error)
+    }
+}
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BrokenOff::Store(error) => error.fmt(f),
+            BrokenOff::NoRoom => f.write_str("other exports of the account hold all of its memory"),
+        }
+    }
+}
+
+impl std::error::Error for BrokenOff {}

@@ -3,7 +3,7 @@
 use super::check_fields;
 use super::dead_letters::{dead, hopeless};
 use crate::rig::client::{Client, request};
-use crate::rig::{Answer, Sink, Site, api::text};
+use crate::rig::{Answer, Sink, Site, api::text, wait_until};
 use serde_json::{Value, json};
 
 const WAFORD: &str = "event_id payload destination retry_count last_error";
@@ -70,6 +70,43 @@ fn an_export_of_much_needs_little_memory() {
     let grown = gateway.peak_bytes() - before;
     assert!(grown < 80_000_000, "two exports of 100 MB took {grown} bytes");
     assert!(slow.answer().unwrap().body == exported.body);
+}
+
+/// Each of them would hold several lines.
+const READERS: usize = 40;
+
+#[test]
+fn exports_that_nobody_reads_hold_a_bounded_part_of_the_memory_and_give_it_back() {
+    let (sink, site) = (Sink::start(), Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let (_, path) = api.source();
+    hopeless(&api, &sink, "/in", 1);
+    let large = vec![b'x'; 4_000_000];
+    (0..6).for_each(|_| drop(dead(&api, &path, "large", &large)));
+    let made = api.post("/v1/accounts", &json!({ "name": "other" })).data(201);
+    let other = api.with_key(&text(&made["api_key"]["key"]));
+    let before = gateway.peak_bytes();
+    let bearer = format!("Bearer {}", api.key);
+    let asked = request("GET", "/v1/dead-letters/export", &[("authorization", &bearer)], b"");
+    let mut readers: Vec<Client> = (0..READERS).map(|_| Client::connect(site.address()).unwrap()).collect();
+    readers.iter_mut().for_each(|reader| reader.write(&asked).unwrap());
+    let held = || {
+        let metrics = String::from_utf8(api.get("/metrics").body).unwrap();
+        let line =
+            metrics.lines().find(|line| line.contains("request_memory_bytes{") && line.contains("answers"));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).expect("a figure")
+    };
+    wait_until("they hold all that an account may", || (held() > 70_000_000).then_some(()));
+    assert_eq!(lines(&other.get("/v1/dead-letters/export")).len(), 0, "another account exports");
+    let grown = gateway.peak_bytes() - before;
+    assert!(grown < 200_000_000, "{READERS} exports took {grown} bytes");
+    // Those that go make room, and the one that reads at last gets all of it.
+    let mut last = readers.pop().unwrap();
+    drop(readers);
+    assert_eq!(lines(&last.answer().unwrap()).len(), 6);
+    drop(last);
+    wait_until("all of it is given back", || (held() == 0).then_some(()));
 }
 
 #[test]
