@@ -33,6 +33,16 @@ struct Replace {
     link: String,
 }
 
+/// Asks somebody who is in none: whoever made the link sees what is entered behind it.
+#[derive(Template)]
+#[template(path = "portal/confirm.html")]
+struct Confirm {
+    frame: Frame,
+    /// Whose portal the link opens.
+    other: String,
+    link: String,
+}
+
 pub(super) async fn page(State(desk): Shared, request: Request) -> Response {
     match desk.hosts.check(request.headers()) {
         Ok(()) => html(&Entry { frame: Frame::of_nobody() }),
@@ -65,13 +75,18 @@ async fn enter(desk: &Desk, there: Option<&Session>, link: &Link, form: &Form) -
     let guest = Session::of_key(hash(&link.token));
     let key = desk.app.shown_key(&guest.key_hash)?;
     let brand: Brand = desk.api.get(&guest, "/v1/brand-settings").await?;
+    let written = || form.text("token").unwrap_or_default().to_owned();
+    // A script that finds a link in the address sends it without this; a form of another origin is not read at all.
+    if there.is_none() && form.text("confirmed") != Some("yes") {
+        let page = Confirm { frame: Frame::of_nobody(), other: brand.name().to_owned(), link: written() };
+        return Ok(html(&page));
+    }
     if let Some(there) = there {
         let agreed = form.text("form_token").unwrap_or_default().as_bytes();
         let is_asked = there.key_hash != guest.key_hash;
         if is_asked && !bool::from(agreed.ct_eq(there.form_token.as_bytes())) {
             let frame = Frame::of(&desk.api, there, "").await?;
-            let link = form.text("token").unwrap_or_default().to_owned();
-            return Ok(html(&Replace { frame, other: brand.name().to_owned(), link }));
+            return Ok(html(&Replace { frame, other: brand.name().to_owned(), link: written() }));
         }
         desk.portal.end(there).await?;
     }

@@ -19,7 +19,7 @@ impl Guest {
     pub(super) fn by_link(api: &Api, body: &Value) -> Self {
         let link = text(&api.post("/v1/portal-sessions", body).data(201)["url"]);
         let mut browser = Browser::stranger(api);
-        let answer = browser.submit("/portal", &[("token", &link)], &[]);
+        let answer = browser.submit("/portal", &[("token", &link), ("confirmed", "yes")], &[]);
         assert_eq!(next(&answer), "/portal/destinations");
         let cookie = answer.headers.get("set-cookie").expect("a session");
         assert!(cookie.contains("; Path=/portal; HttpOnly; SameSite=Strict"), "{cookie}");

@@ -53,6 +53,37 @@ fn another_link_asks_before_it_takes_a_guest_out_of_their_portal() {
 }
 
 #[test]
+fn a_link_signs_nobody_in_unasked() {
+    let site = Site::new();
+    let gateway = site.start();
+    let theirs = tenant(&gateway, "theirs");
+    theirs.patch("/v1/brand-settings", &json!({ "company_name": "\u{202e}Evil <b>" })).data(200);
+    let guest = Browser::stranger(&theirs);
+    for written in [
+        link(&theirs, &json!({})),
+        link(&theirs, &json!({ "return_url": "https://evil.test/" })),
+        format!("{}&return_url=https%3A%2F%2Fevil.test%2F&confirmed=yes", link(&theirs, &json!({}))),
+    ] {
+        // As the script of the page sends what stands in the address, and as another page would.
+        let behind = written.split_once('#').unwrap().1;
+        let asked = guest.submit("/portal", &[("token", behind)], &[]);
+        assert_eq!((asked.status, asked.headers.get("set-cookie")), (200, None), "{asked}");
+        let page = String::from_utf8(asked.body).unwrap();
+        assert!(
+            page.contains("Evil &#60;b&#62;")
+                && !page.contains("<b>")
+                && !page.contains("href=\"https://evil")
+        );
+        let agreed = [("token", field(&page, "token")), ("confirmed", field(&page, "confirmed"))];
+        let agreed = agreed.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let elsewhere = guest.submit("/portal", &agreed, &[("origin", "https://evil.test")]);
+        assert_eq!((elsewhere.status, elsewhere.headers.get("set-cookie")), (403, None), "{elsewhere}");
+        let opened = guest.submit("/portal", &agreed, &[]);
+        assert_eq!(next(&opened), HOME);
+    }
+}
+
+#[test]
 fn a_link_that_does_not_work_ends_nobodys_session_and_the_same_link_needs_no_question() {
     let site = Site::new();
     let gateway = site.start();
@@ -60,7 +91,7 @@ fn a_link_that_does_not_work_ends_nobodys_session_and_the_same_link_needs_no_que
     let own = link(&ours, &json!({}));
     let mut guest = Browser::stranger(&ours);
     for _ in 0..2 {
-        let opened = guest.submit("/portal", &[("token", &own)], &[]);
+        let opened = guest.submit("/portal", &[("token", &own), ("confirmed", "yes")], &[]);
         assert_eq!(next(&opened), HOME);
         guest.cookie = opened.headers.get("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     }
@@ -76,7 +107,7 @@ fn a_link_leads_back_only_where_its_account_has_said() {
     let ours = tenant(&gateway, "ours");
     let back = |link: &str| {
         let mut guest = Browser::stranger(&ours);
-        let opened = guest.submit("/portal", &[("token", link)], &[]);
+        let opened = guest.submit("/portal", &[("token", link), ("confirmed", "yes")], &[]);
         assert_eq!(next(&opened), HOME, "{link}");
         guest.cookie = opened.headers.get("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         let page = guest.page(HOME);

@@ -17,6 +17,7 @@ fn a_user_of_the_portal_comes_by_a_link_and_sees_what_became_of_events() {
     let origin = format!("http://{}", api.address);
     let mut tab = Tab::open(&origin);
     tab.go(link.strip_prefix(&origin).expect("the link leads here"));
+    tab.press("Open the portal");
     tab.arrive("/portal/destinations");
     assert_eq!(tab.value("location.hash"), "", "the token is gone from the address");
     tab.fill("input[name=name]", "mine");
