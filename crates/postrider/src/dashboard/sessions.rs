@@ -211,6 +211,11 @@ mod tests {
         HeaderMap::from_iter([(COOKIE, pair.parse().unwrap())])
     }
 
+    /// A cookie as it is laid out, which was not made here.
+    fn forged(secret: &[u8; SESSION_BYTES], tag: &[u8; TAG_BYTES]) -> String {
+        format!("postrider_session={}", URL_SAFE_NO_PAD.encode([&secret[..], tag].concat()))
+    }
+
     async fn found(sessions: &Sessions, cookie: &str) -> Option<Session> {
         sessions.find(&headers(cookie)).await.unwrap()
     }
@@ -265,8 +270,12 @@ mod tests {
         let secret = sessions.secret(&headers(&cookie)).unwrap();
         let record = store.sessions().find(sessions.id(&secret)).await.unwrap().unwrap();
         assert!(record.id != secret && record.key_print != HASH);
-        let forged = URL_SAFE_NO_PAD.encode([record.id, record.key_print].concat());
-        assert!(found(&sessions, &format!("postrider_session={forged}")).await.is_none());
+        for tag in [record.id, record.key_print, [0; TAG_BYTES]] {
+            // The secret itself, which the store does not know, does not sign in without its tag.
+            for secret in [record.id, secret] {
+                assert!(found(&sessions, &forged(&secret, &tag)).await.is_none());
+            }
+        }
         assert_eq!(found(&sessions, &cookie).await.unwrap().key_hash, HASH);
         let other_key = of(&store, SessionKind::Dashboard, [2; 32], "");
         assert!(found(&other_key, &cookie).await.is_none());
@@ -285,7 +294,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_not_made_here_is_not_even_looked_up(sent in any::<Vec<u8>>()) {
+        fn a_cookie_that_was_changed_anywhere_is_not_even_looked_up(bit in 0..8 * (SESSION_BYTES + TAG_BYTES)) {
+            let sessions = sessions();
+            let tag = sessions.tag("cookie", &[3; SESSION_BYTES]);
+            let mut made = [&[3; SESSION_BYTES][..], tag.as_ref()].concat();
+            let cookie = |made: &[u8]| format!("postrider_session={}", URL_SAFE_NO_PAD.encode(made));
+            prop_assert_eq!(sessions.secret(&headers(&cookie(&made))), Some([3; SESSION_BYTES]));
+            made[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(sessions.secret(&headers(&cookie(&made))), None);
+        }
+
+        #[test]
+        fn what_was_not_made_here_is_not_even_looked_up(
+            sent in prop_oneof![any::<Vec<u8>>(), prop::collection::vec(any::<u8>(), SESSION_BYTES + TAG_BYTES)],
+        ) {
             let coded = URL_SAFE_NO_PAD.encode(&sent);
             for text in [sent.as_slice(), coded.as_bytes()] {
                 for cookie in [[b"postrider_session=", text].concat(), text.to_vec()] {
