@@ -100,12 +100,12 @@ pub(super) fn admin_key(value: &str) -> Result<String, String> {
 /// fewer than 8 different ones.
 const KEY_CHARS: std::ops::RangeInclusive<usize> = 20..=256;
 const KEY_CHARS_DIFFERENT_MIN: usize = 8;
+const WEBHOOKS_SECRET_BYTES: std::ops::RangeInclusive<usize> = 16..=4096;
 
 /// Whether a key that somebody chose may open the whole gateway.
 pub(crate) fn check_strength(key: &str) -> Result<(), String> {
-    let different = key.bytes().collect::<std::collections::BTreeSet<u8>>().len();
     let legal = KEY_CHARS.contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if legal && different >= KEY_CHARS_DIFFERENT_MIN {
+    if legal && different(key) >= KEY_CHARS_DIFFERENT_MIN {
         return Ok(());
     }
     let (least, most) = (KEY_CHARS.start(), KEY_CHARS.end());
@@ -114,11 +114,20 @@ pub(crate) fn check_strength(key: &str) -> Result<(), String> {
     ))
 }
 
-/// As with the admin key, what was given is not repeated.
-/// As long as DispatchGo's own, which it does not limit; one of a few letters is guessed.
+/// Whoever has one request that is signed by it can try out secrets at home, so it must not be guessed. DispatchGo's own may
+/// be longer than a key. What was given is not repeated.
 pub(super) fn webhooks_secret(value: &str) -> Result<String, String> {
-    let legal = (8..=4096).contains(&value.len());
-    if legal { Ok(value.to_owned()) } else { Err("must be 8 to 4096 bytes".into()) }
+    if WEBHOOKS_SECRET_BYTES.contains(&value.len()) && different(value) >= KEY_CHARS_DIFFERENT_MIN {
+        return Ok(value.to_owned());
+    }
+    let (least, most) = (WEBHOOKS_SECRET_BYTES.start(), WEBHOOKS_SECRET_BYTES.end());
+    Err(format!(
+        "must be {least} to {most} bytes, at least {KEY_CHARS_DIFFERENT_MIN} of them different, such as `openssl rand -hex 32` makes"
+    ))
+}
+
+fn different(text: &str) -> usize {
+    text.bytes().collect::<std::collections::BTreeSet<u8>>().len()
 }
 
 pub(super) fn secret_keys(value: &str) -> Result<SecretKeys, String> {

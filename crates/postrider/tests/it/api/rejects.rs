@@ -57,7 +57,7 @@ fn named(api: &Api, name: &str) -> String {
 fn doors_without_a_token_tell_what_they_refused_and_close_with_their_source() {
     let sink = Sink::start();
     let listed = format!("[[destinations]]\nname = \"one\"\nurl = {:?}\n", sink.url("/one"));
-    let site = Site::new().config(&listed).variable("POSTRIDER_WEBHOOKS_SECRET", "hush-hush");
+    let site = Site::new().config(&listed).variable("POSTRIDER_WEBHOOKS_SECRET", "hush-hush-1234567");
     let gateway = site.start();
     let api = gateway.api();
     for (door, source, headers, status) in [

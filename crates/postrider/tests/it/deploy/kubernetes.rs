@@ -75,6 +75,48 @@ fn nodes_may_connect_to_no_private_address_but_the_database() {
 }
 
 #[test]
+fn names_are_looked_up_in_the_cluster_and_at_the_node_and_nothing_else_is_asked_there() {
+    let policy = of_kind("NetworkPolicy")["spec"].clone();
+    let rules = policy["egress"].as_array().unwrap();
+    let dns: Vec<&Value> = rules.iter().filter(|rule| rule["ports"][0]["port"] == 53).collect();
+    let [dns] = dns[..] else { panic!("one rule is about names: {dns:?}") };
+    assert_eq!(
+        dns["ports"],
+        serde_json::json!([{ "port": 53, "protocol": "UDP" }, { "port": 53, "protocol": "TCP" }])
+    );
+    assert_eq!(dns["to"][0]["podSelector"]["matchLabels"]["k8s-app"], "kube-dns");
+    assert_eq!(dns["to"][1], serde_json::json!({ "ipBlock": { "cidr": "169.254.20.10/32" } }));
+}
+
+#[test]
+fn a_gateway_that_systemd_starts_writes_no_core_file() {
+    let unit = read("postrider.service");
+    assert_eq!(
+        unit.lines().filter(|line| line.starts_with("LimitCORE")).collect::<Vec<_>>(),
+        ["LimitCORE=0"]
+    );
+}
+
+#[test]
+fn images_of_others_are_of_a_version() {
+    let lines = |file: &str| read(file).lines().map(str::trim).map(str::to_owned).collect::<Vec<_>>();
+    let from =
+        lines("Dockerfile").into_iter().filter_map(|line| Some(line.strip_prefix("FROM ")?.to_owned()));
+    let mut images: Vec<String> = from.collect();
+    for file in ["compose.yaml", "kubernetes/postrider.yaml"] {
+        images.extend(lines(file).iter().filter_map(|line| Some(line.strip_prefix("image: ")?.to_owned())));
+    }
+    assert!(images.len() >= 5, "{images:?}");
+    for image in images {
+        let (name, tag) = image.split(' ').next().unwrap().rsplit_once(':').expect("an image has a tag");
+        // That of distroless has none but of the system's version, which stands in its name.
+        let version = if name == "gcr.io/distroless/cc-debian12" { "12" } else { tag };
+        let is_version = version.split(['.', '-']).next().is_some_and(|part| part.parse::<u32>().is_ok());
+        assert!(is_version && tag != "latest", "{image}");
+    }
+}
+
+#[test]
 fn nodes_run_the_image_of_this_version() {
     let version = concat!("postrider:", env!("CARGO_PKG_VERSION"));
     assert_eq!(container()["image"], version);

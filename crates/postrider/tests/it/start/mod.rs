@@ -2,6 +2,7 @@
 
 mod banner;
 mod bare;
+mod database_url;
 mod guide;
 mod refusals;
 mod reload;
