@@ -8,6 +8,7 @@ use super::{Finding, check_planted, check_repository, finding};
 /// Where a test may sleep, each with its reason beside it.
 const MAY_SLEEP: &[&str] = &[
     // On a paused clock: name servers that answer late.
+    "crates/engine/src/send/connect/tests.rs",
     "crates/engine/src/send/resolve/tests.rs",
     // A receiver that drips its answer; slowness is what it is made for.
     "crates/engine/tests/it/hanging.rs",

@@ -12,6 +12,7 @@ mod ids;
 mod json;
 mod parameters;
 mod refused_bodies;
+mod schemas;
 mod settings;
 mod smuggling;
 
