@@ -7,7 +7,8 @@
 
 use super::App;
 use super::error::ApiError;
-use crate::serve::{client, room};
+use crate::serve::client;
+use crate::serve::room::{self, Network};
 use postrider_core::destination::RateLimit;
 use postrider_core::rate_gate::RateGate;
 use postrider_core::time::Timestamp;
@@ -19,56 +20,44 @@ use std::time::Duration;
 /// A person mistypes, and a program with an old key tries again; neither needs more at once.
 const BURST: u64 = 50;
 const PER_SECOND: f64 = 1.0;
-/// Addresses that are told apart. Beyond them new ones share one gate until others have rested.
-const ADDRESSES_MAX: usize = 4096;
+/// Networks that are told apart. Beyond them new ones share one gate until others have rested.
+const GATES_MAX: usize = 8192;
+/// How often it is looked which of them have rested, while there is no room.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Addresses from which the gateway's own keys came last.
 const KNOWN_MAX: usize = 256;
-/// Stands for all addresses that there is no room for.
-const THE_OTHERS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+/// Stands for all networks that there is no room for.
+const THE_OTHERS: (Network, usize) = ((IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0), 1);
 
+#[derive(Default)]
 pub(crate) struct WrongKeys {
-    limit: RateLimit,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    gates: HashMap<IpAddr, RateGate>,
+    gates: HashMap<Network, RateGate>,
+    /// When it was looked last which gates have rested.
+    looked_at: Timestamp,
     /// Where the gateway's own keys came from, the last one at the end.
     known: VecDeque<IpAddr>,
-}
-
-impl Default for WrongKeys {
-    fn default() -> Self {
-        let limit = RateLimit::new(PER_SECOND, Some(BURST)).expect("both are in range");
-        WrongKeys { limit, state: Mutex::default() }
-    }
 }
 
 impl WrongKeys {
     /// Counts a wrong key of this address; says how long to wait when it is one too many.
     fn count(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut state = self.lock();
-        let address = state.gate_of(room::network(address), now);
-        let gate = state.gates.entry(address).or_default();
-        let opens_at = gate.open_at(self.limit);
-        if opens_at > now {
-            return Err(opens_at.since(now));
+        state.open(address, now)?;
+        for (network, share) in state.counted(address, now) {
+            state.gates.entry(network).or_default().pass(limit(share), now);
         }
-        gate.pass(self.limit, now);
         Ok(())
     }
 
     /// Whether a key that may have been chosen by a person is compared with what comes from this address.
     fn may_guess(&self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
         let mut state = self.lock();
-        let address = room::network(address);
-        if state.known.contains(&address) {
-            return Ok(());
-        }
-        let counted = state.gate_of(address, now);
-        let opens_at = state.gates.get(&counted).map_or(now, |gate| gate.open_at(self.limit));
-        if opens_at > now { Err(opens_at.since(now)) } else { Ok(()) }
+        if state.known.contains(&room::network(address)) { Ok(()) } else { state.open(address, now) }
     }
 
     /// Notes that one of the gateway's own keys has come from this address.
@@ -91,16 +80,35 @@ impl WrongKeys {
 }
 
 impl State {
-    /// The address whose gate counts for this one. Gates that have rested would say yes all the same, and make room.
-    fn gate_of(&mut self, address: IpAddr, now: Timestamp) -> IpAddr {
-        if self.gates.len() >= ADDRESSES_MAX && !self.gates.contains_key(&address) {
-            self.gates.retain(|_, gate| !gate.is_rested(now));
-            if self.gates.len() >= ADDRESSES_MAX {
-                return THE_OTHERS;
-            }
-        }
-        address
+    /// Whether all gates of an address are open. A network that waits takes no room for those inside of it.
+    fn open(&mut self, address: IpAddr, now: Timestamp) -> Result<(), Duration> {
+        let gates = self.counted(address, now).into_iter();
+        let opens_at =
+            gates.filter_map(|(network, share)| Some(self.gates.get(&network)?.open_at(limit(share))));
+        let opens_at = opens_at.max().unwrap_or(now);
+        if opens_at > now { Err(opens_at.since(now)) } else { Ok(()) }
     }
+
+    /// The networks whose gates count for this address, each with how much more than one address it may. Gates that have
+    /// rested would say yes all the same, and make room.
+    fn counted(&mut self, address: IpAddr, now: Timestamp) -> Vec<(Network, usize)> {
+        let networks: Vec<_> = room::networks(address.to_canonical()).collect();
+        let is_new = |gates: &HashMap<_, _>| networks.iter().any(|(network, _)| !gates.contains_key(network));
+        let is_full = |gates: &HashMap<_, _>| gates.len() + networks.len() > GATES_MAX;
+        if !is_full(&self.gates) || !is_new(&self.gates) {
+            return networks;
+        }
+        if now.since(self.looked_at) >= LOOK_EVERY {
+            self.looked_at = now;
+            self.gates.retain(|_, gate| !gate.is_rested(now));
+        }
+        if is_full(&self.gates) { vec![THE_OTHERS] } else { networks }
+    }
+}
+
+fn limit(share: usize) -> RateLimit {
+    let burst = BURST * share as u64;
+    RateLimit::new(PER_SECOND * share as f64, Some(burst)).expect("both are in range")
 }
 
 impl App {
@@ -159,11 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_ipv6_is_one_address() {
+    fn a_network_of_ipv6_is_one_address_and_many_of_them_are_two() {
         let keys = WrongKeys::default();
-        let passed = (0..2 * BURST).filter(|host| keys.count(v6(0x2001_0db8, *host), START).is_ok()).count();
-        assert_eq!(passed as u64, BURST);
-        assert!(keys.count(v6(0x2001_0db9, 1), START).is_ok());
+        let passed = |addresses: &mut dyn Iterator<Item = IpAddr>| {
+            addresses.filter(|address| keys.count(*address, START).is_ok()).count() as u64
+        };
+        assert_eq!(passed(&mut (0..2 * BURST).map(|host| v6(0x2001_0db8, host))), BURST);
+        assert_eq!(passed(&mut (0..9 * BURST).map(|network| v6(0x2001_0db9 + network, 1))), BURST, "one /48");
+        assert_eq!(keys.lock().gates.len() as u64, BURST + 2, "and it takes no more room than that");
+        assert!(keys.count(v6(0x2001_0db8 << 16, 1), START).is_ok(), "another /48");
     }
 
     #[test]
@@ -180,15 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn however_many_addresses_come_the_memory_for_them_is_bounded() {
+    fn however_many_networks_come_the_memory_is_bounded_and_all_of_them_are_counted() {
         let keys = WrongKeys::default();
-        for network in 0..3 * ADDRESSES_MAX as u64 {
-            let _ = keys.count(v6(network, 1), START);
-            keys.know(v6(network, 1));
-        }
-        assert!(keys.lock().gates.len() <= ADDRESSES_MAX + 1);
+        let passed = (0..3 * GATES_MAX as u64).filter(|network| {
+            keys.know(v6(network << 16, 1));
+            keys.count(v6(network << 16, 1), START).is_ok()
+        });
+        assert_eq!(passed.count(), GATES_MAX / 2 + BURST as usize, "those without room are counted together");
+        assert!(keys.lock().gates.len() <= GATES_MAX + 1);
         assert_eq!(keys.lock().known.len(), KNOWN_MAX);
         assert!(keys.count(HERE, START).is_err(), "one more shares the gate of the others");
-        assert!(keys.count(HERE, START.after(Duration::from_secs(100))).is_ok(), "those who rest make room");
+        assert!(keys.may_guess(HERE, START).is_err());
+        keys.know(HERE);
+        assert!(keys.may_guess(HERE, START).is_ok(), "who had the right key before is not locked out");
+        assert!(keys.count(HERE, START.after(Duration::from_secs(200))).is_ok(), "those who rest make room");
     }
 }
