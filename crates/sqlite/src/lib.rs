@@ -84,6 +84,7 @@ impl SqliteStore {
     fn write<T>(&self, work: impl FnOnce(&mut Writer) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let mut writer = self.writer()?;
         let done = work(&mut writer).map_err(|error| error::store_error(&error));
+        let done = done.and_then(|done| writer.check_places().map(|()| done));
         if let Err(StoreError::Broken(cause)) = &done {
             writer.distrust(cause);
         }
@@ -115,9 +116,7 @@ impl Drop for SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
-        let receipt = self.write(|writer| writer.commit(&batch))?;
-        self.writer()?.check_places()?;
-        Ok(receipt)
+        self.write(|writer| writer.commit(&batch))
     }
 
     async fn load_keys(

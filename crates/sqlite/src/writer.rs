@@ -3,7 +3,7 @@
 use crate::checkpoint::Checkpointer;
 use crate::closing;
 use crate::error::store_error;
-use crate::file_place::FilePlace;
+use crate::file_place::DatabasePlace;
 use crate::open::SqliteOptions;
 use crate::retention::{self, Candidate};
 use crate::segment::Segments;
@@ -22,7 +22,7 @@ pub(crate) struct Writer {
     live: Connection,
     segments: Segments,
     /// Of what events are written to, and of what lists it.
-    places: [FilePlace; 2],
+    places: [DatabasePlace; 2],
     checkpointer: Checkpointer,
     options: SqliteOptions,
     /// Why nothing is written any more: what a sync that failed was for may be gone, and the next would not say so.
@@ -50,7 +50,7 @@ impl Writer {
     ) -> rusqlite::Result<Self> {
         let path = segments.open_path();
         segments.sealed_with_logs().into_iter().for_each(|sealed| checkpointer.seal(sealed));
-        let places = [FilePlace::of(&segments.live_path()), FilePlace::of(&path)];
+        let places = [DatabasePlace::of(&segments.live_path()), DatabasePlace::of(&path)];
         checkpointer.watch(&mut segments.open, path)?;
         Ok(Writer { live, segments, places, checkpointer, options, distrusted: None })
     }
@@ -83,9 +83,9 @@ impl Writer {
         receipt
     }
 
-    /// Whether the next start will find what was committed. Looked at after each commit, before anybody is answered.
+    /// Whether the next start will find what was written. Looked at after each write, before anybody is answered.
     pub(crate) fn check_places(&mut self) -> Result<(), StoreError> {
-        let moved = self.places.iter().try_for_each(FilePlace::check);
+        let moved = self.places.iter_mut().try_for_each(DatabasePlace::check);
         moved.map_err(|cause| {
             self.distrust(&cause);
             StoreError::Broken(cause)
@@ -170,7 +170,7 @@ impl Writer {
         tracing::info!(segment = %sealed.display(), "sealed a segment");
         self.checkpointer.seal(sealed);
         let path = self.segments.open_path();
-        self.places[1] = FilePlace::of(&path);
+        self.places[1] = DatabasePlace::of(&path);
         self.checkpointer.watch(&mut self.segments.open, path)
     }
 

@@ -9,8 +9,7 @@ use postrider_sqlite::{DataDirectory, OpenError, SqliteOptions, SqliteStore};
 use postrider_store::conformance::audit::records_past_their_retention_are_dropped;
 use postrider_store::{
     Acceptance, Attempt, Batch, DeadLetter, DeadLetterFilter, DeadLetterOrder, DeadLetterQuery, EventContent,
-    Finished, Idempotency, NewDelivery, NewEvent, Origin, Revival, SendWindow, Store, StoreError, Timing,
-    Vault,
+    Finished, Idempotency, NewDelivery, NewEvent, Origin, Revival, SendWindow, Store, Timing, Vault,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -127,24 +126,6 @@ async fn a_second_store_is_refused_also_when_the_lock_file_is_gone() {
     assert!(matches!(try_open(directory.path()), Err(OpenError::InUse(_))));
     drop(first);
     open(directory.path());
-}
-
-#[tokio::test]
-async fn nothing_is_accepted_into_a_file_that_was_moved_or_replaced() {
-    for file in ["live.db", "segments/00000001.db"] {
-        let directory = TempDir::new().unwrap();
-        let store = open(directory.path());
-        accept(&store, event(1, START)).await;
-        let (path, aside) = (directory.path().join(file), directory.path().join("aside"));
-        std::fs::rename(&path, &aside).unwrap();
-        std::fs::copy(&aside, &path).unwrap();
-        for id in [100, 200] {
-            let batch = Batch { events: vec![event(id, START)], ..Batch::default() };
-            let refused = store.commit(Arc::new(batch)).await;
-            let Err(StoreError::Broken(cause)) = refused else { panic!("{file}: {refused:?}") };
-            assert!(cause.contains(file), "{cause}");
-        }
-    }
 }
 
 #[tokio::test]

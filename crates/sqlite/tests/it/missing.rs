@@ -1,8 +1,15 @@
-//! Files that are missing, and files that a crash left too many.
+//! Files that are missing, or are moved away while they are used, and files that a crash left too many.
 
 use crate::files::{DAY, LINE, START, accept, event, open, segments, try_open};
-use postrider_store::Store;
+use postrider_core::id::AccountId;
+use postrider_sqlite::SqliteStore;
+use postrider_store::{Batch, Store, StoreError};
+use std::pin::Pin;
+use std::sync::Arc;
 use tempfile::TempDir;
+
+const DATABASES: [&str; 2] = ["live.db", "segments/00000001.db"];
+const LOGS: [&str; 2] = ["live.db-wal", "segments/00000001.db-wal"];
 
 /// A store that was stopped, with an event that is owed in each of two segments.
 async fn stopped_with_two_segments() -> TempDir {
@@ -69,4 +76,49 @@ async fn what_a_crash_left_of_a_dropped_segment_goes_at_the_next_start() {
     assert!(!first.exists() && !log.exists(), "it is listed no more");
     assert!(second.exists() && third.exists(), "one was listed, and one was being begun");
     assert_eq!(store.load(LINE, 9).await.unwrap().tickets.len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_accepted_into_a_file_that_was_moved_or_replaced() {
+    for file in DATABASES.into_iter().chain(LOGS) {
+        let directory = TempDir::new().unwrap();
+        let store = open(directory.path());
+        accept(&store, event(1, START)).await;
+        let (path, aside) = (directory.path().join(file), directory.path().join("aside"));
+        std::fs::rename(&path, &aside).unwrap();
+        std::fs::copy(&aside, &path).unwrap();
+        for id in [100, 200] {
+            let batch = Batch { events: vec![event(id, START)], ..Batch::default() };
+            let refused = store.commit(Arc::new(batch)).await;
+            let Err(StoreError::Broken(cause)) = refused else { panic!("{file}: {refused:?}") };
+            assert!(cause.contains(file), "{cause}");
+        }
+    }
+}
+
+/// What is answered without an event, too, must be found by the next start.
+#[tokio::test]
+async fn no_write_of_any_kind_is_answered_once_a_file_was_moved() {
+    type Written<'s> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send + 's>>;
+    type Write = fn(&SqliteStore) -> Written<'_>;
+    let writes: [(&str, Write); 5] = [
+        ("configure", |store| store.configure(Vec::new())),
+        ("keep_circuits", |store| store.keep_circuits(Vec::new())),
+        ("release", |store| Box::pin(async { store.release(LINE.destination).await.map(drop) })),
+        ("bury", |store| Box::pin(async { store.bury(LINE.destination, START, 9).await.map(drop) })),
+        ("revive", |store| {
+            Box::pin(async { store.revive(AccountId::from_u64(1), Vec::new(), START).await.map(drop) })
+        }),
+    ];
+    for (name, write) in writes {
+        for file in DATABASES.into_iter().chain(LOGS) {
+            let directory = TempDir::new().unwrap();
+            let store = open(directory.path());
+            accept(&store, event(1, START)).await;
+            write(&store).await.unwrap();
+            std::fs::rename(directory.path().join(file), directory.path().join("aside")).unwrap();
+            let Err(StoreError::Broken(cause)) = write(&store).await else { panic!("{name} without {file}") };
+            assert!(cause.contains(file), "{cause}");
+        }
+    }
 }
