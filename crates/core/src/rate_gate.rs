@@ -28,6 +28,12 @@ impl RateGate {
         self.paid_us = self.paid_us.min(now.unix_ms() * US_PER_MS + unpaid_max);
     }
 
+    /// What passed before is not known: the next waits as if the burst had just passed.
+    pub fn spend(&mut self, limit: RateLimit, now: Timestamp) {
+        let spent_us = now.unix_ms() * US_PER_MS + tolerance_us(limit) + interval_us(limit);
+        self.paid_us = self.paid_us.max(spent_us);
+    }
+
     /// Whether a gate that nothing has passed would be the same by now.
     pub fn is_rested(&self, now: Timestamp) -> bool {
         self.paid_us <= now.unix_ms() * US_PER_MS
@@ -101,6 +107,18 @@ mod tests {
         (0..100).for_each(|_| gate.pass(slow, START));
         gate.change(fast, START);
         assert_eq!(gate.open_at(fast).since(START).as_millis(), 100);
+    }
+
+    #[test]
+    fn two_gates_one_after_the_other_pass_no_more_than_one() {
+        for burst in [1, 25] {
+            let limit = RateLimit::new(25.0, Some(burst)).unwrap();
+            let [mut dead, mut heir] = [RateGate::default(); 2];
+            (0..burst).for_each(|_| dead.pass(limit, START));
+            heir.spend(limit, START);
+            assert_eq!(heir.open_at(limit), dead.open_at(limit), "burst {burst}");
+            assert_eq!(heir.open_at(limit).since(START).as_millis(), 40);
+        }
     }
 
     #[test]

@@ -149,6 +149,12 @@ impl Destination {
         self.breaker.retarget()
     }
 
+    pub(super) fn spend_rate(&mut self, now: Timestamp) {
+        if let Some(limit) = self.settings.rate_limit {
+            self.rate.spend(limit, now);
+        }
+    }
+
     /// The circuit is as an earlier run left it.
     pub(super) fn restore(&mut self, record: CircuitRecord, now: Timestamp) {
         self.breaker = Breaker::restore(self.settings.circuit, record, now);

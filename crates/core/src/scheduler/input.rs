@@ -20,6 +20,8 @@ pub enum Input {
     Forget(AccountId),
     /// A destination exists or its settings changed.
     Configure(DestinationId, Settings),
+    /// Nobody knows what a destination was sent a moment ago: its rate limit begins with its burst spent.
+    SpendRate(DestinationId),
     /// A destination is gone; what it was owed is the store's business.
     Remove(DestinationId),
     /// The circuit of a destination, as an earlier run left it.

@@ -236,6 +236,10 @@ impl Scheduler {
                 self.circuit_moved(id, moved, now, actions);
                 Some(id)
             }
+            Input::SpendRate(id) => {
+                self.destinations.get_mut(&id)?.spend_rate(now);
+                Some(id)
+            }
             Input::Remove(id) => self.remove(id),
             Input::Restore(id, record) => {
                 self.destinations.get_mut(&id)?.restore(record, now);

@@ -2,14 +2,16 @@
 
 use super::Dispatcher;
 use crate::lease::Lease;
+use crate::pause::random_bits;
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
 use postrider_core::outcome::Health;
+use postrider_core::retry::Chance;
 use postrider_core::scheduler::{After, Input, Settings, Verdict};
-use postrider_store::{EventContent, LineDepth, Shard, Shards};
-use std::sync::{Arc, PoisonError};
+use postrider_store::{LineDepth, Shard, Shards};
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -18,6 +20,8 @@ use tokio::sync::oneshot;
 pub(crate) struct Gain {
     pub(crate) shards: Shards,
     pub(crate) settings: Vec<(DestinationId, Settings)>,
+    /// Those whose last owner was cut off: what it sent a moment ago counts for their rate limits.
+    pub(crate) unclean: Vec<DestinationId>,
     pub(crate) circuits: Vec<(DestinationId, CircuitRecord)>,
     pub(crate) lines: Vec<LineDepth>,
 }
@@ -47,7 +51,7 @@ pub(super) struct Owned {
     pub(super) life: u64,
     lease: Lease,
     /// Attempts that wait for the lease to be renewed.
-    held: Vec<(Ticket, Arc<EventContent>)>,
+    held: Vec<Ticket>,
     /// In flight when their shard was lost: what became of them is written by nobody.
     fenced: IdSet<DeliveryId>,
     /// Who waits until nothing of these shards is in flight.
@@ -78,8 +82,8 @@ impl Owned {
         self.lease.holds()
     }
 
-    pub(super) fn hold(&mut self, ticket: Ticket, content: Arc<EventContent>) {
-        self.held.push((ticket, content));
+    pub(super) fn hold(&mut self, ticket: Ticket) {
+        self.held.push(ticket);
     }
 }
 
@@ -88,6 +92,7 @@ impl Dispatcher {
         for (id, settings) in gain.settings {
             self.step(Input::Configure(id, settings));
         }
+        gain.unclean.into_iter().for_each(|id| self.step(Input::SpendRate(id)));
         for (id, record) in gain.circuits {
             self.step(Input::Restore(id, record));
         }
@@ -112,10 +117,10 @@ impl Dispatcher {
             .collect();
         self.owned.fenced.extend(lost);
         let held = std::mem::take(&mut self.owned.held);
-        for (ticket, content) in held {
+        for ticket in held {
             match shards.own(ticket.line.destination) {
                 true => self.drop_fenced(ticket.delivery),
-                false => self.owned.hold(ticket, content),
+                false => self.owned.hold(ticket),
             }
         }
         self.drop_fenced_outcomes();
@@ -161,10 +166,13 @@ impl Dispatcher {
         self.owned.waiting.push((shards, reply));
     }
 
+    /// What was held goes back to where it stood: its destination's rate limit let it pass when the lease had ended, and so
+    /// says nothing of now.
     pub(super) fn leased(&mut self) {
         self.meters.lease_renewals.add(1);
-        for (ticket, content) in std::mem::take(&mut self.owned.held) {
-            self.hand_over(ticket, content);
+        for ticket in std::mem::take(&mut self.owned.held) {
+            let chance = Chance::new(random_bits());
+            self.step(Input::Deferred { delivery: ticket.delivery, chance });
         }
     }
 

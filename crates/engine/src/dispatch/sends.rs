@@ -72,7 +72,7 @@ impl Dispatcher {
             return self.drop_fenced(ticket.delivery);
         }
         if !self.owned.may_begin() {
-            return self.owned.hold(ticket, content);
+            return self.owned.hold(ticket);
         }
         if content.window.is_over(self.now) {
             return self.expire(ticket, &content);

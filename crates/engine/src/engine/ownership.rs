@@ -41,7 +41,8 @@ impl Engine {
             .filter(|depth| matches!(depth.line.lane, Lane::Ordered(_)))
             .map(|depth| depth.line.destination)
             .collect();
-        self.tell(Control::Gain(Gain { shards, settings, circuits, lines })).await;
+        let unclean = destinations.iter().map(|found| found.id).filter(|id| !clean.own(*id)).collect();
+        self.tell(Control::Gain(Gain { shards, settings, unclean, circuits, lines })).await;
         if self.store.is_shared() {
             self.replays.gain(shards).await;
         }

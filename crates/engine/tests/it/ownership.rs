@@ -4,7 +4,8 @@ use crate::gateway::{Gateway, Setup, arrival, every};
 use crate::receiver::{BROKEN, OK, Receiver};
 use crate::switched_store::{Switch, SwitchedStore};
 use crate::wait::wait_until;
-use postrider_core::destination::{MaxConcurrency, TimeoutSeconds};
+use postrider_core::destination::{MaxConcurrency, RateLimit, TimeoutSeconds};
+use postrider_core::id::EventId;
 use postrider_core::outcome::DeathReason;
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, Change, Gained, GivenUp, News, Shard, Shards, Store, StoreError};
@@ -119,6 +120,67 @@ async fn an_outcome_that_was_written_before_its_shard_was_lost_is_followed_when_
     wait_until("it is written", async || (node.store.finished().len() == 1).then_some(())).await;
     node.gain(Shards::ALL).await;
     receiver.until_requests(2).await;
+}
+
+/// When attempts of all that was received began, in order.
+async fn begun(node: &Node, events: &[EventId]) -> Vec<Timestamp> {
+    let mut begun = Vec::new();
+    for event in events {
+        begun.push(node.gateway.attempt(*event).await.started_at);
+    }
+    begun.sort();
+    begun
+}
+
+#[tokio::test]
+async fn what_waited_for_the_lease_keeps_to_the_rate_limit() {
+    const EVENTS: usize = 3;
+    let receiver = Receiver::answering([OK]).await;
+    let node = Node::start().await;
+    let mut destination = node.gateway.destination(&receiver.url());
+    destination.rate_limit = RateLimit::new(1.0, Some(1)).ok();
+    node.gateway.route("**", &destination).await;
+    node.tell(News::Lease(Instant::now()));
+    node.own_all().await;
+    let mut events = Vec::new();
+    for n in 0..EVENTS {
+        events.push(node.gateway.accept(format!("{n}")).await);
+    }
+    wait_until("all of them have passed the limit and wait for the lease", async || {
+        (node.gateway.activity().await.in_flight_events.len() == EVENTS).then_some(())
+    })
+    .await;
+    assert!(receiver.requests().is_empty());
+    node.tell(News::Lease(Instant::now() + Duration::from_secs(3600)));
+    receiver.until_requests(EVENTS).await;
+    let begun = begun(&node, &events).await;
+    let took = begun[EVENTS - 1].since(begun[0]);
+    // Two seconds, but for what the first was late by.
+    assert!(took > Duration::from_secs(1), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_rate_limit_begins_spent_when_its_last_owner_was_cut_off() {
+    let receiver = Receiver::answering([OK]).await;
+    let node = Node::start().await;
+    let mut destination = node.gateway.destination(&receiver.url());
+    // So slow that none of it comes back meanwhile.
+    destination.rate_limit = RateLimit::new(0.001, Some(2)).ok();
+    node.gateway.route("**", &destination).await;
+    node.own_all().await;
+    for n in 0..2 {
+        let event = node.gateway.accept(format!("{n}")).await;
+        node.gateway.delivered_at_once(event).await;
+    }
+    node.lose_all().await;
+    node.gateway.accept("over the limit").await;
+    node.gain(Shards::NONE).await;
+    wait_until("it waits for the limit", async || {
+        let view = node.gateway.activity().await.destinations.get(&destination.id).copied()?;
+        (view.pending.rows == 1 && view.why.as_str() == "rate_limit").then_some(())
+    })
+    .await;
+    assert_eq!(receiver.requests().len(), 2);
 }
 
 #[tokio::test]
