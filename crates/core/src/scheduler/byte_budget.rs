@@ -136,11 +136,16 @@ impl ByteBudget {
         if self.bytes == 0 {
             return None;
         }
-        if self.destinations.get(&destination).is_some_and(|bytes| *bytes >= self.limits.destination) {
+        if self.is_spent(destination) {
             return Some(Shut::Destination);
         }
         let spent = self.accounts.get(&account).is_some_and(|used| used.bytes >= self.limits.account);
         (spent || self.bytes >= self.limits.node).then_some(Shut::Others)
+    }
+
+    /// Whether a destination has used up its own budget.
+    fn is_spent(&self, destination: DestinationId) -> bool {
+        self.destinations.get(&destination).is_some_and(|bytes| *bytes >= self.limits.destination)
     }
 
     fn wait(&mut self, account: AccountId, destination: DestinationId) {
@@ -286,8 +291,12 @@ impl Scheduler {
             if let Some(destination) = self.destinations.get_mut(&id) {
                 destination.heavy.is_noted = false;
                 destination.set_heavy_gate(false, now);
-                destination.heavy.kept = destination.heavy_due(now, HeavyGate::default()).unwrap_or_default();
-                self.bytes.take(destination.settings.account, destination.heavy.kept);
+                // It may have sent one since it was noted, when there were bytes before its turn came.
+                if !self.bytes.is_spent(id) {
+                    destination.heavy.kept =
+                        destination.heavy_due(now, HeavyGate::default()).unwrap_or_default();
+                    self.bytes.take(destination.settings.account, destination.heavy.kept);
+                }
             }
             self.refresh(id, now, actions);
         }
