@@ -154,13 +154,19 @@ pub const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// What an attempt may have written that its receiver has not taken: the kernel has twice the send buffer for it, with what
 /// it needs itself, and TLS holds 64 KiB before that.
 pub const WRITE_BUFFERS_BYTES_MAX: usize = 2 * SEND_BUFFER_BYTES + 64 * 1024;
-/// Bytes of attempts in flight above which a node sends no further large body, unless configured. A quarter of 256 MiB, the
-/// least that a container of a gateway usually has.
+/// Bytes of attempts in flight above which a node sends no further large body, unless configured or more than a
+/// [part](IN_FLIGHT_PART) of its memory. A quarter of 256 MiB, the least that a container of a gateway usually has.
 pub const IN_FLIGHT_BYTES_DEFAULT: u64 = 64 * 1024 * 1024;
 /// The same of one account: a quarter is left to the others, as of the slots.
 pub const IN_FLIGHT_BYTES_PER_ACCOUNT_DEFAULT: u64 = IN_FLIGHT_BYTES_DEFAULT / 4 * 3;
 /// The same of one destination: half of its account's.
 pub const IN_FLIGHT_BYTES_PER_DESTINATION_DEFAULT: u64 = IN_FLIGHT_BYTES_PER_ACCOUNT_DEFAULT / 2;
+/// Such bytes are no more than this part of the memory that a node has.
+pub const IN_FLIGHT_PART: u64 = 4;
+/// Bodies kept between their commit and their first attempt, in bytes.
+pub const KEPT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// They are no more than this part of the memory that a node has.
+pub const KEPT_PART: usize = 16;
 /// Smallest of these budgets that can be configured.
 pub const IN_FLIGHT_BYTES_MIN: u64 = 1024 * 1024;
 
@@ -257,6 +263,10 @@ pub const INGEST_WAITING_MAX: usize = 8192;
 /// Heads, bodies and answers that are held at once, in bytes, over all connections. Without it a sender that stalls a
 /// byte short of the end of each would fill the memory by its connections alone.
 pub const REQUESTS_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// They are no more than this part of the memory that a node has.
+pub const REQUESTS_PART: usize = 8;
+/// But no less than this: one account can send the greatest batch.
+pub const REQUESTS_BYTES_MIN: usize = 32 * 1024 * 1024;
 /// Of these, bodies of known accounts that are read or wait for their commit. Answers that wait for clients have as many.
 pub const BODIES_BYTES_MAX: usize = 160 * 1024 * 1024;
 /// The same of one account, so that one tenant leaves room for the others.
@@ -286,6 +296,10 @@ const _: () =
 const _: () =
     assert!(BODIES_PER_ACCOUNT_BYTES_MAX < BODIES_BYTES_MAX && BODIES_BYTES_MAX < REQUESTS_BYTES_MAX);
 const _: () = assert!(BODIES_BYTES_MAX + STRANGERS_BYTES_MAX < REQUESTS_BYTES_MAX, "neither takes it all");
+const _: () = assert!(
+    BATCH_BYTES_MAX <= REQUESTS_BYTES_MIN / (REQUESTS_BYTES_MAX / BODIES_PER_ACCOUNT_BYTES_MAX + 1),
+    "the greatest batch can be sent however small the memory is"
+);
 const _: () = assert!(SCHEMA_BYTES_MAX < CONFIG_BODY_BYTES_MAX, "the greatest schema can be sent");
 const _: () = assert!(COMMIT_EVENTS_MAX <= INGEST_WAITING_MAX);
 const _: () = assert!(STREAMS_PER_ACCOUNT_MAX < STREAMS_MAX);

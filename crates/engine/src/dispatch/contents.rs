@@ -39,6 +39,7 @@ impl Dispatcher {
         let waiting = self.loading.remove(&event).unwrap_or_default();
         match result {
             Ok(Some(content)) => {
+                self.cache.share(event, &content);
                 waiting.into_iter().for_each(|ticket| self.hand_over(ticket, Arc::clone(&content)));
             }
             Ok(None) => self.bury_all(waiting, "The event is no longer in the store."),

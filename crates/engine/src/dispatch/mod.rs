@@ -40,7 +40,7 @@ use pages::Asked;
 use postrider_core::breaker::{CircuitOrder, CircuitRecord};
 use postrider_core::delivery::{Line, Ticket};
 use postrider_core::id::{DeliveryId, DestinationId, EventId};
-use postrider_core::limits::COMMIT_EVENTS_MAX;
+use postrider_core::limits::{COMMIT_EVENTS_MAX, KEPT_BYTES_MAX};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
 use postrider_core::time::Timestamp;
@@ -49,8 +49,6 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Bodies kept between commit and send.
-const CACHE_BYTES: usize = 32 * 1024 * 1024;
 /// Controls waiting at most.
 pub(crate) const CONTROL_MAX: usize = 256;
 /// Reports taken in one turn.
@@ -150,7 +148,7 @@ pub(crate) struct Dispatcher {
     scheduler: Scheduler,
     actions: Vec<Action>,
     workers: Vec<WorkerHandle>,
-    cache: ContentCache,
+    pub(crate) cache: ContentCache,
     /// What waits for an event that is being read.
     loading: IdMap<EventId, Vec<Ticket>>,
     commits: Commits,
@@ -197,7 +195,7 @@ impl Dispatcher {
             scheduler: Scheduler::new(options),
             actions: Vec::new(),
             workers,
-            cache: ContentCache::new(CACHE_BYTES),
+            cache: ContentCache::new(KEPT_BYTES_MAX),
             loading: IdMap::default(),
             commits: Commits::default(),
             owned: Owned::new(lease),

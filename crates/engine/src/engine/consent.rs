@@ -2,7 +2,7 @@
 
 use super::{ChangeError, Engine, TrialError};
 use crate::catalog::Catalog;
-use crate::send::{Made, ask_consent};
+use crate::send::{Made, Shortage, ask_consent};
 use http::HeaderValue;
 use postrider_core::destination::RateLimit;
 use postrider_core::id::{AccountId, DestinationId};
@@ -21,11 +21,21 @@ pub enum ConsentError {
     Moved,
     /// It is being asked or tested already, or too many are.
     Busy(TrialError),
+    /// This node had nothing left to ask it with.
+    Short(Shortage),
 }
 
-/// Of a destination whose receiver could not be asked when it was saved.
-const NOT_ASKED: &str = "Its receiver was not asked for its consent, since too many were being asked at that moment; \
-                         POST …/handshake asks it.";
+impl ConsentError {
+    /// What a destination says whose receiver was not asked when it was saved; `None` if it is to say nothing.
+    fn not_asked(self) -> Option<String> {
+        let why = match self {
+            ConsentError::Busy(_) => "too many were being asked at that moment".to_owned(),
+            ConsentError::Short(shortage) => shortage.to_string(),
+            ConsentError::Unknown | ConsentError::NotWanted | ConsentError::Moved => return None,
+        };
+        Some(format!("Its receiver was not asked for its consent, since {why}; POST …/handshake asks it."))
+    }
+}
 
 impl Engine {
     /// Asks, and takes over the answer: with consent the destination is sent to, at the rate that was allowed;
@@ -49,15 +59,26 @@ impl Engine {
         let _under_way = begun.map_err(|busy| ChangeError::Refused(ConsentError::Busy(busy)))?;
         let ask = |ready: &_, (): &()| ask_consent(ready, origin.to_str().unwrap_or_default());
         let made = self.sender().make(&target, || Ok(()), ask).await;
+        // It says nothing of the receiver.
+        if let Some(shortage) = made.shortage {
+            return Err(ChangeError::Refused(ConsentError::Short(shortage)));
+        }
         self.take_answer(&asked, answer(&made, origin)).await
     }
 
-    /// Has a destination say that its receiver is still to be asked.
-    pub async fn leave_unasked(
+    /// The same for a destination that was just saved: one whose receiver could not be asked says that it is still to be.
+    pub async fn shake_hands_first(
         self: &Arc<Self>,
         saved: &Destination,
+        origin: &HeaderValue,
     ) -> Result<Destination, ChangeError<ConsentError>> {
-        self.take_answer(saved, Err(NOT_ASKED.into())).await
+        match self.shake_hands(saved.account, saved.id, origin).await {
+            Err(ChangeError::Refused(refused)) => match refused.not_asked() {
+                Some(why) => self.take_answer(saved, Err(why)).await,
+                None => Err(ChangeError::Refused(refused)),
+            },
+            asked => asked,
+        }
     }
 
     async fn take_answer(

@@ -37,7 +37,7 @@ use crate::lease::Lease;
 use crate::live::Live;
 use crate::meters::Meters;
 use crate::replay::Replays;
-use crate::send::{Connector, IdleMax};
+use crate::send::{Connector, IdleMax, MadeBodies};
 use crate::store_health::StoreHealth;
 use crate::traces::Spans;
 pub use activity::{Activity, Seen};
@@ -51,7 +51,7 @@ pub(crate) use fault::FaultSender;
 use holds::Holds;
 pub use intake::{Offered, Replayed};
 use postrider_core::id::{AccountId, DestinationId, IdGenerator};
-use postrider_core::limits::{IDLE_CONNECTIONS_MAX, SLOTS_DEFAULT};
+use postrider_core::limits::{IDLE_CONNECTIONS_MAX, KEPT_BYTES_MAX, SLOTS_DEFAULT};
 use postrider_core::scheduler::{ByteLimits, Floors, Input, SchedulerOptions};
 use postrider_core::time::Timestamp;
 use postrider_store::{Store, StoreError};
@@ -83,6 +83,8 @@ pub struct EngineOptions {
     pub promotion_age: Option<Duration>,
     /// Bytes of attempts in flight above which no further large body is sent.
     pub bytes: ByteLimits,
+    /// Bytes of bodies kept between their commit and their first attempt.
+    pub kept_bytes: usize,
     /// Above which no further event is taken.
     pub backlog: BacklogLimits,
     /// Where dead letters are noted too.
@@ -116,6 +118,7 @@ impl EngineOptions {
             floors,
             promotion_age,
             bytes,
+            kept_bytes: KEPT_BYTES_MAX,
             backlog,
             dead_letter_file: None,
             operational_destination: None,
@@ -189,6 +192,8 @@ pub struct Engine {
     heard_version: watch::Sender<u64>,
     fault: FaultSender,
     connector: Arc<Connector>,
+    /// What the workers may hold of bodies that transforms make.
+    made_bodies: Arc<MadeBodies>,
     admission: Arc<Admission>,
     idle_max: IdleMax,
     /// Changes are decided one at a time, each on what the one before left.
@@ -283,6 +288,7 @@ impl Engine {
     pub async fn limit(&self, Limits { attempts, backlog, idle_connections }: Limits) {
         self.admission.limit(backlog);
         self.idle_max.share_out(idle_connections);
+        self.made_bodies.limit(attempts.bytes);
         self.tell(Control::Input(Input::Limits(attempts))).await;
     }
 

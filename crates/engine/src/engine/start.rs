@@ -12,6 +12,7 @@ use crate::admission::Admission;
 use crate::beat::keep_beating;
 use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::content_cache::ContentCache;
 use crate::dead_letters::DeadLetters;
 use crate::dispatch::{CONTROL_MAX, Control, Dispatcher, Inboxes, Shared};
 use crate::ingest::Draft;
@@ -21,7 +22,7 @@ use crate::maintenance;
 use crate::meters::Meters;
 use crate::operational::Operational;
 use crate::replay::Replays;
-use crate::send::{Connector, IdleMax, Pool, Report, SendWorker, Sender, Timers, WorkerHandle};
+use crate::send::{Connector, IdleMax, MadeBodies, Pool, Report, SendWorker, Sender, Timers, WorkerHandle};
 use crate::series::keep_series;
 use crate::store_health::StoreHealth;
 use postrider_core::id::{DestinationId, IdGenerator, time_of};
@@ -56,7 +57,9 @@ impl Engine {
         let (fault, lease) = (FaultSender::default(), Lease::default());
         let (meters, admission) = (Arc::<Meters>::default(), Arc::new(Admission::new(options.backlog)));
         let idle_max = IdleMax::new(options.idle_connections, options.workers.max(1));
-        let (handles, workers) = workers(&options, &idle_max, &connector, clock, &lease, &reports);
+        let made_bodies = MadeBodies::beside(options.bytes);
+        let (handles, workers) =
+            workers(&options, &idle_max, &connector, clock, &lease, &made_bodies, &reports);
         let shared = Shared {
             store: Arc::clone(&store),
             catalog: Arc::clone(&catalog),
@@ -69,13 +72,14 @@ impl Engine {
             lease: lease.clone(),
         };
         let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
+        dispatcher.cache = ContentCache::new(options.kept_bytes);
         dispatcher.dead_letter_file = options.dead_letter_file;
         dispatcher.operational = Operational::new(options.operational_destination);
         let store_health = Arc::new(StoreHealth::default());
         let runtime = spawn_dispatcher(dispatcher, inboxes, &control, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
         let replays = Replays::load(letters, ids.clone()).await?;
-        let engine = Engine {
+        let engine = Arc::new(Engine {
             store,
             catalog,
             clock,
@@ -91,6 +95,7 @@ impl Engine {
             heard_version: watch::Sender::new(0),
             fault,
             connector,
+            made_bodies,
             admission,
             idle_max,
             changing: Arc::clone(&replays.letters().changing),
@@ -102,8 +107,7 @@ impl Engine {
             spans: options.spans,
             last_queue: Default::default(),
             last_heard: Default::default(),
-        };
-        let engine = Arc::new(engine);
+        });
         engine.begin(left, gone_inbox).await?;
         Ok((engine, workers))
     }
@@ -164,6 +168,7 @@ fn workers(
     connector: &Arc<Connector>,
     clock: Clock,
     lease: &Lease,
+    made_bodies: &Arc<MadeBodies>,
     reports: &mpsc::Sender<Report>,
 ) -> (Vec<WorkerHandle>, Vec<SendWorker>) {
     let workers = options.workers.max(1);
@@ -175,6 +180,7 @@ fn workers(
             clock,
             lease: lease.clone(),
             spans: options.spans.clone(),
+            made_bodies: Arc::clone(made_bodies),
         };
         SendWorker::new(number, sender, reports.clone())
     };

@@ -155,7 +155,8 @@ impl Engine {
     pub(super) fn sender(&self) -> Sender {
         let (connector, pool) = (Arc::clone(&self.connector), Pool::new(IdleMax::new(0, 1)));
         let (timers, lease) = (Timers::default(), self.lease.clone());
-        Sender { connector, pool, timers, clock: self.clock, lease, spans: None }
+        let made_bodies = Arc::clone(&self.made_bodies);
+        Sender { connector, pool, timers, clock: self.clock, lease, spans: None, made_bodies }
     }
 }
 

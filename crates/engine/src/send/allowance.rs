@@ -4,11 +4,13 @@
 //! HTTP/2 has a task that reads whatever comes, also while it is idle, so that one delivery could cost a core for as long as
 //! its receiver likes. Who sends more than this is cut off.
 
+use rustix::net::sockopt::set_socket_linger;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes from the network that belong to one exchange, a handshake among them: twice what is read of an answer.
@@ -34,10 +36,14 @@ struct Left {
     frames: u64,
     exchanges: u64,
     is_exceeded: bool,
+    is_abandoned: bool,
 }
 
-/// An exchange that is under way.
-pub(super) struct Exchanging(Arc<Allowance>);
+/// An exchange that is under way. Dropped before it is settled, it leaves something that its receiver has not taken.
+pub(super) struct Exchanging {
+    allowance: Arc<Allowance>,
+    is_settled: bool,
+}
 
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the receiver sends far more than an answer takes")]
@@ -45,8 +51,13 @@ struct Exceeded;
 
 impl Allowance {
     pub(super) fn new() -> Arc<Self> {
-        let left = Left { bytes: EXCHANGE_BYTES, frames: EXCHANGE_FRAMES, exchanges: 0, is_exceeded: false };
-        Arc::new(Allowance(Mutex::new(left)))
+        Arc::new(Allowance(Mutex::new(Left {
+            bytes: EXCHANGE_BYTES,
+            frames: EXCHANGE_FRAMES,
+            exchanges: 0,
+            is_exceeded: false,
+            is_abandoned: false,
+        })))
     }
 
     /// One more exchange until what is given back is dropped.
@@ -56,12 +67,17 @@ impl Allowance {
         left.bytes += EXCHANGE_BYTES;
         left.frames += EXCHANGE_FRAMES;
         left.clamp();
-        Exchanging(Arc::clone(self))
+        Exchanging { allowance: Arc::clone(self), is_settled: false }
     }
 
     /// Whether the connection was cut off.
     pub(super) fn is_exceeded(&self) -> bool {
         self.left().is_exceeded
+    }
+
+    /// Whether an exchange ended that was not settled: what of it is still to be sent is wanted by nobody.
+    fn is_abandoned(&self) -> bool {
+        self.left().is_abandoned
     }
 
     fn receive_bytes(&self, bytes: usize) -> io::Result<()> {
@@ -109,21 +125,38 @@ impl Left {
     }
 }
 
+impl Exchanging {
+    /// The answer is whole, and nothing of the request is left here.
+    pub(super) fn settle(mut self) {
+        self.is_settled = true;
+    }
+}
+
 impl Drop for Exchanging {
     fn drop(&mut self) {
-        let mut left = self.0.left();
+        let mut left = self.allowance.left();
+        left.is_abandoned |= !self.is_settled;
         left.exchanges -= 1;
         left.clamp();
     }
 }
 
-/// A stream of which every byte counts.
-pub(super) struct Metered<S> {
+/// A stream of which every byte counts. After an exchange that was not settled it is closed by a reset: the kernel would go on
+/// sending for an attempt that is over, and what it keeps for that counts for nobody.
+pub(super) struct Metered<S: AsFd> {
     stream: S,
     allowance: Arc<Allowance>,
 }
 
-impl<S> Metered<S> {
+impl<S: AsFd> Drop for Metered<S> {
+    fn drop(&mut self) {
+        if self.allowance.is_abandoned() {
+            let _ = set_socket_linger(&self.stream, Some(Duration::ZERO));
+        }
+    }
+}
+
+impl<S: AsFd> Metered<S> {
     pub(super) fn new(stream: S, allowance: &Arc<Allowance>) -> Self {
         Metered { stream, allowance: Arc::clone(allowance) }
     }
@@ -135,7 +168,7 @@ impl<S: AsFd> AsFd for Metered<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+impl<S: AsFd + AsyncRead + Unpin> AsyncRead for Metered<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -147,7 +180,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+impl<S: AsFd + AsyncWrite + Unpin> AsyncWrite for Metered<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
         self.allowance.send(written);

@@ -2,6 +2,7 @@
 
 use super::connect::{Connector, problem};
 use super::exchange::{Trace, exchange};
+use super::made_bodies::{MadeBodies, MadeBody};
 use super::passed_on::{TRACEPARENT, TRACESTATE};
 use super::pool::Pool;
 use super::request::{Request, build};
@@ -81,7 +82,11 @@ pub(crate) struct Sender {
     pub(crate) lease: Lease,
     /// Where attempts are told as spans, when they are.
     pub(crate) spans: Option<Spans>,
+    pub(crate) made_bodies: Arc<MadeBodies>,
 }
+
+/// What a transform has made of an event, and its part of the memory for such.
+type Rewritten = (EventContent, Option<MadeBody>);
 
 /// One exchange and how it is judged, whatever it was for.
 pub(crate) struct Made {
@@ -100,12 +105,12 @@ impl Sender {
         let prepare = || {
             #[cfg(test)]
             planted(&job.content, "prepare");
-            job.rewrite.as_ref().map(|rewrite| rewrite.apply(&job.content)).transpose()
+            job.rewrite.as_ref().map(|rewrite| self.rewrite(&job, rewrite)).transpose()
         };
         // Of the event as it came: a transform makes another body, not another trace.
         let context = caught(|| self.context(&job)).flatten();
-        let request = |ready: &Ready, rewritten: &Option<EventContent>| {
-            let content = rewritten.as_ref().unwrap_or(&job.content);
+        let request = |ready: &Ready, rewritten: &Option<Rewritten>| {
+            let content = rewritten.as_ref().map_or(&*job.content, |(content, _)| content);
             let mut request = build(ready, content, job.ticket.event, number, self.clock);
             if let Some(context) = context.as_ref().filter(|context| context.is_told()) {
                 go_on(context, span_of_attempt(job.ticket.delivery, number), ready, &mut request);
@@ -144,6 +149,17 @@ impl Sender {
         Report::Made(report)
     }
 
+    /// A body that is the event's own is in memory already.
+    fn rewrite(&self, job: &Job, rewrite: &Rewrite) -> Result<Rewritten, Failure> {
+        let content = rewrite.apply(&job.content)?;
+        if content.body.as_ptr() == job.content.body.as_ptr() {
+            return Ok((content, None));
+        }
+        let destination = job.ticket.line.destination;
+        let counted = self.made_bodies.take(content.account, destination, content.body.len())?;
+        Ok((content, counted))
+    }
+
     /// The trace of the sender; one of our own only where somebody collects its spans.
     fn context(&self, job: &Job) -> Option<TraceContext> {
         #[cfg(test)]
@@ -159,7 +175,7 @@ impl Sender {
     pub(crate) async fn make<T>(
         &self,
         target: &Target,
-        prepare: impl FnOnce() -> Result<T, Problem>,
+        prepare: impl FnOnce() -> Result<T, Failure>,
         request: impl Fn(&Ready, &T) -> Request,
     ) -> Made {
         let started_at = self.clock.now();
@@ -192,7 +208,7 @@ impl Sender {
     async fn run<T>(
         &self,
         target: &Target,
-        prepare: impl FnOnce() -> Result<T, Problem>,
+        prepare: impl FnOnce() -> Result<T, Failure>,
         request: impl Fn(&Ready, &T) -> Request,
         trace: &mut Trace,
         request_headers: &mut Headers,
@@ -317,6 +333,7 @@ mod tests {
     use super::super::{AddressGuard, DestinationUrl, tls_config};
     use super::*;
     use postrider_core::id::{AccountId, DestinationId};
+    use postrider_core::scheduler::ByteLimits;
     use std::time::Instant;
     use tokio::io::AsyncReadExt;
     use tokio::net::TcpListener;
@@ -330,14 +347,9 @@ mod tests {
         let guard = AddressGuard::new(vec!["127.0.0.0/8".parse().unwrap()]);
         let connector = Arc::new(Connector::new(guard, tls_config()));
         let clock = Clock::start(Timestamp::ZERO);
-        let sender = Sender {
-            connector,
-            pool: Pool::new(IdleMax::new(1, 1)),
-            timers: Timers::default(),
-            clock,
-            lease,
-            spans: None,
-        };
+        let (pool, timers) = (Pool::new(IdleMax::new(1, 1)), Timers::default());
+        let made_bodies = MadeBodies::beside(ByteLimits::default());
+        let sender = Sender { connector, pool, timers, clock, lease, spans: None, made_bodies };
         let request = |ready: &Ready, (): &()| ask_consent(ready, "here");
         let receiver = async {
             let (mut stream, _) = listener.accept().await.unwrap();

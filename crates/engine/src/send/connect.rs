@@ -14,6 +14,7 @@ use crate::clock::wall;
 use postrider_store::{ErrorKind, Problem, Timing};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
+use std::error::Error;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -253,8 +254,14 @@ fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {
     problem(ErrorKind::AddressRefused, sentence)
 }
 
-fn broken_handshake(error: &hyper::Error) -> Problem {
-    problem(ErrorKind::Disconnected, format!("The connection broke before the request was sent: {error}."))
+fn broken_handshake(error: &hyper::Error) -> Failure {
+    match error.source().and_then(|cause| cause.downcast_ref()).and_then(Shortage::of) {
+        Some(shortage) => Failure::Shortage(shortage),
+        None => {
+            let sentence = format!("The connection broke before the request was sent: {error}.");
+            problem(ErrorKind::Disconnected, sentence).into()
+        }
+    }
 }
 
 pub(crate) fn problem(kind: ErrorKind, sentence: String) -> Problem {

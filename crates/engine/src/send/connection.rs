@@ -1,10 +1,12 @@
 //! A connection to a receiver, of whichever version of HTTP it speaks.
 
+use super::allowance::Exchanging;
 use super::connect::problem;
 use super::exchange::Trace;
 use super::http1::{Broken, Http1};
 use super::http2::{self, Http2};
 use super::request::Request;
+use super::shortage::{Failure, Shortage};
 use super::target::Ready;
 use bytes::Bytes;
 use postrider_core::outcome::Outcome;
@@ -21,14 +23,14 @@ pub(crate) enum Connection {
 
 /// Why an exchange has no end.
 pub(crate) struct Failed {
-    pub(crate) problem: Problem,
+    pub(crate) failure: Failure,
     /// The receiver had closed the connection, as far as can be told before it heard of the request.
     pub(crate) was_closed: bool,
 }
 
 impl Failed {
     fn midway(problem: Problem) -> Self {
-        Failed { problem, was_closed: false }
+        Failed { failure: problem.into(), was_closed: false }
     }
 }
 
@@ -57,23 +59,31 @@ impl Connection {
     ) -> Result<bool, Failed> {
         match self {
             Connection::Http1(connection) => {
-                let _exchanging = connection.begin();
-                by_http1(connection, request, trace).await
+                let exchanging = connection.begin();
+                by_http1(connection, exchanging, request, trace).await
             }
             Connection::Http2(connection) => {
-                let _exchanging = connection.begin();
+                let exchanging = connection.begin();
                 let exchanged = by_http2(connection, request.into_http2(ready), trace).await;
+                if exchanged.is_ok() {
+                    exchanging.settle();
+                }
                 exchanged.map_err(|failed| if connection.is_flooded() { flooded() } else { failed })
             }
         }
     }
 }
 
-async fn by_http1(connection: &mut Http1, request: Request, trace: &mut Trace) -> Result<bool, Failed> {
+async fn by_http1(
+    connection: &mut Http1,
+    exchanging: Exchanging,
+    request: Request,
+    trace: &mut Trace,
+) -> Result<bool, Failed> {
     let sent = connection.send(request).await;
     let (head, mut rest) = sent.map_err(|error| Failed {
         was_closed: !connection.is_answering() && is_close(&error),
-        problem: broken(error),
+        failure: unsent(connection, error),
     })?;
     let status = head.status;
     trace.hear(head);
@@ -83,6 +93,9 @@ async fn by_http1(connection: &mut Http1, request: Request, trace: &mut Trace) -
     if is_accepted(status) {
         let sent = connection.finish(&mut rest).await;
         sent.map_err(|error| Failed::midway(not_taken(status, error)))?;
+    }
+    if rest.is_sent() {
+        exchanging.settle();
     }
     // What comes second over a connection is taken for the answer to its second request. One that refused has no say there.
     Ok(rest.stays_open() && is_accepted(status))
@@ -96,7 +109,7 @@ async fn by_http2(
     let sent = connection.send(request).await;
     let (head, mut rest) = sent.map_err(|error| Failed {
         was_closed: error.message().is_some() || is_close_of_http2(error.error()),
-        problem: broken_http2(error.error()),
+        failure: broken_http2(error.error()).into(),
     })?;
     let status = head.status;
     trace.hear(head);
@@ -141,6 +154,16 @@ fn is_unprocessed(error: &h2::Error) -> bool {
 fn is_reset(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
     [BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof].contains(&error.kind())
+}
+
+/// What this node lacks before anything has left is no attempt.
+fn unsent(connection: &Http1, error: Broken) -> Failure {
+    match &error {
+        Broken::Io(cause) if !connection.has_written() => {
+            Shortage::of(cause).map_or_else(|| broken(error).into(), Failure::Shortage)
+        }
+        _ => broken(error).into(),
+    }
 }
 
 fn broken(error: Broken) -> Problem {

@@ -76,12 +76,12 @@ pub(crate) async fn exchange(
                 return keep(idle, stays_open);
             }
             Err(Failed { was_closed: true, .. }) => {}
-            Err(Failed { problem, .. }) => return Err(problem.into()),
+            Err(Failed { failure, .. }) => return Err(failure),
         }
     }
     // In a box, since it is rarely needed and large: every attempt would carry its room around.
     let left = target.timeout.saturating_sub(trace.started.elapsed());
     let mut connection = Box::pin(connector.connect(ready, left, &mut trace.timing)).await?;
-    let stays_open = connection.exchange(ready, request()?, trace).await.map_err(|failed| failed.problem)?;
+    let stays_open = connection.exchange(ready, request()?, trace).await.map_err(|failed| failed.failure)?;
     keep(connection, stays_open)
 }

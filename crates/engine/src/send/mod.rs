@@ -14,6 +14,7 @@ mod http1;
 mod http2;
 mod id_header;
 mod lookups;
+mod made_bodies;
 mod passed_on;
 mod pool;
 mod preview;
@@ -46,6 +47,7 @@ pub use worker::SendWorker;
 
 pub(crate) use attempt::{AttemptReport, Deferred, Job, Made, Report, Rewrite, Sender};
 pub(crate) use exchange::Trace;
+pub(crate) use made_bodies::MadeBodies;
 pub(crate) use passed_on::passed_on;
 pub(crate) use pool::{IdleMax, Pool};
 pub(crate) use preview::preview;

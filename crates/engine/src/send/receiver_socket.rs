@@ -1,9 +1,9 @@
 //! The socket of a connection to a receiver: what it holds in the kernel is bounded, also once it is closed.
 //!
 //! The kernel keeps what a closed connection has not sent for minutes, in case that the receiver takes it after all. Of
-//! receivers that never read this adds up without an attempt being in flight. So a closed one gives up when its receiver
-//! has taken nothing for some seconds. It is not reset at once: an attempt whose answer came first may end before its
-//! receiver has read the last of its request.
+//! receivers that never read this adds up without an attempt being in flight. An attempt that ends with something unsent
+//! therefore ends its connection by a reset (`allowance.rs`). One whose answer came first may end before its receiver has
+//! read the last of its request: there a closed connection gives up when its receiver has taken nothing for some seconds.
 
 use postrider_core::limits::SEND_BUFFER_BYTES;
 use std::io;

@@ -24,12 +24,20 @@ pub enum Shortage {
     /// For a lookup of a name.
     #[error("this node has no thread left to look up a name")]
     Threads,
+    /// Bytes, for a body that a transform has made.
+    #[error("bodies that transforms have made take all the memory that they may have on this node")]
+    TransformedBodies,
 }
 
 impl Shortage {
     /// All of them.
-    pub const ALL: [Shortage; 4] =
-        [Shortage::FileDescriptors, Shortage::LocalPorts, Shortage::Memory, Shortage::Threads];
+    pub const ALL: [Shortage; 5] = [
+        Shortage::FileDescriptors,
+        Shortage::LocalPorts,
+        Shortage::Memory,
+        Shortage::Threads,
+        Shortage::TransformedBodies,
+    ];
 
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -38,6 +46,7 @@ impl Shortage {
             Shortage::LocalPorts => "local_ports",
             Shortage::Memory => "memory",
             Shortage::Threads => "threads",
+            Shortage::TransformedBodies => "transformed_bodies",
         }
     }
 
@@ -83,6 +92,12 @@ impl Shortage {
 fn reachable_by_udp(to: SocketAddr) -> io::Result<()> {
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     UdpSocket::bind(any)?.connect(to)
+}
+
+impl From<Shortage> for Failure {
+    fn from(shortage: Shortage) -> Self {
+        Failure::Shortage(shortage)
+    }
 }
 
 /// Why an exchange has no end.

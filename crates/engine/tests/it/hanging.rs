@@ -42,6 +42,9 @@ where
     let let_go = async || (trap.held() == 0).then_some(());
     wait_within(DEADLINE + SLACK, "the connection is let go", let_go).await;
 
+    let nothing_is_left = async || (trap.untaken_bytes() == 0).then_some(());
+    wait_within(SLACK, "nothing of it is left in the kernel", nothing_is_left).await;
+
     let attempt = gateway.attempt(trapped).await;
     assert_eq!(attempt.outcome, Outcome::Timeout, "{:?}", attempt.problem);
     assert_eq!(attempt.problem.as_ref().unwrap().kind, ErrorKind::Timeout);

@@ -160,6 +160,17 @@ impl Receiver {
         table.lines().skip(1).filter(to_us).count()
     }
 
+    /// Bytes that the kernel holds for this receiver and that it has not taken.
+    pub(crate) fn untaken_bytes(&self) -> u64 {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let to_us = |row: &str| {
+            let columns: Vec<&str> = row.split_whitespace().collect();
+            let queued = columns[4].split_once(':').and_then(|(sent, _)| u64::from_str_radix(sent, 16).ok());
+            columns[2].ends_with(&format!(":{:04X}", self.port())).then_some(queued.unwrap_or_default())
+        };
+        table.lines().skip(1).filter_map(to_us).sum()
+    }
+
     /// Waits until so many connections have ended.
     pub(crate) async fn until_closed(&self, count: usize) {
         let closed = || self.log.closed.load(Ordering::SeqCst);

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use postrider_core::limits::REPLAYS_OPEN_MAX;
-use postrider_engine::send::HOPS_MAX;
+use postrider_engine::send::{HOPS_MAX, Shortage};
 use postrider_engine::{ChangeError, IngestError, ReplayError};
 use postrider_store::{Scope, StoreError};
 use serde::Serialize;
@@ -140,6 +140,13 @@ impl ApiError {
     pub(super) fn unread() -> Self {
         let sentence = "Too many large answers wait to be read; read those, or ask for less at once.";
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence).retry_after(RETRY_SOON_SECONDS)
+    }
+
+    /// 503: this node has nothing left to do it with.
+    pub(crate) fn node_resources(shortage: Shortage) -> Self {
+        let sentence = format!("Nothing was sent to the receiver: {shortage}; try again in a moment.");
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "node_resources", sentence)
+            .retry_after(RETRY_LATER_SECONDS)
     }
 
     /// 404: a call of another system's wire, behind which there is nothing here.

@@ -4,8 +4,12 @@ use super::super::target::Target;
 use super::*;
 use async_trait::async_trait;
 use postrider_core::id::{AccountId, DestinationId};
+use rustix::io::Errno;
 use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket};
 
 const LEFT: Duration = Duration::from_secs(12);
@@ -63,6 +67,36 @@ fn black_hole(address: [u8; 4], port: u16) -> (u16, Vec<std::net::TcpStream>, Tc
     let filling = std::iter::from_fn(|| std::net::TcpStream::connect_timeout(&address, waiting).ok());
     let filling = filling.take(16).collect();
     (address.port(), filling, listener)
+}
+
+/// A connection for which the kernel has no memory.
+struct NoBuffers;
+
+impl AsyncRead for NoBuffers {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for NoBuffers {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(Errno::NOBUFS.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(Errno::NOBUFS.into()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_over_http2_that_finds_no_memory_is_no_failure_of_the_receiver() {
+    let made = Http2::new(NoBuffers, Allowance::new()).await;
+    let failure = made.err().map(|error| broken_handshake(&error));
+    assert!(matches!(failure, Some(Failure::Shortage(Shortage::Memory))), "{failure:?}");
 }
 
 #[tokio::test(start_paused = true)]

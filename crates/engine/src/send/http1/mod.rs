@@ -79,6 +79,8 @@ pub(crate) struct Http1 {
     read: BytesMut,
     /// Since the request.
     read_bytes: usize,
+    /// Something of the request has left.
+    has_written: bool,
     allowance: Arc<Allowance>,
 }
 
@@ -94,11 +96,22 @@ impl Rest {
     pub(super) const fn stays_open(&self) -> bool {
         self.stays_open
     }
+
+    /// Whether nothing is left of the request.
+    pub(super) const fn is_sent(&self) -> bool {
+        self.left.is_sent
+    }
 }
 
 impl Http1 {
     pub(super) fn new(stream: impl Stream + 'static, allowance: Arc<Allowance>) -> Self {
-        Http1 { stream: Box::new(stream), read: BytesMut::new(), read_bytes: 0, allowance }
+        Http1 {
+            stream: Box::new(stream),
+            read: BytesMut::new(),
+            read_bytes: 0,
+            has_written: false,
+            allowance,
+        }
     }
 
     /// What the receiver may send counts for an exchange until what is given back is dropped.
@@ -124,10 +137,15 @@ impl Http1 {
         self.read_bytes > 0
     }
 
+    /// Whether the receiver may have heard of the last request.
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written
+    }
+
     /// Sends a request and reads the head of its answer.
     pub(super) async fn send(&mut self, request: Request) -> Result<(Head, Rest), Broken> {
         let mut left = Outgoing::new(request);
-        self.read_bytes = 0;
+        (self.read_bytes, self.has_written) = (0, false);
         loop {
             let fresh = poll_fn(|cx| self.poll_exchange(cx, &mut left)).await?;
             if fresh == 0 {
@@ -228,6 +246,7 @@ impl Http1 {
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
+            self.has_written = true;
             left.advance(written);
         }
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;

@@ -54,14 +54,10 @@ pub(super) async fn ask(
 
 /// For a destination that was just saved: whoever has deleted or moved it meanwhile has been answered already.
 pub(super) async fn ask_first(app: &Arc<App>, saved: Destination) -> Result<Destination, ApiError> {
-    let (account, id) = (saved.account, saved.id);
     let asking = Arc::clone(app);
     let new = saved.clone();
     let asked = tokio::spawn(contained(async move {
-        match asking.engine.shake_hands(account, id, &asking.handshake_origin).await {
-            Err(ChangeError::Refused(ConsentError::Busy(_))) => asking.engine.leave_unasked(&new).await,
-            asked => asked,
-        }
+        asking.engine.shake_hands_first(&new, &asking.handshake_origin).await
     }));
     match asked.await {
         Ok(Ok(Ok(answered))) => Ok(answered),
@@ -83,6 +79,7 @@ impl From<ConsentError> for ApiError {
                 "The destination was changed while its receiver was asked; ask again.",
             ),
             ConsentError::Busy(busy) => busy.into(),
+            ConsentError::Short(shortage) => ApiError::node_resources(shortage),
         }
     }
 }

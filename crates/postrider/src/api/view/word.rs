@@ -39,7 +39,7 @@ words! {
         "nothing_waits", "not_due", "concurrency", "bytes_in_flight", "rate_limit", "circuit", "retry_after",
         "overwhelmed", "node_resources", "unclean_stop", "paused", "dead_letter", "slots",
     ];
-    NodeResource = ["file_descriptors", "local_ports", "memory", "threads"];
+    NodeResource = ["file_descriptors", "local_ports", "memory", "threads", "transformed_bodies"];
     Resolution = ["1s", "1m", "1h"];
     StoreKind = ["sqlite", "postgresql"];
     Durability = ["none", "server", "standby"];

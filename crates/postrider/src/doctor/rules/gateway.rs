@@ -92,17 +92,25 @@ pub(in crate::doctor) fn shortages(seen: &Snapshot) -> Vec<Finding> {
 
 fn shortage(resource: &str, deferred: u64) -> Finding {
     let sentence = format!(
-        "This node has too few {}: {} could not begin since it started. Their deliveries stay queued and are tried again.",
+        "This node has too {}: {} could not begin since it started. Their deliveries stay queued and are tried again.",
         match resource {
-            "file_descriptors" => "file descriptors",
-            "local_ports" => "local ports towards a receiver",
-            "threads" => "threads",
-            _ => "buffers in its kernel's memory",
+            "file_descriptors" => "few file descriptors",
+            "local_ports" => "few local ports towards a receiver",
+            "threads" => "few threads",
+            "transformed_bodies" => "little memory for bodies that transforms make",
+            _ => "few buffers in its kernel's memory",
         },
         counted(deferred, "attempt"),
     );
-    let finding = Finding::new(Severity::Critical, "node_resources", sentence);
+    // One destination that takes its large bodies slowly is enough for it, and it is held back alone.
+    let severity = if resource == "transformed_bodies" { Severity::Warning } else { Severity::Critical };
+    let finding = Finding::new(severity, "node_resources", sentence);
     match resource {
+        "transformed_bodies" => finding
+            .next("postrider queue   # destinations that wait for node_resources take large bodies slowly")
+            .next(
+                "postrider serve --in-flight-bytes-max=…   # half as much is for bodies that transforms make",
+            ),
         "file_descriptors" => finding
             .next("systemctl show postrider -p LimitNOFILE   # how many it may have; the unit raises it")
             .next("sysctl fs.file-nr   # how many of the machine's are in use"),

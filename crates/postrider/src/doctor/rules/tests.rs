@@ -82,14 +82,15 @@ fn what_is_refused_is_critical_and_told_by_its_code() {
 
 #[test]
 fn what_a_node_has_no_more_of_is_told_with_what_to_raise() {
-    for (resource, says, raises) in [
-        ("file_descriptors", "too few file descriptors: 7 attempts", "LimitNOFILE"),
-        ("local_ports", "too few local ports", "ip_local_port_range"),
-        ("memory", "memory", "tcp_mem"),
-        ("threads", "too few threads", "TasksMax"),
+    for (resource, severity, says, raises) in [
+        ("file_descriptors", Severity::Critical, "too few file descriptors: 7 attempts", "LimitNOFILE"),
+        ("local_ports", Severity::Critical, "too few local ports", "ip_local_port_range"),
+        ("memory", Severity::Critical, "too few buffers in its kernel's memory", "tcp_mem"),
+        ("threads", Severity::Critical, "too few threads", "TasksMax"),
+        ("transformed_bodies", Severity::Warning, "too little memory for bodies", "in-flight-bytes-max"),
     ] {
         let seen = Snapshot { shortages: vec![(resource.into(), 7)], ..Snapshot::default() };
-        assert_eq!(codes(&seen), [("node_resources", Severity::Critical)]);
+        assert_eq!(codes(&seen), [("node_resources", severity)]);
         assert!(all(&seen)[0].sentence.contains(says), "{}", all(&seen)[0].sentence);
         assert!(next(&seen, "node_resources").contains(raises), "{resource}");
     }

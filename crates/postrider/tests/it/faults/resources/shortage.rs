@@ -64,13 +64,16 @@ fn what_the_machine_lacks_is_no_attempt_and_no_failure_of_the_receiver() {
     let (sink, gateway) = (Sink::start(), machine.site.start());
     let api = gateway.api();
     let (_, path) = api.source();
-    for (call, error, resource) in [
+    let lacking = [
         ("socket", Errno::MFILE, "file_descriptors"),
         ("socket", Errno::NFILE, "file_descriptors"),
         ("socket", Errno::NOBUFS, "memory"),
         ("connect", Errno::NOMEM, "memory"),
         ("connect", Errno::ADDRNOTAVAIL, "local_ports"),
-    ] {
+        ("send", Errno::NOBUFS, "memory"),
+        ("send", Errno::NOMEM, "memory"),
+    ];
+    for (call, error, resource) in lacking {
         let destination = api.destination(&sink.url("/in"), &settings());
         let label = format!("resource=\"{resource}\"");
         let deferred = |found: &Samples| found.sum("postrider_attempts_deferred_total", &[&label]);
@@ -88,7 +91,7 @@ fn what_the_machine_lacks_is_no_attempt_and_no_failure_of_the_receiver() {
         check_unharmed(&api, &destination, &events);
         assert_eq!(api.delete(&format!("/v1/destinations/{destination}")).status, 204);
     }
-    assert_eq!(sink.count(), 5 * EVENTS, "nothing came twice");
+    assert_eq!(sink.count(), lacking.len() * EVENTS, "nothing came twice");
 }
 
 #[test]
@@ -102,6 +105,29 @@ fn a_test_delivery_says_what_the_machine_lacks() {
     assert_eq!(report["outcome"], "cancelled", "{report}");
     let said = report["error_message"].as_str().unwrap_or_default();
     assert!(said.contains("no file descriptor left"), "{report}");
+}
+
+/// Whoever asks for a receiver's consent must not be told that the receiver failed.
+#[test]
+fn a_receiver_that_cannot_be_asked_for_its_consent_is_not_said_to_have_failed() {
+    let machine = Machine::new();
+    let (sink, gateway) = (Sink::start(), machine.site.start());
+    let api = gateway.api();
+    sink.always("/in", Reply::status(200).header("webhook-allowed-origin", "*"));
+    let agreed = api.destination(&sink.url("/in"), &json!({ "handshake": true }));
+    machine.fails("socket", Errno::MFILE);
+    let handshake = |id: &str| api.post(&format!("/v1/destinations/{id}/handshake"), &json!({}));
+    let refused = handshake(&agreed);
+    assert_eq!(refused.code(503), "node_resources");
+    assert!(refused.headers.get("retry-after").is_some(), "{refused}");
+    let path = format!("/v1/destinations/{agreed}");
+    assert_eq!(api.get(&path).data(200)["status"], "active", "it has agreed before");
+    let unasked = api.destination(&sink.url("/in"), &json!({ "handshake": true }));
+    let shown = api.get(&format!("/v1/destinations/{unasked}")).data(200);
+    let said = shown["disabled_reason"].as_str().unwrap_or_default();
+    assert!(said.contains("was not asked") && said.contains("no file descriptor left"), "{shown}");
+    machine.recovers();
+    assert_eq!(handshake(&unasked).data(200)["status"], "active");
 }
 
 #[test]
