@@ -14,6 +14,7 @@ mod doctor;
 mod json_text;
 mod memory_budget;
 mod migrate_store;
+mod own_memory;
 mod serve;
 mod terminal;
 

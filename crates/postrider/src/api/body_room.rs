@@ -5,14 +5,16 @@
 //! and costs no count.
 
 use crate::memory_budget::{MemoryBudget, OverBudget, Purpose, Reservation};
+use crate::own_memory;
 use crate::serve::client;
 use postrider_core::id::AccountId;
 use postrider_core::limits::{
     BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX, BODY_UNCOUNTED_BYTES_MAX as UNCOUNTED,
-    REQUESTS_BYTES_MAX, STRANGERS_BYTES_MAX,
+    REQUESTS_BYTES_MAX, REQUESTS_BYTES_MIN, REQUESTS_PART, STRANGERS_BYTES_MAX,
 };
 use postrider_engine::IngestError;
 use std::future::Future;
+use std::sync::LazyLock;
 
 /// What known accounts send.
 const ACCOUNTS: usize = 0;
@@ -26,10 +28,20 @@ pub(super) const PURPOSES: [&str; 3] = ["accounts", "strangers", "answers"];
 type Room = MemoryBudget<{ PURPOSES.len() }>;
 
 /// That of the process: it has one memory, however many ways in there are.
-static ROOM: Room =
-    room(REQUESTS_BYTES_MAX, BODIES_BYTES_MAX, BODIES_PER_ACCOUNT_BYTES_MAX, STRANGERS_BYTES_MAX);
+static ROOM: LazyLock<Room> = LazyLock::new(|| {
+    let [total, most, each, strangers] = shares(own_memory::bytes());
+    room(total, most, each, strangers)
+});
 
-const fn room(total: usize, most: usize, each: usize, strangers: usize) -> Room {
+/// What there is with so much memory: in all, for bodies of accounts, for one account, and for strangers.
+fn shares(memory_bytes: u64) -> [usize; 4] {
+    let part = usize::try_from(memory_bytes).unwrap_or(usize::MAX) / REQUESTS_PART;
+    let total = part.clamp(REQUESTS_BYTES_MIN, REQUESTS_BYTES_MAX);
+    let of = |most: usize| (most as u128 * total as u128 / REQUESTS_BYTES_MAX as u128) as usize;
+    [total, of(BODIES_BYTES_MAX), of(BODIES_PER_ACCOUNT_BYTES_MAX), of(STRANGERS_BYTES_MAX)]
+}
+
+fn room(total: usize, most: usize, each: usize, strangers: usize) -> Room {
     let purposes = [Purpose::new(most, each), Purpose::new(strangers, strangers), Purpose::new(most, each)];
     MemoryBudget::new(total, purposes)
 }
@@ -109,6 +121,20 @@ mod tests {
     fn hold(room: &'static Room, account: u64) -> Result<Held, OverBudget> {
         let mut held = Held::of(room, Some(AccountId::from_u64(account)));
         held.grow_to(BODY).map(|()| held)
+    }
+
+    #[test]
+    fn a_small_memory_has_less_room_and_always_enough_for_a_batch() {
+        const MIB: usize = 1024 * 1024;
+        for (memory, expected) in [
+            (u64::MAX, [256, 160, 80, 32]),
+            (2048 * MIB as u64, [256, 160, 80, 32]),
+            (1024 * MIB as u64, [128, 80, 40, 16]),
+            (256 * MIB as u64, [32, 20, 10, 4]),
+            (1, [32, 20, 10, 4]),
+        ] {
+            assert_eq!(shares(memory), expected.map(|mebibytes| mebibytes * MIB), "{memory}");
+        }
     }
 
     #[test]

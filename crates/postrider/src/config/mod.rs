@@ -10,6 +10,7 @@ mod tests;
 mod values;
 
 use crate::cli::ServeArgs;
+use crate::own_memory;
 use crate::serve::room::ConnectionLimits;
 use http::HeaderValue;
 use ipnet::IpNet;
@@ -18,7 +19,8 @@ use layers::Layers;
 pub(crate) use listed::ListedDestination;
 use postrider_core::id::DestinationId;
 use postrider_core::limits::{
-    BACKLOG_AGE_SECONDS_MAX, IDLE_CONNECTIONS_MAX, IN_FLIGHT_BYTES_MIN, PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT,
+    BACKLOG_AGE_SECONDS_MAX, IDLE_CONNECTIONS_MAX, IN_FLIGHT_BYTES_MIN, IN_FLIGHT_PART,
+    PROMOTION_AGE_DEFAULT, SLOTS_DEFAULT,
 };
 use postrider_core::scheduler::{ByteLimits, Floors};
 use postrider_engine::send::{DestinationUrl, Refusal};
@@ -179,7 +181,7 @@ impl Config {
             promotion_age: layers
                 .one("promotion_age_seconds", |v| number(v, 0, 30 * DAY_SECONDS))
                 .map_or(Some(PROMOTION_AGE_DEFAULT), |age| (age > 0).then(|| Duration::from_secs(age))),
-            bytes: bytes(&mut layers),
+            bytes: bytes(&mut layers, own_memory::bytes()),
             backlog: backlog(&mut layers),
             connections: connections(&mut layers),
             workers,
@@ -231,8 +233,16 @@ fn traces(layers: &mut Layers) -> Option<TracesTo> {
     layers.one("otlp_endpoint", url).map(|url| TracesTo { url, protocol, ratio })
 }
 
-fn bytes(layers: &mut Layers) -> ByteLimits {
-    let defaults = ByteLimits::default();
+/// With less memory than the defaults are for, they are a part of what there is.
+fn default_bytes(memory_bytes: u64) -> ByteLimits {
+    let ByteLimits { node, account, destination } = ByteLimits::default();
+    let least = node.min(memory_bytes / IN_FLIGHT_PART).max(IN_FLIGHT_BYTES_MIN);
+    let of = |part: u64| (part * least / node).max(IN_FLIGHT_BYTES_MIN);
+    ByteLimits { node: least, account: of(account), destination: of(destination) }
+}
+
+fn bytes(layers: &mut Layers, memory_bytes: u64) -> ByteLimits {
+    let defaults = default_bytes(memory_bytes);
     let mut most = |key, default| layers.one(key, |v| size(v, IN_FLIGHT_BYTES_MIN)).unwrap_or(default);
     ByteLimits {
         node: most("in_flight_bytes_max", defaults.node),

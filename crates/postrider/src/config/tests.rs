@@ -37,6 +37,17 @@ fn without_anything_the_defaults_stand() {
 }
 
 #[test]
+fn bytes_in_flight_are_a_part_of_a_small_memory() {
+    const MIB: u64 = 1 << 20;
+    for (memory, expected) in
+        [(u64::MAX, [64, 48, 24]), (256 * MIB, [64, 48, 24]), (128 * MIB, [32, 24, 12]), (1, [1, 1, 1])]
+    {
+        let ByteLimits { node, account, destination } = default_bytes(memory);
+        assert_eq!([node, account, destination], expected.map(|mebibytes| mebibytes * MIB), "{memory}");
+    }
+}
+
+#[test]
 fn ranges_may_stand_in_one_text_with_commas_wherever_they_come_from() {
     let allowed = |args: &ServeArgs, variables: &[(&str, &str)]| {
         let config = Config::read(args, &environment(variables)).unwrap();

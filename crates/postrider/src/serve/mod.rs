@@ -33,10 +33,12 @@ use crate::api;
 use crate::cli::ServeArgs;
 use crate::config::Config;
 use crate::dashboard;
+use crate::own_memory;
 use anyhow::{Context, anyhow, bail};
 use banner::Audience;
 use front::Front;
 use patience::Patience;
+use postrider_core::limits::{KEPT_BYTES_MAX, KEPT_PART};
 use postrider_core::scheduler::{Floors, SchedulerOptions};
 use postrider_engine::send::{AddressGuard, Connector, SendWorker, tls_config};
 use postrider_engine::{DeadLetterFile, Engine, EngineOptions, Limits, StopReport, keep_beating};
@@ -79,6 +81,8 @@ fn engine_options(config: &Config) -> EngineOptions {
         floors,
         promotion_age,
         bytes: config.bytes,
+        kept_bytes: usize::try_from(own_memory::bytes())
+            .map_or(KEPT_BYTES_MAX, |bytes| KEPT_BYTES_MAX.min(bytes / KEPT_PART)),
         backlog: config.backlog,
         operational_destination: config.operational_destination,
         ..defaults

@@ -3,6 +3,7 @@
 mod bodies;
 mod names;
 mod shortage;
+mod small_memory;
 mod unread;
 
 use crate::rig::certificate::self_signed;

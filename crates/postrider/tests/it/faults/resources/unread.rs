@@ -28,14 +28,14 @@ const _: () = assert!(GROWTH_BYTES_MAX < (DESTINATIONS * EVENTS * BODY_BYTES) as
 
 /// Reads nothing until it is told to.
 #[derive(Default)]
-struct Unread {
+pub(super) struct Unread {
     reads: AtomicBool,
     told: Condvar,
     lock: Mutex<()>,
 }
 
 impl Unread {
-    fn serve(&self, stream: &mut TcpStream) -> std::io::Result<()> {
+    pub(super) fn serve(&self, stream: &mut TcpStream) -> std::io::Result<()> {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let waits = |_: &mut ()| !self.reads.load(Ordering::SeqCst);
         drop(self.told.wait_while(guard, waits).unwrap_or_else(PoisonError::into_inner));
