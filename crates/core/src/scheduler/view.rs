@@ -90,6 +90,11 @@ impl Why {
         Why::Slots,
     ];
 
+    /// Whether nothing but limits keeps what is due from being sent: it grows old where more comes in than they let through.
+    pub const fn is_limit(self) -> bool {
+        matches!(self, Why::Full | Why::Bytes | Why::Rate | Why::Slots)
+    }
+
     /// From the word on the wire.
     pub fn from_word(text: &str) -> Option<Self> {
         Why::ALL.into_iter().find(|why| why.as_str() == text)

@@ -19,7 +19,7 @@ use super::snapshot::Snapshot;
 
 /// Everything that is wrong.
 pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
-    let rules: [fn(&Snapshot) -> Vec<Finding>; 26] = [
+    let rules: [fn(&Snapshot) -> Vec<Finding>; 27] = [
         gateway::not_ready,
         gateway::shedding,
         gateway::unowned,
@@ -36,6 +36,7 @@ pub(super) fn all(seen: &Snapshot) -> Vec<Finding> {
         destinations::stopped,
         destinations::blocked,
         depth::destinations,
+        depth::limited,
         depth::queue,
         depth::critical,
         depth::bulk,

@@ -90,6 +90,8 @@ pub(crate) struct DestinationSeen {
     pub(crate) name: String,
     pub(crate) pending: u64,
     pub(crate) oldest_seconds: f64,
+    /// How long the first of what is due has waited to be sent.
+    pub(crate) overdue_seconds: f64,
     pub(crate) in_flight: u64,
     pub(crate) max_concurrency: u64,
     /// Attempts at once that it gets now.
@@ -255,6 +257,7 @@ impl DestinationSeen {
             name: text(&item["name"]),
             pending: number(&item["pending"]),
             oldest_seconds: item["oldest_seconds"].as_f64().unwrap_or_default(),
+            overdue_seconds: item["overdue_seconds"].as_f64().unwrap_or_default(),
             in_flight: number(&item["in_flight"]),
             max_concurrency: number(&item["max_concurrency"]),
             limit: number(&item["concurrency"]["limit"]),

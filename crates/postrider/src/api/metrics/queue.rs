@@ -162,6 +162,16 @@ fn destinations(text: &mut Exposition, named: &[Named<'_>], all: &[DestinationQu
         "How long the first that is due has waited, by destination.",
         &|found| seconds(found.due_since, now),
     );
+    let help = "How long the first that is due has waited where nothing but limits keeps it from being sent, by destination.";
+    let mut family = text.family("postrider_destination_sendable_overdue_seconds", Kind::Gauge, help);
+    let sendable = |found: &DestinationQueue| match found.seen.why.is_limit() {
+        true => seconds(waiting(found, now).due_since, now),
+        false => 0.0,
+    };
+    named.iter().for_each(|named| family.sample(&named.labels(), sendable(named.found)));
+    if !rest.is_empty() {
+        family.sample(&OTHERS, rest.iter().map(sendable).fold(0.0, f64::max));
+    }
     let mut family =
         text.family("inflight_per_destination", Kind::Gauge, "Attempts in flight, by destination.");
     named.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.in_flight));

@@ -12,6 +12,9 @@ const CRITICAL_MAX: u64 = 10;
 const BULK_SECONDS_MAX: f64 = 2.0 * 3600.0;
 /// How long what is due may wait.
 const WAIT_SECONDS_MAX: f64 = 30.0;
+/// How long what is due may wait for the limits of its own destination, as of the alert rules. Nothing refuses events for it
+/// before the backlog is full.
+const LIMITED_SECONDS_MAX: f64 = 60.0;
 /// Destinations that are named in a sentence.
 const NAMED: usize = 5;
 
@@ -28,6 +31,34 @@ pub(in crate::doctor) fn destinations(seen: &Snapshot) -> Vec<Finding> {
         }
     }
     by_wait.into_iter().map(|(waiting_for, of)| deep(waiting_for, &of)).collect()
+}
+
+/// Destinations that are given more than their own limits let through, while little enough waits that it is not deep yet.
+pub(in crate::doctor) fn limited(seen: &Snapshot) -> Vec<Finding> {
+    let is_limited = |found: &&DestinationSeen| {
+        ["concurrency", "rate_limit", "bytes_in_flight"].contains(&&*found.waiting_for)
+    };
+    let is_late = |found: &&DestinationSeen| {
+        found.overdue_seconds > LIMITED_SECONDS_MAX
+            && found.pending <= DEPTH_WARNING
+            && is_meant_to_run(found)
+    };
+    let mut late: Vec<&DestinationSeen> =
+        seen.destinations.iter().filter(is_limited).filter(is_late).collect();
+    late.sort_by(|one, other| other.overdue_seconds.total_cmp(&one.overdue_seconds));
+    let Some(first) = late.first() else { return Vec::new() };
+    let more = match late.len() - 1 {
+        0 => String::new(),
+        more => format!(" So does that of {more} more."),
+    };
+    let sentence = format!(
+        "What could be sent to {} has waited {:.0} s for {}: more comes in than its limits let through.{more}",
+        named(first),
+        first.overdue_seconds,
+        first.waiting_for.replace('_', " "),
+    );
+    let finding = Finding::new(Severity::Warning, "destinations_late", sentence).next(QUEUE);
+    vec![finding.maybe(advice::give_less(first).or_else(|| advice::give_more(first)))]
 }
 
 fn deep(waiting_for: &str, of: &[&DestinationSeen]) -> Finding {

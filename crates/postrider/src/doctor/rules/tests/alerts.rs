@@ -29,6 +29,9 @@ fn table() -> Vec<(&'static str, Told)> {
     let critical = of_bands([Waiting { pending: 11, ..none }, none, none, none]);
     let bulk = of_bands([none, none, none, Waiting { oldest_seconds: 7201.0, ..none }]);
     let late = of_bands([none, none, Waiting { overdue_seconds: 31.0, ..none }, none]);
+    let limited =
+        DestinationSeen { waiting_for: "concurrency".into(), overdue_seconds: 61.0, ..destination(100) };
+    let short = Snapshot { shortages: vec![("local_ports".into(), 1)], ..Snapshot::default() };
     let open = DestinationSeen { circuit: "open".into(), ..destination(0) };
     let slots = Snapshot {
         slots: one_node(410, 512),
@@ -49,6 +52,7 @@ fn table() -> Vec<(&'static str, Told)> {
             "PostriderSchedulerLag",
             by("scheduler_lag", warning, Snapshot { scheduler_lag_seconds: 31.0, ..Snapshot::default() }),
         ),
+        ("PostriderDestinationLate", by("destinations_late", warning, of(vec![limited]))),
         ("PostriderQueueWaitLong", by("late", note, late)),
         ("PostriderCriticalWaiting", by("critical_waiting", Severity::Critical, critical)),
         ("PostriderNormalQueueDeep", by("queue_deep", warning, spread(5001))),
@@ -65,6 +69,7 @@ fn table() -> Vec<(&'static str, Told)> {
             by("shedding", Severity::Critical, Snapshot { shed: 1, ..Snapshot::default() }),
         ),
         ("PostriderNotReady", by("overloaded", Severity::Critical, refused("overloaded"))),
+        ("PostriderNodeResources", by("node_resources", Severity::Critical, short)),
         (
             "PostriderFenced",
             Told::Not("nodes count it in their metrics alone, and it is over when it is seen"),
