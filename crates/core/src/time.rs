@@ -47,6 +47,11 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
+    /// How far apart the two are, whichever is earlier.
+    pub fn apart(self, other: Timestamp) -> Duration {
+        Duration::from_millis(self.0.abs_diff(other.0))
+    }
+
     /// The day it falls into, in UTC, counted from 1970-01-01.
     pub const fn day(self) -> u64 {
         self.0 / MS_PER_DAY

@@ -191,7 +191,7 @@ fn find_key(
             Ok((EventId::from_u64(uint(row.get(0)?)), row.get(1)?, bound_at))
         })
         .optional()?;
-    let fresh = |bound_at: &Timestamp| event.content.received_at.since(*bound_at) < IDEMPOTENCY_WINDOW;
+    let fresh = |bound_at: &Timestamp| event.content.received_at.apart(*bound_at) < IDEMPOTENCY_WINDOW;
     Ok(found.filter(|(_, _, bound_at)| fresh(bound_at)).map(|(event, body_hash, _)| (event, body_hash)))
 }
 

@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 
 const DAY_MS: u64 = 24 * 3600 * 1000;
 const WINDOW_MS: u64 = IDEMPOTENCY_WINDOW.as_millis() as u64;
-const _: () = assert!(WINDOW_MS <= DAY_MS, "a key is looked for on its day and the day before");
+const _: () = assert!(WINDOW_MS <= DAY_MS, "a key is looked for on its day and the days beside it");
 
 /// More than the clocks of nodes are apart, and than a batch waits.
 const MIDNIGHT_MS: u64 = 60_000;
@@ -36,16 +36,17 @@ pub(super) static ACCEPT: LazyLock<String> = LazyLock::new(|| {
         "WITH given AS (SELECT * FROM {events} AS g(id, account_id, source_id, created_by, event_type, external_id,
                 replay_of, received_at, deliver_at, expires_at, deliveries, headers, body)),
          keyed AS (SELECT * FROM {keys} AS k(id, account_id, day, scope_id, key_hash, body_hash, received_at)),
-         -- Bound on the day before and still in its window.
-         known AS (SELECT k.id FROM keyed k JOIN idempotency i ON i.day = k.day - 1 AND i.scope_id = k.scope_id
-                AND i.key_hash = k.key_hash AND k.received_at - i.received_at < {WINDOW_MS}),
+         -- Bound on the day before, or on the day after by a clock that was set back since, and still in its window.
+         known AS (SELECT k.id FROM keyed k JOIN idempotency i ON i.day IN (k.day - 1, k.day + 1)
+                AND i.scope_id = k.scope_id AND i.key_hash = k.key_hash
+                AND abs(k.received_at - i.received_at) < {WINDOW_MS}),
          bound AS (INSERT INTO idempotency AS i (day, scope_id, key_hash, body_hash, event_id, account_id, received_at)
                 SELECT k.day, k.scope_id, k.key_hash, k.body_hash, k.id, k.account_id, k.received_at
                 FROM keyed k WHERE k.id NOT IN (SELECT id FROM known)
                 ON CONFLICT (day, scope_id, key_hash) DO UPDATE SET body_hash = excluded.body_hash,
                     event_id = excluded.event_id, account_id = excluded.account_id,
                     received_at = excluded.received_at
-                WHERE excluded.received_at - i.received_at >= {WINDOW_MS}
+                WHERE abs(excluded.received_at - i.received_at) >= {WINDOW_MS}
                 RETURNING i.event_id),
          fit AS (SELECT id FROM given WHERE id NOT IN (SELECT id FROM keyed) 
                 AND id NOT IN (SELECT unnest(${repeated}::int8[]))
@@ -60,9 +61,14 @@ pub(super) static ACCEPT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const BOUND: &str = "SELECT i.event_id, i.body_hash FROM idempotency i
-     WHERE i.day IN ($1, $1 - 1) AND i.scope_id = $2 AND i.key_hash = $3
-     ORDER BY i.received_at DESC LIMIT 1";
+static BOUND: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT i.event_id, i.body_hash FROM idempotency i
+         WHERE i.day IN ($1, $1 - 1, $1 + 1) AND i.scope_id = $2 AND i.key_hash = $3
+             AND abs($4 - i.received_at) < {WINDOW_MS}
+         ORDER BY i.received_at DESC LIMIT 1"
+    )
+});
 
 pub(super) struct Accept<'b> {
     batch: &'b Batch,
@@ -157,9 +163,10 @@ impl<'b> Accept<'b> {
 
 async fn recognise(change: &Transaction<'_>, event: &NewEvent) -> Result<Acceptance, QueryError> {
     let key = event.idempotency.ok_or(QueryError::Corrupt("an event without a key that was refused"))?;
-    let statement = change.prepare_cached(BOUND).await?;
+    let statement = change.prepare_cached(&BOUND).await?;
     let (scope, hash) = (int(event.idempotency_scope()), &key.key_hash[..]);
-    let found = change.query_one(&statement, &[&day_of(event), &scope, &hash]).await?;
+    let received_at = time(event.content.received_at);
+    let found = change.query_one(&statement, &[&day_of(event), &scope, &hash, &received_at]).await?;
     let known = EventId::from_u64(uint(column(&found, 0)?));
     let body_hash: &[u8] = column(&found, 1)?;
     Ok(if body_hash == key.body_hash { Acceptance::Duplicate(known) } else { Acceptance::Conflict(known) })

@@ -78,6 +78,21 @@ pub async fn a_key_is_known_for_the_window_and_no_longer(harness: &dyn Harness) 
     );
 }
 
+/// Over midnight, where days are kept apart. A key from further ahead than its window would keep events away until the clock
+/// has caught up.
+pub async fn a_clock_that_is_set_back_neither_forgets_a_key_nor_keeps_it_for_longer(harness: &dyn Harness) {
+    let store = harness.open().await;
+    accept(&*store, vec![keyed(100, 7, 1)]).await;
+    let back = START.before(IDEMPOTENCY_WINDOW / 2);
+    assert!(back.day() < START.day());
+    assert_eq!(offer(&*store, received(back, keyed(110, 7, 1))).await, Acceptance::Duplicate(FIRST));
+    assert_eq!(offer(&*store, received(back, keyed(120, 7, 2))).await, Acceptance::Conflict(FIRST));
+    let far = START.before(IDEMPOTENCY_WINDOW + Duration::from_millis(1));
+    assert_eq!(offer(&*store, received(far, keyed(130, 7, 2))).await, Acceptance::Accepted);
+    let rebound = Acceptance::Duplicate(EventId::from_u64(130));
+    assert_eq!(offer(&*store, received(far, keyed(140, 7, 2))).await, rebound);
+}
+
 pub async fn a_key_is_known_to_the_next_run(harness: &dyn Harness) {
     let store = harness.open().await;
     accept(&*store, vec![keyed(100, 7, 1)]).await;

@@ -125,6 +125,7 @@ macro_rules! conformance_suite {
                 a_key_repeated_in_one_batch_is_recognised
                 a_key_is_known_in_its_source_only
                 a_key_is_known_for_the_window_and_no_longer
+                a_clock_that_is_set_back_neither_forgets_a_key_nor_keeps_it_for_longer
                 a_key_is_known_to_the_next_run
             }
             configuration {

@@ -93,7 +93,7 @@ impl Data {
 
     fn repeated(&self, event: &NewEvent, key: Idempotency) -> Option<Acceptance> {
         let known = self.keys.get(&(event.idempotency_scope(), key.key_hash))?;
-        if event.content.received_at.since(known.received_at) >= IDEMPOTENCY_WINDOW {
+        if event.content.received_at.apart(known.received_at) >= IDEMPOTENCY_WINDOW {
             return None;
         }
         let same = known.body_hash == key.body_hash;
