@@ -5,6 +5,7 @@ use crate::cluster::sharing;
 use crate::rig::{Api, Site, preload, wait_until};
 use postrider_postgres::testing::Server;
 use postrider_torture::rig::client::{Client, request};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -183,6 +184,62 @@ fn a_lease_that_is_not_looked_after_is_told_by_healthz() {
     let server = Server::shared();
     let site = sharing(Site::new().with(&["--workers", "2"]), &server.database());
     is_seen_to_hang(site, ("postgres", false), "lease");
+}
+
+/// While the main thread hangs nobody is accepted: whoever asks then has a connection from before.
+#[test]
+fn a_main_thread_that_hangs_is_told_by_healthz() {
+    let (threads, site) = Threads::of(Site::new());
+    let gateway = site.start();
+    let api = gateway.api();
+    let mut before = Client::connect(api.address, ANSWERS_WITHIN).expect("it listens");
+    // They are accepted in order.
+    let healthy = || call(&api, "GET", "/healthz", b"").filter(|health| health["status"] == "ok");
+    wait_until("one that came later is answered", healthy);
+    threads.befall("postrider", HANG);
+    wait_until("the main thread hangs", || threads.hangs().then_some(()));
+    // Frozen meanwhile: when the worker looks next, what it is asked has come, and the time has passed.
+    let pid = Pid::from_raw(gateway.id().cast_signed()).expect("it runs");
+    kill_process(pid, Signal::STOP).expect("it is ours");
+    threads.leap();
+    let asked = before.write(&request("GET", "/healthz", &[], b""));
+    kill_process(pid, Signal::CONT).expect("it is ours");
+    asked.expect("the connection is open");
+    let answer = before.answer().expect("a worker answers");
+    let health: Value = serde_json::from_slice(&answer.body).expect("it is JSON");
+    let reason = health["reason"].as_str().unwrap_or_default();
+    assert!(health["status"] == "stalled" && reason.starts_with("main"), "{health}");
+    threads.befall("postrider", NOTHING);
+    wait_until("it is well again", healthy);
+}
+
+/// What the other nodes do is heard by a loop of its own, which here waits for a table that somebody keeps locked.
+#[test]
+fn a_node_that_hears_no_more_of_the_others_is_told_by_healthz() {
+    let server = Server::shared();
+    let url = server.database();
+    let (threads, site) = Threads::of(sharing(Site::new(), &url));
+    let gateway = site.start();
+    let api = gateway.api();
+    let other = sharing(Site::new(), &url).start();
+    wait_until("the other has shards", || {
+        let cluster = call(&api, "GET", "/v1/cluster", b"")?;
+        let nodes = cluster["data"]["nodes"].as_array()?.clone();
+        let owns = |node: &Value| node["shards"].as_array().is_some_and(|shards| !shards.is_empty());
+        (nodes.len() == 2 && nodes.iter().all(owns)).then_some(())
+    });
+    // They come to this one, which looks then what replays there are.
+    let held = server.hold(&url, "BEGIN; LOCK TABLE replays IN ACCESS EXCLUSIVE MODE;");
+    other.kill();
+    let waiting = "SELECT count(*) FROM pg_locks WHERE relation = 'replays'::regclass AND NOT granted";
+    wait_until("it waits for the table", || (server.ask(&url, waiting) != "0").then_some(()));
+    threads.leap();
+    let health =
+        |status: &str| call(&api, "GET", "/healthz", b"").filter(|health| health["status"] == *status);
+    let told = wait_until("it is told", || health("stalled"));
+    assert!(told["reason"].as_str().is_some_and(|reason| reason.starts_with("cluster-events")), "{told}");
+    drop(held);
+    wait_until("it is well again", || health("ok"));
 }
 
 #[test]
