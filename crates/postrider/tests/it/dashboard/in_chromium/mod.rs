@@ -6,6 +6,7 @@ pub(crate) mod every_page;
 mod journeys;
 mod live;
 mod portal;
+mod tail;
 mod watchers;
 
 use crate::rig::Api;
