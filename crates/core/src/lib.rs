@@ -22,4 +22,5 @@ pub mod rate_gate;
 pub mod retry;
 pub mod retry_after;
 pub mod scheduler;
+pub mod start_gate;
 pub mod time;

@@ -118,11 +118,13 @@ pub enum DeathReason {
     TransformFailed,
     /// Its event is of no use any more: its time to live is over.
     Expired,
+    /// The gateway stopped uncleanly several times running while it was sent, the last time with nothing else in flight.
+    CrashLoop,
 }
 
 impl DeathReason {
     /// All of them.
-    pub const ALL: [DeathReason; 7] = [
+    pub const ALL: [DeathReason; 8] = [
         DeathReason::Attempts,
         DeathReason::Age,
         DeathReason::FinalAnswer,
@@ -130,6 +132,7 @@ impl DeathReason {
         DeathReason::DestinationDeleted,
         DeathReason::TransformFailed,
         DeathReason::Expired,
+        DeathReason::CrashLoop,
     ];
 
     /// The word on the wire.
@@ -142,6 +145,7 @@ impl DeathReason {
             DeathReason::DestinationDeleted => "destination_deleted",
             DeathReason::TransformFailed => "transform_failed",
             DeathReason::Expired => "expired",
+            DeathReason::CrashLoop => "crash_loop",
         }
     }
 

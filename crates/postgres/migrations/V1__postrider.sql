@@ -38,12 +38,13 @@ CREATE TABLE departed (
 );
 
 CREATE TABLE shards (
-    shard       integer PRIMARY KEY,
-    owner       integer, -- the member's node; NULL: free
-    incarnation bigint,
-    epoch       bigint  NOT NULL, -- grows with each owner
-    clean       boolean NOT NULL, -- the last owner left nothing in flight
-    takeovers   bigint  NOT NULL DEFAULT 0 -- owners that followed one that did not leave in order
+    shard         integer PRIMARY KEY,
+    owner         integer, -- the member's node; NULL: free
+    incarnation   bigint,
+    epoch         bigint  NOT NULL, -- grows with each owner
+    clean         boolean NOT NULL, -- the last owner left nothing in flight
+    takeovers     bigint  NOT NULL DEFAULT 0, -- owners that followed one that did not leave in order
+    unclean_stops bigint  NOT NULL DEFAULT 0  -- owners that were cut off
 ) WITH (fillfactor = 50);
 INSERT INTO shards SELECT number, NULL, NULL, 0, true FROM generate_series(0, 63) AS number;
 
@@ -188,6 +189,18 @@ CREATE TABLE queue (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000,
         autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_vacuum_cost_delay = 0,
         autovacuum_analyze_scale_factor = 0.5);
+
+-- Attempts that were begun after the shard's last owner was cut off, each until it has ended. Otherwise nothing is
+-- written here.
+CREATE TABLE starts (
+    shard          integer NOT NULL,
+    delivery_id    bigint  NOT NULL,
+    event_id       bigint  NOT NULL,
+    destination_id bigint  NOT NULL,
+    stops          bigint  NOT NULL, -- unclean stops running that the delivery was in flight at before
+    stops_before   bigint  NOT NULL, -- `unclean_stops` of the shard by then
+    PRIMARY KEY (shard, delivery_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- The rest is only ever added to, in partitions of a day, and dropped by them. The days stand in the ids of events.
 CREATE TABLE events (

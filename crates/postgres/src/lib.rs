@@ -36,6 +36,7 @@ mod replays;
 mod series;
 mod sessions;
 mod standing;
+mod starts;
 mod stats;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -61,8 +62,8 @@ use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, ClusterState, Configuration, DeadLetterGroups,
     DeadLetterKey, DeadLetterPage, DeadLetterQuery, Discarded, Durability, Elsewhere, EventContent,
     EventDetail, EventPage, EventQuery, Health, LineDepth, Mail, Moment, News, NodeActivity, Others,
-    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Shards, Space, Stats, Store,
-    StoreError, TellOf, ToldHealth, Vault,
+    OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Shards, Space, Start, Stats,
+    Store, StoreError, TellOf, ToldHealth, Vault,
 };
 use queue::Wanted;
 use std::sync::Arc;
@@ -131,6 +132,13 @@ impl Store for PostgresStore {
 
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
         self.run(|database| async move { queue::lines(&database.client().await?, Shards::ALL).await }).await
+    }
+
+    async fn interrupted_starts(&self) -> Result<Vec<Start>, StoreError> {
+        let read = |database: Shared| async move {
+            starts::interrupted(&database.client().await?, Shards::ALL).await
+        };
+        self.run(read).await
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {

@@ -169,7 +169,10 @@ async fn free_ownerless(change: &Transaction<'_>) -> Result<u64, QueryError> {
     if change.query(&lock, &[]).await?.is_empty() {
         return Ok(0);
     }
-    let free = format!("UPDATE shards SET owner = NULL, incarnation = NULL, clean = false WHERE {OWNERLESS}");
+    let free = format!(
+        "UPDATE shards SET owner = NULL, incarnation = NULL, clean = false, unclean_stops = unclean_stops + 1
+         WHERE {OWNERLESS}"
+    );
     Ok(change.execute(&free, &[]).await?)
 }
 

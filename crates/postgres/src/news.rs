@@ -9,7 +9,7 @@ use crate::mail::{Fate, Taken};
 use crate::members::Identity;
 use crate::notice::Heard;
 use crate::pause::{PAUSE_MAX, pause};
-use crate::{PostgresOptions, mail, members, queue};
+use crate::{PostgresOptions, mail, members, queue, starts};
 use deadpool_postgres::Object;
 use postrider_core::pauses::Pauses;
 use postrider_store::heartbeat::Heartbeat;
@@ -220,6 +220,8 @@ async fn look_into(
     let lines = queue::lines(&reading, shards).await?;
     let mut circuits = configuration::circuits(&reading).await?;
     circuits.retain(|(destination, _)| shards.own(*destination));
+    starts::forget_outdated(&reading, shards).await?;
+    let starts = starts::interrupted(&reading, shards).await?;
     reading.commit().await?;
-    Ok(Gained { shards, clean, lines, circuits })
+    Ok(Gained { shards, clean, lines, circuits, starts })
 }

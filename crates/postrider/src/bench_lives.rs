@@ -135,8 +135,7 @@ impl Node {
                 self.event(now, DestinationId::from_u64(to))
             })
             .collect();
-        let batch =
-            Arc::new(Batch { events, finished, given_up: Vec::new(), own: self.own, life: self.life });
+        let batch = Arc::new(Batch { events, finished, own: self.own, life: self.life, ..Batch::default() });
         self.store.commit(Arc::clone(&batch)).await.context("a commit failed")?;
         for ended in &batch.finished {
             self.in_hand.remove(&ended.ticket.delivery);

@@ -2,6 +2,7 @@
 
 use crate::rows::{int, order_key, read_time, time, uint};
 use crate::segment::Segments;
+use crate::starts;
 use crate::statements::Statements;
 use crate::stats;
 use postrider_core::delivery::Ticket;
@@ -10,15 +11,22 @@ use postrider_core::limits::IDEMPOTENCY_WINDOW;
 use postrider_core::outcome::Next;
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Acceptance, Batch, Finished, GivenUp, Idempotency, NewEvent, Owed, Receipt, StatsChange,
+    Acceptance, Batch, Finished, GivenUp, Idempotency, NewEvent, Owed, Receipt, Start, StatsChange,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use std::collections::BTreeMap;
 
-pub(crate) fn commit(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<Receipt> {
-    settle_in_sealed(segments, batch)?;
+/// Writes a batch; so many unclean stops are noted with its starts.
+pub(crate) fn commit(
+    segments: &mut Segments,
+    batch: &Batch,
+    unclean_stops: i64,
+) -> rusqlite::Result<Receipt> {
+    let mut parts = parts_by_segment(segments, batch, unclean_stops);
+    let of_open = parts.remove(&segments.number()).unwrap_or_default();
+    write_sealed(segments, parts)?;
     let known = known_in_sealed(segments, batch)?;
-    let receipt = write_open(segments, batch, &known)?;
+    let receipt = write_open(segments, batch, &of_open, &known)?;
     for (event, acceptance) in batch.events.iter().zip(&receipt.events) {
         if *acceptance == Acceptance::Accepted {
             segments.note_event(event.id);
@@ -29,53 +37,62 @@ pub(crate) fn commit(segments: &mut Segments, batch: &Batch) -> rusqlite::Result
 
 /// Outcomes of events whose segment is sealed: few, each segment in a transaction of its own. If a later one
 /// fails, they are given again, which changes nothing.
-fn settle_in_sealed(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<()> {
-    let open = segments.number();
-    let mut older = ends_by_segment(segments, batch);
-    older.remove(&open);
-    for (number, ends) in older {
+fn write_sealed(segments: &mut Segments, older: BTreeMap<i64, Part<'_>>) -> rusqlite::Result<()> {
+    for (number, part) in older {
         let change =
             segments.connection(number)?.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut counted = StatsChange::default();
-        settle_all(&change, &mut Statements::new(&change)?, &ends, &mut counted)?;
+        settle_all(&change, &mut Statements::new(&change)?, &part, &mut counted)?;
         stats::write(&change, &counted)?;
-        note_last_id(&change, ends.finished.iter().map(|finished| finished.attempt.id.as_u64()).max())?;
+        note_last_id(&change, part.finished.iter().map(|finished| finished.attempt.id.as_u64()).max())?;
         change.commit()?;
     }
     Ok(())
 }
 
-/// What of a batch ends deliveries of one segment.
+/// What of a batch is about deliveries of one segment.
 #[derive(Default)]
-struct Ends<'b> {
+struct Part<'b> {
     finished: Vec<&'b Finished>,
     given_up: Vec<&'b GivenUp>,
+    ends: Vec<&'b Start>,
+    /// With the unclean stops that there were before.
+    starts: Vec<(&'b Start, i64)>,
 }
 
 /// What is in a segment that was dropped is left out.
-fn ends_by_segment<'b>(segments: &Segments, batch: &'b Batch) -> BTreeMap<i64, Ends<'b>> {
-    let mut sorted: BTreeMap<i64, Ends<'b>> = BTreeMap::new();
-    for finished in &batch.finished {
-        if let Some(number) = segments.of_event(finished.ticket.event) {
-            sorted.entry(number).or_default().finished.push(finished);
-        }
+fn parts_by_segment<'b>(
+    segments: &Segments,
+    batch: &'b Batch,
+    unclean_stops: i64,
+) -> BTreeMap<i64, Part<'b>> {
+    let mut parts: BTreeMap<i64, Part<'b>> = BTreeMap::new();
+    let number = |event: EventId| segments.of_event(event);
+    for (number, finished) in batch.finished.iter().filter_map(|one| Some((number(one.ticket.event)?, one))) {
+        parts.entry(number).or_default().finished.push(finished);
     }
-    for given_up in &batch.given_up {
-        if let Some(number) = segments.of_event(given_up.ticket.event) {
-            sorted.entry(number).or_default().given_up.push(given_up);
-        }
+    for (number, given_up) in batch.given_up.iter().filter_map(|one| Some((number(one.ticket.event)?, one))) {
+        parts.entry(number).or_default().given_up.push(given_up);
     }
-    sorted
+    for (number, end) in batch.ends.iter().filter_map(|one| Some((number(one.event)?, one))) {
+        parts.entry(number).or_default().ends.push(end);
+    }
+    for (number, start) in batch.starts.iter().filter_map(|one| Some((number(one.event)?, one))) {
+        parts.entry(number).or_default().starts.push((start, unclean_stops));
+    }
+    parts
 }
 
 fn settle_all(
     change: &Transaction<'_>,
     statements: &mut Statements<'_>,
-    ends: &Ends<'_>,
+    part: &Part<'_>,
     counted: &mut StatsChange,
 ) -> rusqlite::Result<()> {
-    ends.finished.iter().try_for_each(|finished| settle(change, statements, finished, counted))?;
-    ends.given_up.iter().try_for_each(|given_up| give_up_untried(change, statements, given_up, counted))
+    part.finished.iter().try_for_each(|finished| settle(change, statements, finished, counted))?;
+    part.given_up.iter().try_for_each(|given_up| give_up_untried(change, statements, given_up, counted))?;
+    part.ends.iter().try_for_each(|end| starts::forget(change, end))?;
+    part.starts.iter().try_for_each(|(start, unclean_stops)| starts::note(change, start, *unclean_stops))
 }
 
 /// For each event, what a sealed segment knows of its key.
@@ -96,9 +113,9 @@ fn known_in_sealed(segments: &mut Segments, batch: &Batch) -> rusqlite::Result<V
 fn write_open(
     segments: &mut Segments,
     batch: &Batch,
+    own: &Part<'_>,
     known: &[Option<Acceptance>],
 ) -> rusqlite::Result<Receipt> {
-    let own = ends_by_segment(segments, batch).remove(&segments.number()).unwrap_or_default();
     let mut counted = StatsChange::default();
     let change = segments.open.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut statements = Statements::new(&change)?;
@@ -110,7 +127,7 @@ fn write_open(
         }
         events.push(acceptance);
     }
-    settle_all(&change, &mut statements, &own, &mut counted)?;
+    settle_all(&change, &mut statements, own, &mut counted)?;
     drop(statements);
     stats::write(&change, &counted)?;
     let deliveries =

@@ -30,6 +30,7 @@ mod segment;
 mod series;
 mod sessions;
 mod standing;
+mod starts;
 mod statements;
 mod stats;
 mod transfer;
@@ -53,8 +54,8 @@ use postrider_core::time::Timestamp;
 use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
     DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, LineDepth,
-    Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Space, Stats, Store,
-    StoreError, Vault,
+    Moment, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint, SessionStore, Space, Start, Stats,
+    Store, StoreError, Vault,
 };
 use reader::{Reader, Readers};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -68,7 +69,7 @@ pub struct SqliteStore {
     /// Secrets are sealed on their way in and opened on their way out.
     vault: Vault,
     disk_reserve_bytes: u64,
-    unclean_stop: bool,
+    run: open::Run,
     /// Last, so that the next process may take it only when all files are closed.
     directory: DataDirectory,
 }
@@ -136,6 +137,11 @@ impl Store for SqliteStore {
         self.readers.run(rows::lines).await
     }
 
+    async fn interrupted_starts(&self) -> Result<Vec<Start>, StoreError> {
+        let unclean_stops = self.run.unclean_stops;
+        self.readers.run(move |reader| starts::interrupted(reader, unclean_stops)).await
+    }
+
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
         let room = self.readers.room().await?;
         // From here on nobody can give up before what is asked is served.
@@ -156,7 +162,7 @@ impl Store for SqliteStore {
         let mut configuration = Configuration {
             circuits: rows.circuits,
             id_floor: rows.id_floor,
-            unclean_stop: self.unclean_stop,
+            unclean_stop: self.run.unclean_stop,
             ..Configuration::default()
         };
         for document in &rows.documents {

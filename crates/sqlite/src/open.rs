@@ -73,21 +73,22 @@ pub(crate) fn open(
     checkpoint::after_commits(&mut live, &failure).map_err(|error| in_live(&error))?;
     let bytes_max = options.segment_bytes.min(segment_bytes(&options));
     let segments = Segments::open(directory, &live, bytes_max, failure.clone())?;
-    let unclean_stop = mark_running(&live).map_err(|error| in_live(&error))?;
+    let run = mark_running(&live).map_err(|error| in_live(&error))?;
 
     let noted = boot::note(directory);
     noted.map_err(|cause| OpenError::Directory { path: directory.to_owned(), cause })?;
 
     let readers = Readers::start(directory).map_err(|error| in_live(&error))?;
     let checkpointer = Checkpointer::start(options.disk_reserve_bytes, failure);
-    let writer = Writer::new(live, segments, checkpointer, options).map_err(|error| in_live(&error))?;
+    let writer = Writer::new(live, segments, checkpointer, options, run.unclean_stops);
+    let writer = writer.map_err(|error| in_live(&error))?;
     Ok(SqliteStore {
         writer: Mutex::new(writer),
         readers,
         contents: Arc::default(),
         vault,
         disk_reserve_bytes: options.disk_reserve_bytes,
-        unclean_stop,
+        run,
         directory: taken,
     })
 }
@@ -139,11 +140,21 @@ fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether the last run did not close the store, and from now on this one has not.
-fn mark_running(live: &Connection) -> rusqlite::Result<bool> {
+/// What a run finds of the runs before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    /// The last one did not close the store.
+    pub(crate) unclean_stop: bool,
+    /// How many did not.
+    pub(crate) unclean_stops: i64,
+}
+
+/// From now on this run has not closed the store.
+fn mark_running(live: &Connection) -> rusqlite::Result<Run> {
     let running: i64 = live.query_row("SELECT running FROM meta", [], |row| row.get(0))?;
-    live.execute("UPDATE meta SET running = 1", [])?;
-    Ok(running == 1)
+    live.execute("UPDATE meta SET unclean_stops = unclean_stops + running, running = 1", [])?;
+    let unclean_stops = live.query_row("SELECT unclean_stops FROM meta", [], |row| row.get(0))?;
+    Ok(Run { unclean_stop: running == 1, unclean_stops })
 }
 
 pub(crate) fn free_bytes(directory: &Path) -> Result<u64, StoreError> {

@@ -25,6 +25,8 @@ pub(crate) struct Writer {
     places: [DatabasePlace; 2],
     checkpointer: Checkpointer,
     options: SqliteOptions,
+    /// Runs before this one that did not close the store.
+    unclean_stops: i64,
     /// Why nothing is written any more: what a sync that failed was for may be gone, and the next would not say so.
     distrusted: Option<String>,
 }
@@ -47,12 +49,13 @@ impl Writer {
         mut segments: Segments,
         mut checkpointer: Checkpointer,
         options: SqliteOptions,
+        unclean_stops: i64,
     ) -> rusqlite::Result<Self> {
         let path = segments.open_path();
         segments.sealed_with_logs().into_iter().for_each(|sealed| checkpointer.seal(sealed));
         let places = [DatabasePlace::of(&segments.live_path()), DatabasePlace::of(&path)];
         checkpointer.watch(&mut segments.open, path)?;
-        Ok(Writer { live, segments, places, checkpointer, options, distrusted: None })
+        Ok(Writer { live, segments, places, checkpointer, options, unclean_stops, distrusted: None })
     }
 
     pub(crate) fn trusted(&self) -> Result<(), StoreError> {
@@ -78,7 +81,7 @@ impl Writer {
     }
 
     pub(crate) fn commit(&mut self, batch: &Batch) -> rusqlite::Result<Receipt> {
-        let receipt = commit::commit(&mut self.segments, batch);
+        let receipt = commit::commit(&mut self.segments, batch, self.unclean_stops);
         self.checkpointer.after_write(&self.segments.open);
         receipt
     }

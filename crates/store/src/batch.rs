@@ -4,6 +4,7 @@ use crate::attempt::Attempt;
 use crate::cluster::Shards;
 use crate::event::EventContent;
 use crate::origin::Origin;
+use crate::start::Start;
 use postrider_core::delivery::{Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{AccountId, DeliveryId, DestinationId, EventId, RouteId};
 use postrider_core::outcome::DeathReason;
@@ -19,6 +20,10 @@ pub struct Batch {
     pub finished: Vec<Finished>,
     /// What was given up on without an attempt.
     pub given_up: Vec<GivenUp>,
+    /// Attempts that begin once the batch is written: what is noted of their deliveries replaces what was.
+    pub starts: Vec<Start>,
+    /// Deliveries of which nothing is noted any more, unless they are among `starts` too.
+    pub ends: Vec<Start>,
     /// The shards that the node takes for its own: of what is owed in others their owners must hear.
     pub own: Shards,
     /// The life of the node in which it knows all this (see [`News::NewLife`](crate::News::NewLife)). One that was taken
@@ -28,7 +33,15 @@ pub struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Batch { events: Vec::new(), finished: Vec::new(), given_up: Vec::new(), own: Shards::ALL, life: 0 }
+        Batch {
+            events: Vec::new(),
+            finished: Vec::new(),
+            given_up: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+            own: Shards::ALL,
+            life: 0,
+        }
     }
 }
 

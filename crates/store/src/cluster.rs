@@ -3,6 +3,7 @@
 
 use crate::configuration::Change;
 use crate::query::LineDepth;
+use crate::start::Start;
 use postrider_core::breaker::{CircuitOrder, CircuitRecord};
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DestinationId, ReplayId};
@@ -165,6 +166,10 @@ pub struct Gained {
     pub lines: Vec<LineDepth>,
     /// Where circuits stand that are not closed.
     pub circuits: Vec<(DestinationId, CircuitRecord)>,
+    /// What was in flight when their last owner was cut off, as [`Store::interrupted_starts`] tells it.
+    ///
+    /// [`Store::interrupted_starts`]: crate::Store::interrupted_starts
+    pub starts: Vec<Start>,
 }
 
 impl Gained {
@@ -175,6 +180,7 @@ impl Gained {
         self.clean = self.clean.without(lost);
         self.lines.retain(|depth| !lost.own(depth.line.destination));
         self.circuits.retain(|(destination, _)| !lost.own(*destination));
+        self.starts.retain(|start| !lost.own(start.destination));
         self
     }
 }

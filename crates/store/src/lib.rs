@@ -33,6 +33,7 @@ mod series;
 mod session;
 mod space;
 mod standing;
+mod start;
 mod stats;
 pub mod transfer;
 mod turns;
@@ -72,6 +73,7 @@ pub use series::{LATENCY_BOUNDS_MS, LatencyCounts, Moment, Ring, SeriesPoint};
 pub use session::{KeptSecret, SESSION_BYTES, SessionRecord, SessionStore};
 pub use space::Space;
 pub use standing::{Dead, Followed, Owing, Standings};
+pub use start::Start;
 pub use stats::{Counts, Owed, Stats, StatsChange};
 pub use turns::{Turn, Turns};
 pub use vault::{NotOpened, VAULT_KEY_BYTES, Vault};
@@ -109,6 +111,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Every line with something owed, and how much. The keys of an ordered lane are one line, [`OrderKey::WHOLE`].
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError>;
+
+    /// Starts that were noted and not forgotten when the last unclean stop came, each with that one among its stops. A
+    /// delivery that was queued at that stop is not among them, whatever it was in flight at before.
+    async fn interrupted_starts(&self) -> Result<Vec<Start>, StoreError>;
 
     /// An event as it must be sent; `None` when retention has dropped it.
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError>;

@@ -81,7 +81,8 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
         promise: "Attempts follow the schedule and its jitter. `Retry-After` is respected within its caps. \
                   The number of attempts is bounded, an exhausted delivery is exactly one dead letter, and \
                   a retry keeps its priority.",
-        exception: "",
+        exception: "A crash uses up no attempt. Only a delivery noted in flight at four unclean stops in a row, \
+                    the last time alone, becomes a dead letter (`crash_loop`).",
         columns: &["undisciplined"],
         by: &[
             Test(
@@ -90,6 +91,10 @@ pub(super) const GUARANTEES: &[Guarantee] = &[
             ),
             Test("crates/postrider/tests/it/scheduling/retries.rs", "a_retry_keeps_its_priority"),
             Test("crates/engine/tests/it/retries.rs", "a_failure_is_due_again_within_the_policy_s_spread"),
+            Test(
+                "crates/postrider/tests/it/faults/crash_loop.rs",
+                "fifty_kills_end_no_delivery_to_a_healthy_receiver",
+            ),
         ],
     },
     Guarantee {

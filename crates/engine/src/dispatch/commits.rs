@@ -1,6 +1,7 @@
 //! Group commit: what waits for the next one, and what happens when one ends.
 
 mod drafts;
+mod starts;
 
 use super::log::{log_attempt, log_failure};
 use super::{Dispatcher, Done};
@@ -14,7 +15,7 @@ use postrider_core::pauses::Pauses;
 use postrider_core::scheduler::{After, Depth, Input, Settings};
 use postrider_core::time::Timestamp;
 use postrider_store::{
-    Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, StoreError,
+    Acceptance, Batch, Finished, GivenUp, NewDelivery, NewEvent, Receipt, Shards, Start, StoreError,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -34,6 +35,9 @@ pub(super) struct Commits {
     draft_deliveries: usize,
     finished: Vec<Finished>,
     given_up: Vec<GivenUp>,
+    starts: Vec<Start>,
+    /// Of what was not begun after all.
+    ends: Vec<Start>,
     /// One for each event of the running commit.
     replies: Option<Vec<Reply>>,
     /// The shards that it takes for this node's own.
@@ -54,6 +58,8 @@ impl Default for Commits {
             draft_deliveries: 0,
             finished: Vec::new(),
             given_up: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
             replies: None,
             running_own: Shards::NONE,
             began: None,
@@ -95,7 +101,11 @@ impl Commits {
     }
 
     fn is_empty(&self) -> bool {
-        self.drafts.is_empty() && self.finished.is_empty() && self.given_up.is_empty()
+        self.drafts.is_empty() && self.has_no_outcome() && self.starts.is_empty() && self.ends.is_empty()
+    }
+
+    fn has_no_outcome(&self) -> bool {
+        self.finished.is_empty() && self.given_up.is_empty()
     }
 
     /// Takes outcomes of these deliveries out; gives which.
@@ -134,10 +144,13 @@ impl Dispatcher {
         }
         let drafts = self.commits.next_drafts();
         let (events, replies) = drafts.into_iter().map(|draft| self.number(draft)).unzip();
+        let (starts, ends) = self.next_starts();
         let batch = Arc::new(Batch {
             events,
             finished: std::mem::take(&mut self.commits.finished),
             given_up: std::mem::take(&mut self.commits.given_up),
+            starts,
+            ends,
             own: self.owned.shards,
             life: self.owned.life,
         });
@@ -192,6 +205,7 @@ impl Dispatcher {
                     self.accepted(event, acceptance, reply, batch.own, &mut lines);
                 }
                 lines.into_iter().for_each(|(line, depth)| self.step(Input::Stored { line, depth }));
+                self.starts_written(batch);
                 for finished in &batch.finished {
                     self.settled(finished);
                 }
@@ -343,6 +357,7 @@ impl Dispatcher {
     fn keep_outcomes(&mut self, batch: &Batch) {
         self.commits.finished.splice(0..0, batch.finished.iter().cloned());
         self.commits.given_up.splice(0..0, batch.given_up.iter().cloned());
+        self.keep_starts(batch);
         self.drop_fenced_outcomes();
     }
 }

@@ -15,6 +15,7 @@ mod owned;
 mod pages;
 mod releases;
 mod sends;
+mod starts;
 mod watched;
 
 use crate::admission::Admission;
@@ -43,6 +44,7 @@ use postrider_core::id::{DeliveryId, DestinationId, EventId};
 use postrider_core::limits::{COMMIT_EVENTS_MAX, KEPT_BYTES_MAX};
 use postrider_core::map::IdMap;
 use postrider_core::scheduler::{Action, Depth, Input, Scheduler, SchedulerOptions};
+use postrider_core::start_gate::StartGate;
 use postrider_core::time::Timestamp;
 use postrider_store::{Batch, Elsewhere, EventContent, OwedAgain, Page, Receipt, Shards, Store, StoreError};
 use std::sync::{Arc, RwLock};
@@ -146,6 +148,7 @@ pub(crate) struct Dispatcher {
     now: Timestamp,
     ids: Ids,
     scheduler: Scheduler,
+    gate: StartGate,
     actions: Vec<Action>,
     workers: Vec<WorkerHandle>,
     pub(crate) cache: ContentCache,
@@ -193,6 +196,7 @@ impl Dispatcher {
             now: clock.now(),
             ids,
             scheduler: Scheduler::new(options),
+            gate: StartGate::default(),
             actions: Vec::new(),
             workers,
             cache: ContentCache::new(KEPT_BYTES_MAX),
@@ -348,6 +352,7 @@ impl Dispatcher {
             Control::Drain(done) => {
                 self.drained = Some(done);
                 self.step(Input::Drain);
+                self.withdraw_held(Shards::ALL);
             }
         }
     }
@@ -360,6 +365,9 @@ impl Dispatcher {
     }
 
     fn step(&mut self, input: Input) {
+        if let Input::Finished { delivery, .. } | Input::Deferred { delivery, .. } = &input {
+            self.start_ended(*delivery);
+        }
         self.scheduler.step(self.now, input, &mut self.actions);
     }
 

@@ -7,12 +7,11 @@ use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Ticket;
 use postrider_core::id::{DeliveryId, DestinationId};
 use postrider_core::map::IdSet;
-use postrider_core::outcome::Health;
 use postrider_core::retry::Chance;
-use postrider_core::scheduler::{After, Input, Settings, Verdict};
-use postrider_store::{LineDepth, Shard, Shards};
+use postrider_core::scheduler::{Input, Settings};
+use postrider_core::time::Timestamp;
+use postrider_store::{LineDepth, Shard, Shards, Start};
 use std::sync::PoisonError;
-use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Shards that become its own, with all the scheduler must know of them. In one message: an event that is committed
@@ -24,6 +23,10 @@ pub(crate) struct Gain {
     pub(crate) unclean: Vec<DestinationId>,
     pub(crate) circuits: Vec<(DestinationId, CircuitRecord)>,
     pub(crate) lines: Vec<LineDepth>,
+    /// Those of the shards whose last owner was cut off.
+    pub(crate) cut_off: Shards,
+    /// What was in flight then, as far as it was noted.
+    pub(crate) starts: Vec<Start>,
 }
 
 /// For each shard how often it was lost or let go of.
@@ -41,10 +44,11 @@ impl Losses {
     }
 }
 
-#[derive(Default)]
 pub(super) struct Owned {
     /// Its own.
     pub(super) shards: Shards,
+    /// Where the last owner of a shard was cut off, when the shard was gained: the starts of what was due by then are noted.
+    noted_until: [Timestamp; Shard::COUNT as usize],
     /// How often each shard was lost or let go of: what was read of it before is of no use after.
     losses: Losses,
     /// The node's life in which it knows that.
@@ -60,12 +64,30 @@ pub(super) struct Owned {
 
 impl Owned {
     pub(super) fn new(lease: Lease) -> Self {
-        Owned { lease, ..Owned::default() }
+        Owned {
+            shards: Shards::NONE,
+            noted_until: [Timestamp::ZERO; Shard::COUNT as usize],
+            losses: Losses::default(),
+            life: 0,
+            lease,
+            held: Vec::new(),
+            fenced: IdSet::default(),
+            waiting: Vec::new(),
+        }
     }
 
     /// How often the shard of a destination was lost so far.
     pub(super) fn losses(&self, destination: DestinationId) -> u32 {
         self.losses.0[usize::from(Shard::of(destination).number())]
+    }
+
+    /// Until when what is due for a destination is noted before it is sent.
+    pub(super) fn noted_until(&self, destination: DestinationId) -> Timestamp {
+        self.noted_until[usize::from(Shard::of(destination).number())]
+    }
+
+    fn note_until(&mut self, shards: Shards, until: Timestamp) {
+        shards.iter().for_each(|shard| self.noted_until[usize::from(shard.number())] = until);
     }
 
     pub(super) fn is_fenced(&self, delivery: DeliveryId) -> bool {
@@ -89,6 +111,11 @@ impl Owned {
 
 impl Dispatcher {
     pub(super) fn gain(&mut self, gain: Gain) {
+        self.owned.note_until(gain.shards, Timestamp::ZERO);
+        self.owned.note_until(gain.cut_off, self.now);
+        for start in gain.starts {
+            self.gate.was_in_flight(start.delivery, start.destination, start.stops);
+        }
         for (id, settings) in gain.settings {
             self.step(Input::Configure(id, settings));
         }
@@ -103,6 +130,7 @@ impl Dispatcher {
     /// Sends nothing more for these shards. What is in flight is still this node's to record.
     pub(super) fn let_go(&mut self, shards: Shards, reply: oneshot::Sender<()>) {
         self.forget(shards);
+        self.withdraw_held(shards);
         self.wait_idle(shards, reply);
     }
 
@@ -116,6 +144,7 @@ impl Dispatcher {
             .map(|ticket| ticket.delivery)
             .collect();
         self.owned.fenced.extend(lost);
+        self.lose_starts(shards);
         let held = std::mem::take(&mut self.owned.held);
         for ticket in held {
             match shards.own(ticket.line.destination) {
@@ -148,8 +177,7 @@ impl Dispatcher {
         self.owned.fenced.remove(&delivery);
         self.seen.remove(&delivery);
         self.meters.fenced.add(1);
-        let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
-        self.step(Input::Finished { delivery, after: After::Gone, verdict });
+        self.free_slot(delivery);
     }
 
     /// Outcomes that wait to be written and must not be.

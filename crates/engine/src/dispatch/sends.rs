@@ -4,7 +4,7 @@ use super::{Dispatcher, Done};
 use crate::send::{AttemptReport, Job, Trace};
 use postrider_core::breaker::CircuitRecord;
 use postrider_core::delivery::Ticket;
-use postrider_core::id::{AccountId, DestinationId};
+use postrider_core::id::{AccountId, DeliveryId, DestinationId};
 use postrider_core::outcome::{Health, Outcome};
 use postrider_core::scheduler::{Action, After, Input, Verdict};
 use postrider_store::{ErrorKind, EventContent, Origin, Problem};
@@ -16,7 +16,7 @@ impl Dispatcher {
     pub(super) fn perform_actions(&mut self) {
         // Performing an action can bring new ones, when a send turns out to have no target.
         let mut circuits = Vec::new();
-        while !self.actions.is_empty() {
+        while !self.actions.is_empty() || self.advance_gate() {
             for action in std::mem::take(&mut self.actions) {
                 match action {
                     Action::Send(ticket) => self.send(ticket),
@@ -60,7 +60,7 @@ impl Dispatcher {
         }));
     }
 
-    fn send(&mut self, ticket: Ticket) {
+    pub(super) fn begin(&mut self, ticket: Ticket) {
         match self.cache.take(ticket.event) {
             Some(content) => self.hand_over(ticket, content),
             None => self.load_content(ticket),
@@ -83,13 +83,18 @@ impl Dispatcher {
         drop(catalog);
         let Some(target) = target else {
             // Deleted a moment ago: its row waits to be buried, and the slot comes back at once.
-            let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
-            return self.step(Input::Finished { delivery: ticket.delivery, after: After::Gone, verdict });
+            return self.free_slot(ticket.delivery);
         };
         self.meters.begins(&ticket, content.due(), self.now);
         let least = self.workers.iter_mut().enumerate().min_by_key(|(_, worker)| worker.in_flight);
         let (worker, handle) = least.expect("there is at least one worker");
         handle.give(Job { worker, ticket, target, content, rewrite });
+    }
+
+    /// Nothing was sent, and nothing is recorded here: the slot comes back, and what becomes of the row is another's business.
+    pub(super) fn free_slot(&mut self, delivery: DeliveryId) {
+        let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };
+        self.step(Input::Finished { delivery, after: After::Gone, verdict });
     }
 
     /// Retention never drops what is owed, so the store is damaged; this must not hold a slot forever.

@@ -23,7 +23,7 @@ const HAND_OVER_RETRY: Duration = Duration::from_millis(500);
 impl Engine {
     /// Makes shards this node's own, with what is owed in them.
     pub(super) async fn gain(&self, gained: Gained) {
-        let Gained { shards, clean, lines, circuits } = gained;
+        let Gained { shards, clean, lines, circuits, starts } = gained;
         let destinations: Vec<Arc<Destination>> = {
             let catalog = self.catalog();
             catalog.all_destinations().filter(|found| shards.own(found.id)).cloned().collect()
@@ -41,8 +41,9 @@ impl Engine {
             .filter(|depth| matches!(depth.line.lane, Lane::Ordered(_)))
             .map(|depth| depth.line.destination)
             .collect();
+        let cut_off = shards.without(clean);
         let unclean = destinations.iter().map(|found| found.id).filter(|id| !clean.own(*id)).collect();
-        self.tell(Control::Gain(Gain { shards, settings, unclean, circuits, lines })).await;
+        self.tell(Control::Gain(Gain { shards, settings, unclean, circuits, lines, cut_off, starts })).await;
         if self.store.is_shared() {
             self.replays.gain(shards).await;
         }

@@ -158,7 +158,8 @@ async fn left(store: &dyn Store, configuration: &Configuration) -> Result<Option
     }
     let clean = if configuration.unclean_stop { Shards::NONE } else { Shards::ALL };
     let circuits = configuration.circuits.clone();
-    Ok(Some(Gained { shards: Shards::ALL, clean, lines: store.lines().await?, circuits }))
+    let (lines, starts) = (store.lines().await?, store.interrupted_starts().await?);
+    Ok(Some(Gained { shards: Shards::ALL, clean, lines, circuits, starts }))
 }
 
 /// The threads' parts of sending, and the dispatcher's handles on them.

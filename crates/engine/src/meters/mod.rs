@@ -72,6 +72,8 @@ pub struct Meters {
     pub commits_failed: Counter,
     /// Commits that wrote nothing because the node had been taken for dead.
     pub commits_fenced: Counter,
+    /// Starts of attempts that were noted before they were made.
+    pub starts_noted: Counter,
     /// Outcomes that were dropped because their shard had been taken over.
     pub fenced: Counter,
     /// Times the lease was renewed.

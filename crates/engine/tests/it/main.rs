@@ -3,6 +3,7 @@
 
 mod gateway;
 mod receiver;
+mod switch;
 mod switched_store;
 mod tls_receiver;
 mod wait;
@@ -16,6 +17,7 @@ mod client_certificates;
 mod concurrency;
 mod connections;
 mod consent;
+mod crash_loop;
 mod deletion;
 mod documented_expressions;
 mod early_answers;

@@ -39,7 +39,7 @@ impl Node {
     /// All shards, of which these were left in order.
     async fn gain(&self, clean: Shards) {
         let lines = self.store.lines().await.unwrap();
-        self.tell(News::Gained(Gained { shards: Shards::ALL, clean, lines, circuits: Vec::new() }));
+        self.tell(News::Gained(Gained { shards: Shards::ALL, clean, lines, ..Gained::default() }));
     }
 
     /// Everything, and it has heard so.

@@ -11,34 +11,13 @@ use postrider_store::{
     AuditPage, AuditQuery, AuditRecord, Batch, Change, Configuration, DeadLetterGroups, DeadLetterKey,
     DeadLetterPage, DeadLetterQuery, Discarded, EventContent, EventDetail, EventPage, EventQuery, Finished,
     LineDepth, MemoryStore, Moment, News, OwedAgain, Page, Receipt, Replay, Revival, Ring, SeriesPoint,
-    SessionStore, Shards, Space, Stats, Store, StoreError,
+    SessionStore, Shards, Space, Start, Stats, Store, StoreError,
 };
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 
-/// What becomes of a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Switch {
-    Works,
-    Fails(fn() -> StoreError),
-    /// The call comes back when the switch is set to something else.
-    Hangs,
-    Panics,
-}
-
-impl Switch {
-    async fn pass(of: &watch::Sender<Switch>) -> Result<(), StoreError> {
-        let mut switch = of.subscribe();
-        let settled = switch.wait_for(|switch| !matches!(switch, Switch::Hangs)).await;
-        let settled = *settled.expect("the store has the other end");
-        match settled {
-            Switch::Works | Switch::Hangs => Ok(()),
-            Switch::Fails(error) => Err(error()),
-            Switch::Panics => panic!("planted by a test"),
-        }
-    }
-}
+pub(crate) use crate::switch::Switch;
 
 pub(crate) struct SwitchedStore {
     inner: MemoryStore,
@@ -56,6 +35,9 @@ pub(crate) struct SwitchedStore {
     pub(crate) halves: AtomicUsize,
     pub(crate) space: watch::Sender<Switch>,
     finished: Mutex<Vec<Finished>>,
+    /// Of starts: notes that were written, and notes that were removed.
+    starts: AtomicUsize,
+    ends: AtomicUsize,
     widths: Mutex<Vec<usize>>,
     refused: AtomicUsize,
     unread: AtomicUsize,
@@ -102,6 +84,8 @@ impl SwitchedStore {
             halves: AtomicUsize::new(0),
             space: works(),
             finished: Mutex::default(),
+            starts: AtomicUsize::new(0),
+            ends: AtomicUsize::new(0),
             widths: Mutex::default(),
             refused: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),
@@ -122,6 +106,11 @@ impl SwitchedStore {
     /// Releases that were refused.
     pub(crate) fn unreleased(&self) -> usize {
         self.unreleased.load(Ordering::SeqCst)
+    }
+
+    /// Starts that were noted, and how many notes were removed.
+    pub(crate) fn noted(&self) -> (usize, usize) {
+        (self.starts.load(Ordering::SeqCst), self.ends.load(Ordering::SeqCst))
     }
 
     /// Commits that were asked for.
@@ -201,6 +190,8 @@ impl Store for SwitchedStore {
         })?;
         let receipt = self.inner.commit(Arc::clone(&batch)).await?;
         self.finished.lock().unwrap().extend(batch.finished.iter().cloned());
+        self.starts.fetch_add(batch.starts.len(), Ordering::SeqCst);
+        self.ends.fetch_add(batch.ends.len(), Ordering::SeqCst);
         if !batch.events.is_empty() {
             let deliveries = batch.events.iter().map(|event| event.deliveries.len()).sum();
             self.widths.lock().unwrap().push(deliveries);
@@ -228,6 +219,10 @@ impl Store for SwitchedStore {
 
     async fn lines(&self) -> Result<Vec<LineDepth>, StoreError> {
         self.inner.lines().await
+    }
+
+    async fn interrupted_starts(&self) -> Result<Vec<Start>, StoreError> {
+        self.inner.interrupted_starts().await
     }
 
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {

@@ -12,6 +12,7 @@ use crate::database::Database;
 use crate::error::QueryError;
 use crate::mail::Letters;
 use crate::members::Identity;
+use crate::starts;
 use crate::stats::DayStats;
 use deadpool_postgres::Transaction;
 use futures_util::future::try_join5;
@@ -59,6 +60,7 @@ async fn write(
     let run =
         try_join5(planned, guarded, overtaken.check(change), accept.run(change), ends.run(change)).await?;
     let ((), (), (), accepted, ended) = run;
+    starts::write(change, batch).await?;
     let mut stats = DayStats::default();
     let receipt = accept.receipt(change, &accepted, &mut stats).await?;
     ends.count(&ended, &mut stats);

@@ -9,7 +9,7 @@ use postrider_core::time::Timestamp;
 use postrider_postgres::testing::Server;
 use postrider_store::{
     Attempt, Batch, Change, DeadLetterFilter, Destination, Finished, Gained, GivenUp, Idempotency, Mail,
-    NewEvent, News, Replay, ReplayState, Shards, Store, StoreError, Timing,
+    NewEvent, News, Replay, ReplayState, Shards, Start, Store, StoreError, Timing,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,6 +136,28 @@ async fn the_number_of_a_dead_node_is_for_nobody_else_for_a_while() {
     assert_eq!(hear(&first, numbered).await, 0, "it has its own again");
 }
 
+#[tokio::test]
+async fn a_stop_is_counted_once_however_many_nodes_see_it_and_is_told_to_each_next_owner() {
+    let url = Server::shared().database();
+    let dies = opened(&url, LEASE).await;
+    dies.commit(Arc::new(Batch { events: vec![event(100)], ..Batch::default() })).await.unwrap();
+    let start = Start::of(&event(100).tickets().next().unwrap(), 0);
+    dies.commit(Arc::new(Batch { starts: vec![start], ..Batch::default() })).await.unwrap();
+    drop(dies);
+    Server::shared().ask(&url, "DELETE FROM members");
+    let (one, two, three) = tokio::join!(opened(&url, LEASE), opened(&url, LEASE), opened(&url, LEASE));
+    let counted = || Server::shared().ask(&url, "SELECT DISTINCT unclean_stops FROM shards");
+    assert_eq!(counted(), "1");
+    let told = Start { stops: 1, ..start };
+    assert_eq!(one.interrupted_starts().await.unwrap(), [told]);
+    for node in [one, two, three] {
+        node.close().await.unwrap();
+    }
+    let next = opened(&url, LEASE).await;
+    assert_eq!(hear(&next, gained).await.starts, [told], "it was not begun again before it was handed over");
+    assert_eq!(counted(), "1");
+}
+
 /// An event that is owed to a destination, with a key of its own.
 fn event(id: u64) -> NewEvent {
     let key = Idempotency { key_hash: u128::from(id).to_be_bytes(), body_hash: [0; 16] };
@@ -167,7 +189,7 @@ fn finished(event: &NewEvent, next: Next) -> Finished {
 
 /// All rows of the tables that a batch writes, but for letters, which do not stay.
 fn written(url: &str) -> Vec<String> {
-    let tables = ["events", "attempts", "queue", "dead_letters", "idempotency", "stats"];
+    let tables = ["events", "attempts", "queue", "dead_letters", "idempotency", "stats", "starts"];
     let all = |table| format!("SELECT t FROM {table} t ORDER BY t::text");
     tables.iter().map(|table| Server::shared().ask(url, &all(table))).collect()
 }
@@ -193,6 +215,8 @@ async fn a_batch_of_a_node_that_was_taken_for_dead_is_told_as_fenced() {
         events: vec![event(500)],
         finished: owed.iter().zip(nexts).map(|(event, next)| finished(event, next)).collect(),
         given_up: vec![given_up],
+        starts: vec![Start::of(&owed[0].tickets().next().unwrap(), 0)],
+        ends: vec![Start::of(&owed[1].tickets().next().unwrap(), 0)],
         own: Shards::NONE,
         life: 0,
     });

@@ -103,7 +103,7 @@ struct Filter {
     /// Of events of this type or pattern, such as payment.**
     #[arg(long = "type", value_name = "PATTERN")]
     event_type: Option<String>,
-    /// With this reason: attempts, age, final_answer, disabled, destination_deleted, transform_failed, expired
+    /// With this reason: attempts, age, final_answer, disabled, destination_deleted, transform_failed, expired, crash_loop
     #[arg(long)]
     reason: Option<String>,
     /// Dead-lettered since: RFC 3339, or an age (15m, 6h, 2d)

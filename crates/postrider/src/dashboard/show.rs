@@ -147,6 +147,7 @@ pub(super) fn reason(word: &str) -> String {
         "destination_deleted" => "its destination was deleted",
         "expired" => "expired before it could be delivered",
         "transform_failed" => "the route's transform failed",
+        "crash_loop" => "the gateway crashed each time while sending it",
         other => return words(other),
     }
     .to_owned()

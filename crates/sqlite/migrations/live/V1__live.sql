@@ -1,12 +1,13 @@
 -- What is configured, and which segments there are. Events and what is owed for them are in the segments.
 
 CREATE TABLE meta (
-    id      INTEGER PRIMARY KEY CHECK (id = 1),
-    last_id INTEGER NOT NULL, -- of anything configured
-    running INTEGER NOT NULL, -- 1 from open to an orderly close
-    session_secret TEXT       -- sealed; what cookies and entity tags are made with
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    last_id        INTEGER NOT NULL, -- of anything configured
+    running        INTEGER NOT NULL, -- 1 from open to an orderly close
+    session_secret TEXT,             -- sealed; what cookies and entity tags are made with
+    unclean_stops  INTEGER NOT NULL  -- runs that did not end with an orderly close
 ) STRICT;
-INSERT INTO meta VALUES (1, 0, 0, NULL);
+INSERT INTO meta VALUES (1, 0, 0, NULL, 0);
 
 CREATE TABLE segments (
     number         INTEGER PRIMARY KEY,

@@ -91,6 +91,15 @@ CREATE TABLE attempts (
 -- Has all that says where a delivery stands, so that lists need not read the attempts themselves.
 CREATE INDEX attempts_by_event ON attempts (event_id, delivery_id, next, next_due_at);
 
+-- Attempts that were begun in a run that follows an unclean stop, each until it has ended. Other runs write nothing here.
+CREATE TABLE starts (
+    delivery_id    INTEGER PRIMARY KEY,
+    event_id       INTEGER NOT NULL,
+    destination_id INTEGER NOT NULL,
+    stops          INTEGER NOT NULL, -- unclean stops running that the delivery was in flight at before
+    stops_before   INTEGER NOT NULL  -- `unclean_stops` of the directory by then
+) STRICT;
+
 CREATE TABLE idempotency (
     scope_id    INTEGER NOT NULL, -- the source or, for what is sent through the API, the account
     key_hash    BLOB NOT NULL,

@@ -31,6 +31,7 @@ pub mod revive;
 mod sample;
 pub mod series;
 pub mod sessions;
+pub mod starts;
 pub mod stats;
 
 use crate::Store;
@@ -192,6 +193,12 @@ macro_rules! conformance_suite {
                 a_key_that_is_revoked_or_deleted_takes_its_sessions_along
                 sessions_that_are_over_are_forgotten
                 the_oldest_sessions_of_a_key_make_room
+            }
+            starts {
+                a_start_that_did_not_end_is_told_after_an_unclean_stop_with_that_stop
+                a_start_that_ended_is_told_no_more
+                what_begins_again_in_the_commit_that_ends_it_is_noted
+                a_stop_counts_once_and_only_for_what_was_in_flight_at_it
             }
             restart {
                 what_was_committed_outlives_a_crash

@@ -5,6 +5,7 @@ use crate::batch::{Acceptance, Batch, Finished, GivenUp, Idempotency, NewEvent, 
 use crate::dead_letter::DeadLetter;
 use crate::event::EventContent;
 use crate::query::{LineDepth, Page};
+use crate::start::Start;
 use crate::stats::{Counts, Owed as StillOwed, StatsChange};
 use postrider_core::delivery::{Lane, Line, OrderKey, Priority, Ticket};
 use postrider_core::id::{AccountId, AttemptId, DeliveryId, DestinationId, EventId};
@@ -27,6 +28,9 @@ pub(super) struct Data {
     pub(super) attempts: BTreeMap<(EventId, AttemptId), Attempt>,
     pub(super) dead_letters: BTreeMap<DeliveryId, Buried>,
     keys: BTreeMap<ScopedKey, Known>,
+    /// Starts that are noted, each with the number of unclean stops before it.
+    starts: BTreeMap<DeliveryId, (Start, u64)>,
+    unclean_stops: u64,
     /// By account and day.
     pub(super) counts: BTreeMap<(AccountId, u64), Counts>,
     greatest_id: u64,
@@ -63,7 +67,23 @@ impl Data {
             self.give_up_untried(given_up, &mut change);
         }
         self.count(&change);
+        for end in &batch.ends {
+            self.starts.remove(&end.delivery);
+        }
+        for start in &batch.starts {
+            self.starts.insert(start.delivery, (*start, self.unclean_stops));
+        }
         Receipt { events }
+    }
+
+    /// The run before did not stop in order.
+    pub(super) fn note_unclean_stop(&mut self) {
+        self.unclean_stops += 1;
+    }
+
+    pub(super) fn interrupted_starts(&self) -> Vec<Start> {
+        let cut_off = self.starts.values().filter(|(_, before)| before + 1 == self.unclean_stops);
+        cut_off.map(|(start, _)| Start { stops: start.stops + 1, ..*start }).collect()
     }
 
     pub(super) fn count(&mut self, change: &StatsChange) {

@@ -24,6 +24,7 @@ use crate::replay::Replay;
 use crate::series::{Moment, Ring, SeriesPoint};
 use crate::session::{SessionStore, ended_by};
 use crate::space::Space;
+use crate::start::Start;
 use crate::stats::Stats;
 use async_trait::async_trait;
 use data::Data;
@@ -100,6 +101,10 @@ impl Store for MemoryStore {
         Ok(self.state().data.lines())
     }
 
+    async fn interrupted_starts(&self) -> Result<Vec<Start>, StoreError> {
+        Ok(self.state().data.interrupted_starts())
+    }
+
     async fn content(&self, event: EventId) -> Result<Option<EventContent>, StoreError> {
         Ok(self.state().data.content(event))
     }
@@ -116,6 +121,9 @@ impl Store for MemoryStore {
     async fn configuration(&self) -> Result<Configuration, StoreError> {
         let mut state = self.state();
         let unclean_stop = std::mem::replace(&mut state.running, true);
+        if unclean_stop {
+            state.data.note_unclean_stop();
+        }
         let id_floor = state.data.greatest_id().max(state.settings.greatest_id());
         Ok(Configuration { id_floor, unclean_stop, ..state.settings.all() })
     }

@@ -218,4 +218,25 @@ pub(super) const CASES: &[Case] = &[
             "a_second_process_on_the_same_data_refuses_and_the_first_goes_on",
         )],
     ),
+    case(
+        "A16",
+        "B",
+        "a delivery that kills the process at every attempt: sent alone after three unclean stops running, a dead letter \
+         (`crash_loop`) after one more, and the others get through; kills that it has no part in end none",
+        &[
+            Test(
+                "crates/postrider/tests/it/faults/crash_loop.rs",
+                "a_delivery_that_kills_the_gateway_each_time_is_a_dead_letter_and_the_others_get_through",
+            ),
+            Test(
+                "crates/postrider/tests/it/faults/crash_loop.rs",
+                "a_delivery_that_kills_its_node_each_time_is_a_dead_letter_and_the_others_get_through",
+            ),
+            Test(
+                "crates/postrider/tests/it/faults/crash_loop.rs",
+                "fifty_kills_end_no_delivery_to_a_healthy_receiver",
+            ),
+            Test("crates/core/src/start_gate/tests.rs", "a_suspect_is_alone_and_nothing_is_held_for_ever"),
+        ],
+    ),
 ];

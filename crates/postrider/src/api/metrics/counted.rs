@@ -16,6 +16,8 @@ pub(super) fn write(text: &mut Exposition, meters: &Meters, counters: &Counters,
     text.counter("postrider_fenced_total", help, meters.fenced.get());
     let help = "Commits that wrote nothing because the node had been taken for dead by another.";
     text.counter("postrider_commits_fenced_total", help, meters.commits_fenced.get());
+    let help = "Starts of attempts noted before they were made, in a run that follows an unclean stop.";
+    text.counter("postrider_starts_noted_total", help, meters.starts_noted.get());
     text.counter(
         "postrider_lease_renewals_total",
         "Times the lease was renewed.",

@@ -55,6 +55,7 @@ words! {
     FinalState = ["delivered", "dead_letter"];
     DeathReason = [
         "attempts", "age", "final_answer", "disabled", "destination_deleted", "expired", "transform_failed",
+        "crash_loop",
     ];
     Outcome = ["success", "timeout", "network_error", "http_4xx", "http_5xx", "cancelled"];
     ErrorKind = [

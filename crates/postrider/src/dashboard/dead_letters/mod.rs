@@ -25,8 +25,16 @@ use serde_json::json;
 
 const FILTERS: &[&str] = &["destination_id", "event_type", "reason", "since", "until"];
 
-const REASONS: [&str; 7] =
-    ["attempts", "age", "final_answer", "disabled", "destination_deleted", "expired", "transform_failed"];
+const REASONS: [&str; 8] = [
+    "attempts",
+    "age",
+    "final_answer",
+    "disabled",
+    "destination_deleted",
+    "expired",
+    "transform_failed",
+    "crash_loop",
+];
 
 #[derive(Template)]
 #[template(path = "dead_letters.html")]

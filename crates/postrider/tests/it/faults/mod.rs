@@ -1,6 +1,7 @@
 //! Nothing accepted is lost, whatever happens to the process, the receivers and the disk.
 
 mod abort;
+mod crash_loop;
 mod disk_full;
 mod hold;
 mod kill;
