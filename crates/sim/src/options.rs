@@ -96,7 +96,7 @@ pub enum Bug {
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Bug; 33] = [
+    pub const ALL: [Bug; 34] = [
         Bug::AcceptedUncommitted,
         Bug::OwedDropped,
         Bug::FinishedUncommitted,

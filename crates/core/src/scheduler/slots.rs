@@ -1,7 +1,7 @@
 //! Giving out slots: who may send, whose turn it is, and what happens when an attempt ends.
 
 use super::destination::Standing;
-use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Settings, Verdict, Why};
+use super::{Action, After, Depth, Flight, Scheduler, SchedulerOptions, Verdict, Why};
 use crate::breaker::{Circuit, Moved};
 use crate::delivery::Priority;
 use crate::id::{DeliveryId, DestinationId};

@@ -233,7 +233,7 @@ mod tests {
         let url = DestinationUrl::parse("https://receiver.test/").unwrap();
         let target = Target::elsewhere(AccountId::from_u64(1), DestinationId::from_u64(1), url);
         let ready = target.ready.as_ref().unwrap();
-        let mut request = Request::new(Method::POST, ready, Bytes::new());
+        let mut request = Request::new(Method::POST, ready, None, Bytes::new());
         let said =
             ["X-Forwarded-For", "x_forwarded_host", "Via", "CF-Connecting-IP", ":authority", "X-Tenant"];
         pass_on(&said.map(|name| (name, "of-the-sender")).into_iter().collect(), None, ready, &mut request);
