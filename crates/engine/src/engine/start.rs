@@ -41,7 +41,7 @@ impl Engine {
     pub async fn start(
         store: Arc<dyn Store>,
         connector: Arc<Connector>,
-        options: EngineOptions,
+        mut options: EngineOptions,
     ) -> Result<(Arc<Engine>, Vec<SendWorker>), StoreError> {
         let configuration = store.configuration().await?;
         // What one node finds due, another must not find due ten minutes later.
@@ -71,10 +71,7 @@ impl Engine {
             live: Arc::clone(&live),
             lease: lease.clone(),
         };
-        let mut dispatcher = Dispatcher::new(shared, scheduler_options(&options), handles, gone);
-        dispatcher.cache = ContentCache::new(options.kept_bytes);
-        dispatcher.dead_letter_file = options.dead_letter_file;
-        dispatcher.operational = Operational::new(options.operational_destination);
+        let dispatcher = dispatcher(shared, &mut options, handles, gone);
         let store_health = Arc::new(StoreHealth::default());
         let runtime = spawn_dispatcher(dispatcher, inboxes, &control, &store, &store_health, clock, &fault);
         let letters = DeadLetters::new(&store, &catalog, clock, &control, &fault, &runtime);
@@ -214,6 +211,19 @@ fn ways() -> (Ways, Inboxes) {
 fn scheduler_options(options: &EngineOptions) -> SchedulerOptions {
     let EngineOptions { slots, floors, promotion_age, bytes, .. } = *options;
     SchedulerOptions { slots, floors, promotion_age, bytes }
+}
+
+fn dispatcher(
+    shared: Shared,
+    options: &mut EngineOptions,
+    workers: Vec<WorkerHandle>,
+    gone: mpsc::Sender<DestinationId>,
+) -> Dispatcher {
+    let mut dispatcher = Dispatcher::new(shared, scheduler_options(options), workers, gone);
+    dispatcher.cache = ContentCache::new(options.kept_bytes);
+    dispatcher.dead_letter_file = options.dead_letter_file.take();
+    dispatcher.operational = Operational::new(options.operational_destination);
+    dispatcher
 }
 
 /// The dispatcher has a thread of its own, so that no request handler ever delays a decision.
