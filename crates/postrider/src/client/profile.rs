@@ -92,7 +92,10 @@ mod tests {
             assert!(said.contains(wanted), "{said}");
             assert!(!said.contains("hk_secret"), "{said}");
         };
-        check("[default]\nkey = \"hk_secret\"\nurll = \"x\"\n", "line 3 is wrong; a profile is a table");
+        check(
+            "[default]\nkey = \"hk_secret\"\nurll = \"x\"\n",
+            "line 3 is invalid; a profile is a TOML table",
+        );
         check("[default]\nkey = hk_secret\n", "line 2");
         check("key = \"hk_secret\"\n", "line 1");
         assert!(parse("[a]\nurl = \"http://a\"\n[b]\nkey = \"k\"\naccount = \"acc_1\"\n").is_ok());

@@ -85,6 +85,6 @@ mod tests {
         check(&["=x"], "no name");
         check(&["signing_secret:=hidden"], "signing_secret");
         check(&["a=1", "a=2"], "twice");
-        check(&["a=1", "a.b=2"], "no object");
+        check(&["a=1", "a.b=2"], "a is not an object");
     }
 }

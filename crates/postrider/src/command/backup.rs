@@ -67,7 +67,7 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<(Copied, DeliveryAudit)> {
         let progress = Progress::new("bytes copied");
         let copied = back_up(from, unfinished, |bytes, total| progress.at(bytes, Some(total)))?;
         drop(progress);
-        let progress = Progress::new("events of the copy walked");
+        let progress = Progress::new("events of the copy checked");
         let audit = audit(unfinished, |done, total| progress.at(done, Some(total)))?;
         drop(progress);
         ensure!(

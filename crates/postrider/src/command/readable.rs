@@ -176,10 +176,10 @@ mod tests {
         for (text, expected) in [
             ("", ""),
             ("a\nb\n", "> a\n> b\n"),
-            ("a\nb\nc\nd", "> a\n> b\n> … 3 more characters; --json shows all\n"),
+            ("a\nb\nc\nd", "> a\n> b\n> … 3 more characters; use --json to see all\n"),
             ("123456", "> 123456\n"),
-            ("1234567", "> 123456\n> … 1 more character; --json shows all\n"),
-            ("12345é", "> 12345\n> … 1 more character; --json shows all\n"),
+            ("1234567", "> 123456\n> … 1 more character; use --json to see all\n"),
+            ("12345é", "> 12345\n> … 1 more character; use --json to see all\n"),
         ] {
             assert_eq!(indented(text, "> ", &most), expected, "{text:?}");
         }

@@ -124,7 +124,7 @@ mod tests {
         into_place(&to, make).unwrap();
         assert_eq!(names(place.path()), ["backup"]);
         assert!(names(&to).is_empty(), "nothing but what was made is in it");
-        assert!(into_place(&to, make).unwrap_err().to_string().contains("is there already"));
+        assert!(into_place(&to, make).unwrap_err().to_string().contains("already exists"));
     }
 
     #[test]
@@ -133,16 +133,16 @@ mod tests {
         let (to, unfinished) = (place.path().join("backup"), place.path().join("backup.unfinished"));
         let refused = || into_place(&to, make).unwrap_err().to_string();
         fs::write(&unfinished, "mine").unwrap();
-        assert!(refused().contains("no directory"), "{}", refused());
+        assert!(refused().contains("is not a directory"), "{}", refused());
         fs::remove_file(&unfinished).unwrap();
         fs::create_dir_all(unfinished.join(DATA)).unwrap();
-        assert!(refused().contains("not made by this command"), "{}", refused());
+        assert!(refused().contains("not created by this command"), "{}", refused());
         let running = File::create(unfinished.join(MARK)).unwrap();
         running.lock().unwrap();
         assert!(refused().contains("by another run"), "{}", refused());
         drop(running);
         fs::write(unfinished.join("notes.txt"), "mine").unwrap();
-        assert!(refused().contains("cannot take away"), "{}", refused());
+        assert!(refused().contains("cannot remove"), "{}", refused());
         assert_eq!(names(&unfinished), ["notes.txt"], "what is not ours stays");
         fs::remove_file(unfinished.join("notes.txt")).unwrap();
         into_place(&to, make).unwrap();

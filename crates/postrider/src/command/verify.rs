@@ -36,9 +36,9 @@ impl Run for VerifyArgs {
         ensure!(audit.damage.is_empty(), "{}", audit.damage.join("; "));
         ensure!(
             audit.is_clean(),
-            "{} lost, {} queued without a pending delivery",
+            "{} lost, {}",
             counted(audit.orphans, "delivery"),
-            audit.strays
+            counted(audit.strays, "stray queue row")
         );
         Ok(())
     }
@@ -85,13 +85,13 @@ fn json(audit: &DeliveryAudit) -> serde_json::Value {
 fn text(audit: &DeliveryAudit) -> String {
     let DeliveryAudit { segments, events, delivered, dead, owed, orphans, strays, .. } = audit;
     let (events, segments) = (counted(*events, "event"), counted(*segments, "segment"));
-    let delivered = counted(*delivered, "delivery");
+    let dead = counted(*dead, "dead letter");
     let mut out = format!(
-        "{events} in {segments}: {delivered} made, {dead} given up on, {owed} owed\n\
+        "{events} in {segments}: {delivered} delivered, {dead}, {owed} pending\n\
          orphans = {orphans}, strays = {strays}\n"
     );
     for id in &audit.orphaned {
-        out.push_str(&format!("  {id} is neither delivered, a dead letter nor pending\n"));
+        out.push_str(&format!("  {id} is neither delivered nor pending nor a dead letter\n"));
     }
     audit.damage.iter().for_each(|said| out.push_str(&format!("  {}\n", clean(said))));
     out

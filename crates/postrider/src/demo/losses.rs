@@ -34,8 +34,8 @@ impl Losses {
         let (events, orphans, unseen) =
             (counted(*events, "event"), counted(*orphans, "delivery"), counted(*unseen, "delivery"));
         format!(
-            "{events} accepted and not in the store, {orphans} neither made nor given up on nor owed, \
-             {unseen} told to be made that did not arrive"
+            "{events} accepted and not in the store, {orphans} neither delivered nor pending nor a dead letter, \
+             {unseen} recorded as delivered but not received"
         )
     }
 }

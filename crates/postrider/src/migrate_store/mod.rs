@@ -95,14 +95,17 @@ async fn verify(source: &mut dyn Transfer, target: &mut dyn Transfer) -> anyhow:
             there.rows,
             target.place()
         );
-        eprintln!("{}: {} rows, identical", table.name(), here.rows);
+        eprintln!("{}: {} rows, identical in both stores", table.name(), here.rows);
     }
     let (here, there) = (source.head().await?.facts(), target.head().await?.facts());
     for (name, fact) in &here {
         ensure!(there.get(name) == Some(fact), "{name} differs between source and target");
     }
     ensure!(here.len() == there.len(), "{} has more than {}", target.place(), source.place());
-    eprintln!("settings, circuits, replays and counters: {} rows, identical", here.len());
+    eprintln!(
+        "configuration, circuits, replays, audit log and counters: {} entries, identical in both stores",
+        here.len()
+    );
     Ok(())
 }
 

@@ -113,7 +113,7 @@ impl ListenArgs {
         };
         let open = items(&listed).iter().filter(is_open).map(|source| clean(text(&source["ingest_url"])));
         let urls: Vec<String> = open.filter(|url| !url.is_empty()).take(URLS_SHOWN).collect();
-        if urls.is_empty() { String::new() } else { format!(" at {}", urls.join(" or ")) }
+        if urls.is_empty() { String::new() } else { format!(" from {}", urls.join(" or ")) }
     }
 
     fn look(&self, line: &mut Line, local: &Local) -> anyhow::Result<()> {

@@ -119,7 +119,7 @@ mod tests {
         );
         assert!(
             Sample::find("slack", Some("x"))
-                .is_err_and(|said| said.contains("there is message, app_mention"))
+                .is_err_and(|said| said.contains("choose one of message, app_mention"))
         );
     }
 }

@@ -63,7 +63,7 @@ fn errors_say_what_to_do_next_and_have_codes() {
     assert_eq!(unreachable.code, 3, "{unreachable:?}");
     assert!(unreachable.err.contains("`postrider serve` starts one"), "{unreachable:?}");
     let no_id = desk.said(&["inspect", "../v1/accounts"]);
-    assert!(no_id.err().contains("is no id"), "{no_id:?}");
+    assert!(no_id.err().contains("is not an ID"), "{no_id:?}");
     let no_time = desk.said(&["events", "--since", "yesterday"]);
     assert!(no_time.err().contains("15m, 6h, 2d"), "{no_time:?}");
     desk.variables = vec![("POSTRIDER_KEY".into(), String::new()), ("POSTRIDER_URL".into(), String::new())];
@@ -75,7 +75,7 @@ fn errors_say_what_to_do_next_and_have_codes() {
 fn every_command_has_an_example() {
     let desk = Desk::new();
     let help = desk.said(&["--help"]);
-    assert!(help.out(0).contains("Exit codes: 0 done"), "{help:?}");
+    assert!(help.out(0).contains("Exit codes: 0 success; 1 refused"), "{help:?}");
     let commands = help.out.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
     for name in names.filter(|name| *name != "help") {

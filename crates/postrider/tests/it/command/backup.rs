@@ -55,12 +55,12 @@ fn a_data_directory_is_proved_whole_running_and_killed_and_a_loss_is_found() {
     gateway.kill();
     let said = run(&site, &["verify", "--data-dir", &data]);
     assert!(
-        said.out(0).contains("20 events in 1 segment: 20 deliveries made")
+        said.out(0).contains("20 events in 1 segment: 20 delivered, 20 dead letters, 20 pending\n")
             && said.out.contains("orphans = 0, strays = 0\n"),
         "{said:?}"
     );
     let nothing = run(&site, &["verify"]);
-    assert!(nothing.err().contains("--data-dir names another"), "{nothing:?}");
+    assert!(nothing.err().contains("use --data-dir for another directory"), "{nothing:?}");
 
     let segment = rusqlite_path(&site);
     let forget = rusqlite::Connection::open(segment).unwrap();
@@ -69,8 +69,8 @@ fn a_data_directory_is_proved_whole_running_and_killed_and_a_loss_is_found() {
     assert_eq!(gone.unwrap(), 1);
     drop(forget);
     let lost = run(&site, &["verify", "--data-dir", &data]);
-    assert!(lost.err().contains("1 delivery lost, 0 queued that nobody owes"), "{lost:?}");
-    assert!(lost.out.contains("is neither delivered nor dead nor owed"), "{lost:?}");
+    assert!(lost.err().contains("1 delivery lost, 0 stray queue rows"), "{lost:?}");
+    assert!(lost.out.contains("is neither delivered nor pending nor a dead letter"), "{lost:?}");
     let refused = run(&site, &["backup", "copy", "--data-dir", &data]);
     assert!(refused.err().contains("1 orphan, 0 stray rows"), "{refused:?}");
     assert!(!site.path().join("copy").exists(), "what is not whole does not stay");
@@ -121,11 +121,11 @@ fn a_backup_of_a_running_gateway_goes_on_elsewhere() {
     let data = site.data_dir().to_str().unwrap().to_owned();
     let made = run(&site, &["backup", "copy", "--data-dir", &data]);
     assert!(
-        made.out(0).contains("20 events, 20 owed, orphans = 0; it includes the key of its secrets"),
+        made.out(0).contains("20 events, 20 pending, orphans = 0; it includes the key of its secrets"),
         "{made:?}"
     );
     let again = run(&site, &["backup", "copy", "--data-dir", &data]);
-    assert!(again.err().contains("is there already"), "{again:?}");
+    assert!(again.err().contains("already exists; choose another directory"), "{again:?}");
     gateway.kill();
 
     let other = Site::new();
@@ -162,13 +162,13 @@ fn what_a_killed_backup_leaves_is_taken_away_by_the_next() {
         .unwrap();
     wait_until("it is half way", || unfinished.join("data/segments/00000001.db").exists().then_some(()));
     let meanwhile = run(site, &args);
-    assert!(meanwhile.err().contains("copy.unfinished is being made by another run"), "{meanwhile:?}");
+    assert!(meanwhile.err().contains("copy.unfinished is being written by another run"), "{meanwhile:?}");
     backup.kill().unwrap();
     backup.wait().unwrap();
     assert!(!copy.exists() && unfinished.exists(), "it was killed half way");
     let next = run(site, &args);
-    assert!(next.out(0).contains("1 event, 0 owed, orphans = 0"), "{next:?}");
-    assert!(next.err.contains("copy.unfinished, which was left of a run that was cut off\n"), "{next:?}");
+    assert!(next.out(0).contains("1 event, 0 pending, orphans = 0"), "{next:?}");
+    assert!(next.err.contains("copy.unfinished, left by an interrupted run\n"), "{next:?}");
     assert!(!unfinished.exists());
     let names = |of: &std::path::Path| -> BTreeSet<String> {
         let found = std::fs::read_dir(of).unwrap();

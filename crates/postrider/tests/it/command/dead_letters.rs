@@ -54,12 +54,12 @@ fn dead_letters_are_sent_again_one_by_one_and_all_at_once() {
     let Dead { desk, sink, deliveries, .. } = dead(4);
     sink.always("/hook", Reply::status(200));
     let unclear = desk.said(&["dlq", "replay"]);
-    assert!(unclear.err().contains("an id, a filter such as --destination, or --all"), "{unclear:?}");
-    assert!(desk.said(&["dlq", "replay", &deliveries[0]]).out(0).contains("is owed again"));
+    assert!(unclear.err().contains("give an ID, a filter such as --destination, or --all"), "{unclear:?}");
+    assert!(desk.said(&["dlq", "replay", &deliveries[0]]).out(0).contains("is queued again"));
     let dry = desk.said(&["dlq", "replay", "--all", "--dry-run"]);
-    assert_eq!(dry.out(0), "3 dead letters would be sent again\n");
+    assert_eq!(dry.out(0), "3 dead letters would be replayed\n");
     let all = desk.said(&["dlq", "replay", "--all"]);
-    assert!(all.out(0).starts_with("done: 3 of 3 owed again  (rpl_"), "{all:?}");
+    assert!(all.out(0).starts_with("done: 3 of 3 replayed  (rpl_"), "{all:?}");
     let job = all.out.split(['(', ')']).nth(1).unwrap();
     let again = desk.said(&["dlq", "replay", "--job", job]);
     assert!(again.out(0).starts_with("done: 3 of 3"), "{again:?}");
@@ -75,11 +75,11 @@ fn a_dry_run_of_one_sends_nothing_and_what_makes_no_sense_for_one_is_refused() {
     let Dead { desk, sink, deliveries, destination } = dead(2);
     let one = deliveries[0].as_str();
     let dry = desk.said(&["dlq", "replay", one, "--dry-run"]);
-    assert_eq!(dry.out(0), "1 dead letter would be sent again\n");
+    assert_eq!(dry.out(0), "1 dead letter would be replayed\n");
     let dry = desk.said(&["dlq", "replay", one, "--dry-run", "--json"]).json(0);
     assert_eq!(dry, json!({ "dry_run": true, "total": 1 }));
     let unknown = desk.said(&["dlq", "replay", "dlv_0000000000000", "--dry-run"]);
-    assert!(unknown.err().contains("no such dead letter"), "{unknown:?}");
+    assert!(unknown.err().contains("dead letter not found"), "{unknown:?}");
     let of_one = ["dlq", "replay", one];
     for other in [vec!["--rate", "5"], vec!["--detach"], vec!["--destination", &destination], vec!["--all"]] {
         let refused = desk.said(&[&of_one[..], &other].concat());
@@ -100,9 +100,9 @@ fn a_dry_run_of_one_sends_nothing_and_what_makes_no_sense_for_one_is_refused() {
 fn dead_letters_are_let_go_only_when_somebody_agrees() {
     let Dead { desk, deliveries, .. } = dead(3);
     let asked = desk.said(&["dlq", "discard", "--all"]);
-    assert!(asked.err().contains("--yes goes on"), "{asked:?}");
+    assert!(asked.err().contains("; use --yes"), "{asked:?}");
     assert_eq!(desk.said(&["dlq", "discard", &deliveries[0], "--yes"]).out(0), "1 discarded\n");
     let gone = desk.said(&["dlq", "discard", &deliveries[0], "--yes"]);
-    assert!(gone.err().contains("no such dead letter"), "{gone:?}");
+    assert!(gone.err().contains("dead letter not found"), "{gone:?}");
     assert_eq!(desk.said(&["dlq", "discard", "--all", "--yes", "--json"]).json(0), json!({ "discarded": 2 }));
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 fn events_are_listed_and_filtered() {
     let desk = Desk::new();
     let none = desk.said(&["events"]);
-    assert_eq!((none.out(0), none.err.starts_with("no event has come in yet")), ("", true), "{none:?}");
+    assert_eq!((none.out(0), none.err.starts_with("no events yet; send one with")), ("", true), "{none:?}");
     let (sink, api) = (Sink::start(), desk.gateway.api());
     api.destination(&sink.url("/hook"), &json!({}));
     let (source, path) = api.source();
@@ -29,7 +29,7 @@ fn events_are_listed_and_filtered() {
     let json = desk.said(&["events", "--text", "amount", "--json"]).json(0);
     assert_eq!(json["items"][0]["id"], made.as_str());
     let none = desk.said(&["events", "--type", "refund.*"]);
-    assert_eq!((none.out(0), none.err.starts_with("no event is like that")), ("", true), "{none:?}");
+    assert_eq!((none.out(0), none.err.starts_with("no events match")), ("", true), "{none:?}");
     let wrong = desk.said(&["events", "--status", "lost"]);
     assert!(wrong.err().contains("status must be received, accepted"), "{wrong:?}");
 }
@@ -78,7 +78,7 @@ fn a_body_of_one_long_line_is_cut_and_said_to_be() {
     let id = api.send(&path, &[], "é".repeat(500_000).as_bytes());
     let seen = desk.said(&["inspect", &id]);
     assert!(seen.out(0).contains("body (1000000 bytes)\n"), "{}", seen.out.len());
-    assert!(seen.out.contains("… 491808 more characters; --json shows all\n"), "{}", seen.out.len());
+    assert!(seen.out.contains("… 491808 more characters; use --json to see all\n"), "{}", seen.out.len());
     assert!(seen.out.len() < 20_000, "{}", seen.out.len());
     let all = desk.said(&["inspect", &id, "--json"]).json(0);
     assert_eq!(all["event"]["body"].as_str().map(str::len), Some(1_000_000), "nothing of it is missing");
@@ -95,7 +95,7 @@ fn the_queue_says_what_is_owed_and_why_it_waits() {
     api.send(&path, &[], b"{}");
     // The picture may be a quarter of a second old.
     let queue =
-        wait_until("it is owed", || Some(desk.said(&["queue"])).filter(|ran| ran.out.contains("1 owed")));
+        wait_until("it is owed", || Some(desk.said(&["queue"])).filter(|ran| ran.out.contains("1 pending")));
     assert!(queue.out(0).contains("billing") && queue.out.contains("paused"), "{queue:?}");
     assert!(queue.out.contains("by priority 0, 0, 1, 0\n"), "{queue:?}");
     let json = desk.said(&["queue", "--json"]).json(0);

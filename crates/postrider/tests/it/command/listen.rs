@@ -54,7 +54,7 @@ fn events_are_sent_on_once_each_signed_anew_and_across_a_restart() {
 fn begun(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let line = said.next().unwrap();
-    assert!(line.contains("goes to"), "{line}");
+    assert!(line.contains("forwarding new events"), "{line}");
     said
 }
 
@@ -121,7 +121,10 @@ fn where_to_post_is_said_and_what_is_not_signed_keeps_its_id() {
     let url = source["ingest_url"].as_str().unwrap();
     let mut child = desk.start(&["listen", "--forward-to", &sink.url("/local"), "--source", "shop"]);
     let said = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
-    assert!(said.contains(&format!("what comes in at {url} from now on goes to")), "{said}");
+    assert!(
+        said.contains(&format!("forwarding new events from {url} to {}; ", sink.url("/local"))),
+        "{said}"
+    );
     let path = format!("/ingest/{}", source["path_token"].as_str().unwrap());
     let plain = api.send(&path, &[], b"{}");
     let arrivals = sink.wait_for("/local", 1);

@@ -15,7 +15,7 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
     let route = desk.said(&[&["routes", "create"], of.as_slice()].concat());
     assert!(route.out(0).contains("priority              1\n") && route.out.contains(id), "{route:?}");
     let unknown = desk.said(&["routes", "create", "destination_id=biling"]);
-    assert!(unknown.err().contains("there is no destination \"biling\""), "{unknown:?}");
+    assert!(unknown.err().contains("no destination \"biling\""), "{unknown:?}");
     for command in [["events", "--destination", "billing"], ["dlq", "--destination", "billing"]] {
         let (verb, flags) = command.split_first().unwrap();
         let listing: &[&str] = if *verb == "dlq" { &["list"] } else { &[] };
@@ -44,14 +44,11 @@ fn objects_are_made_changed_and_deleted_by_name_or_id() {
     );
     let unsure = desk.said(&["destinations", "delete", "billing"]);
     assert!(unsure.err().contains("--yes"), "{unsure:?}");
-    assert_eq!(
-        desk.said(&["destinations", "delete", "billing", "--yes"]).out(0),
-        format!("{id} is deleted\n")
-    );
+    assert_eq!(desk.said(&["destinations", "delete", "billing", "--yes"]).out(0), format!("{id} deleted\n"));
     let source = desk.said(&["sources", "delete", "default", "--yes", "--json"]).json(0);
     assert_eq!(source["deleted"], true, "for programs too: {source}");
     let gone = desk.said(&["destinations", "show", "billing"]);
-    assert!(gone.err().contains("there is no destination \"billing\"; give its id, dst_…"), "{gone:?}");
+    assert!(gone.err().contains("no destination \"billing\"; give its ID, dst_…"), "{gone:?}");
 }
 
 #[test]
@@ -73,7 +70,7 @@ fn a_destination_is_paused_resumed_tested_and_its_circuit_told() {
     sink.next("/hook", [Reply::status(503)]);
     let refused = desk.said(&["destinations", "test", "billing"]);
     assert!(
-        refused.err().contains("billing did not take it") && refused.out.contains("  503  "),
+        refused.err().contains("billing did not accept it") && refused.out.contains("  503  "),
         "{refused:?}"
     );
 }
@@ -86,26 +83,26 @@ fn secrets_are_read_from_files_and_new_ones_shown_once() {
     let made = desk.said(&source);
     assert!(made.out(0).contains("ingest_url") && !made.out.contains("planted"), "{made:?}");
     let key = desk.said(&["keys", "create", "name=ci", "scope=read"]);
-    assert!(key.out(0).contains("key is shown this once; keep it\n") && key.out.contains("hk_"), "{key:?}");
+    assert!(
+        key.out(0).contains("key is shown only once; store it now\n") && key.out.contains("hk_"),
+        "{key:?}"
+    );
     let listed = desk.said(&["keys", "list"]);
-    assert!(listed.out(0).contains("ci") && !listed.out.contains("shown this once"), "{listed:?}");
+    assert!(listed.out(0).contains("ci") && !listed.out.contains("shown only once"), "{listed:?}");
     let account = desk.said(&["accounts", "create", "name=acme", "weight:=2"]);
     assert!(account.out(0).contains("weight                2\n"), "{account:?}");
-    assert!(account.out.contains("api_key is shown this once"), "{account:?}");
+    assert!(account.out.contains("api_key is shown only once"), "{account:?}");
     assert!(desk.said(&["accounts", "list"]).out(0).contains("acme"));
     let hidden = desk.said(&["sources", "create", "name=a", "verification_config:={\"secret\":\"planted"]);
-    assert!(hidden.err().contains("is no JSON") && !hidden.err.contains("planted"), "{hidden:?}");
+    assert!(hidden.err().contains("is not JSON") && !hidden.err.contains("planted"), "{hidden:?}");
 }
 
 #[test]
 fn a_list_of_nothing_says_so_and_what_comes_next() {
     let desk = Desk::new();
     for (args, said) in [
-        (
-            ["destinations", "list"],
-            "there is no destination yet; `postrider destinations create --help` shows",
-        ),
-        (["routes", "list"], "there is no route yet; `postrider routes create --help` shows"),
+        (["destinations", "list"], "no destination yet; `postrider destinations create --help` shows"),
+        (["routes", "list"], "no route yet; `postrider routes create --help` shows"),
         (["dlq", "list"], "no dead letters match"),
     ] {
         let listed = desk.said(&args);
@@ -119,13 +116,13 @@ fn a_name_that_is_taken_makes_no_second_object() {
     let desk = Desk::new();
     let create = ["destinations", "create", "name=billing", "url=https://example.com/"];
     let made = desk.said(&create);
-    assert!(made.out(0).contains("signing_secret is shown this once; keep it"), "{made:?}");
+    assert!(made.out(0).contains("signing_secret is shown only once; store it now"), "{made:?}");
     let again = desk.said(&create);
-    assert!(again.err().contains("there is a destination \"billing\" already, dst_"), "{again:?}");
+    assert!(again.err().contains("destination \"billing\" already exists, dst_"), "{again:?}");
     assert_eq!(desk.gateway.api().get("/v1/destinations").data(200).as_array().unwrap().len(), 1);
     let account = desk.said(&["accounts", "create", "name=shop"]);
     assert!(account.out(0).contains("api_key               hk_"), "{account:?}");
-    assert!(account.out(0).contains("api_key is shown this once; keep it"), "{account:?}");
+    assert!(account.out(0).contains("api_key is shown only once; store it now"), "{account:?}");
     for _ in 0..2 {
         let key = desk.said(&["keys", "create", "name=ci"]);
         assert_eq!(key.out(0).matches("hk_").count(), 2, "the key and how it begins: {key:?}");

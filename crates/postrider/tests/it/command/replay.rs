@@ -17,7 +17,7 @@ fn an_event_is_replayed_tried_out_and_sent_elsewhere() {
     let new = replayed["replay_event_id"].as_str().unwrap();
     assert_eq!(api.event_once(new, "delivered")["event"]["replay_of"], id.as_str());
     let said = desk.said(&["replay", &id]);
-    assert!(said.out(0).contains("is queued; `postrider inspect evt_"), "{said:?}");
+    assert!(said.out(0).contains("is queued; follow it with `postrider inspect evt_"), "{said:?}");
     sink.wait_for("/hook", 3);
 
     let tried = desk.said(&["replay", &id, "--dry-run"]);
@@ -50,7 +50,7 @@ fn a_receiver_that_refuses_is_seen_by_the_exit_code() {
     sink.always("/local", Reply::status(422).body(b"no such order"));
     let to = sink.url("/local");
     let refused = desk.said(&["replay", &id, "--to", &to]);
-    assert!(refused.err().ends_with(" answered 422\n"), "{refused:?}");
+    assert!(refused.err().ends_with(" responded 422\n"), "{refused:?}");
     assert!(refused.out.starts_with("422 after ") && refused.out.ends_with("no such order\n"), "{refused:?}");
     let told = desk.said(&["replay", &id, "--to", &to, "--json"]).json(1);
     assert_eq!((&told["status"], &told["body"]), (&json!(422), &json!("no such order")), "{told}");
@@ -84,7 +84,7 @@ fn a_dead_letter_is_tried_out_where_it_would_go_and_not_where_routes_lead() {
     let letter = dead["event"]["deliveries"][0]["id"].as_str().unwrap();
     let later = api.destination(&sink.url("/later"), &json!({}));
     let tried = desk.said(&["replay", letter, "--dry-run"]);
-    assert_eq!(tried.out(0), format!("{letter} would be sent again to billing ({})\n", sink.url("/own")));
+    assert_eq!(tried.out(0), format!("{letter} would be replayed to billing ({})\n", sink.url("/own")));
     let told = desk.said(&["replay", letter, "--dry-run", "--json"]).json(0);
     assert_eq!((&told["dry_run"], &told["destination_id"]), (&json!(true), &json!(own)), "{told}");
     assert!(!told.to_string().contains(&later), "{told}");

@@ -8,7 +8,7 @@ use serde_json::json;
 
 const COLUMNS: u16 = 80;
 /// What stands before the key to a demonstration's dashboard.
-const SIGN_IN: &str = "sign in by ";
+const SIGN_IN: &str = "sign in with ";
 /// Where the column of circuits ends.
 const CIRCUIT_END: usize = 34;
 
@@ -110,7 +110,7 @@ fn when_the_chosen_one_is_deleted_keys_are_about_no_other() {
     api.delete(&format!("/v1/destinations/{first}")).nothing();
     wait_until("one is left", || (top.screen().lines().next() == Some("1 destination")).then_some(()));
     top.press("p");
-    wait_until("it is said", || top.screen().contains("none is chosen").then_some(()));
+    wait_until("it is said", || top.screen().contains("none selected").then_some(()));
     assert_eq!(api.get(&format!("/v1/destinations/{second}")).data(200)["status"], "active");
     top.press("jp");
     wait_until("it is said", || top.screen().contains("second is paused").then_some(()));
@@ -143,7 +143,7 @@ fn top_is_left_at_once_while_the_gateway_hangs() {
     let head = |top: &PseudoTerminal| top.screen().lines().next().unwrap_or_default().to_owned();
     wait_until("it is shown", || (head(&top) == "0 destinations").then_some(()));
     desk.gateway.signal(Signal::STOP);
-    wait_until("it is said", || head(&top).contains("has not answered for").then_some(()));
+    wait_until("it is said", || head(&top).contains("no response from the gateway for").then_some(()));
     top.press("q");
     top.end();
     desk.gateway.signal(Signal::CONT);
@@ -180,7 +180,7 @@ fn a_demonstration_is_drawn_while_it_runs_and_ends_by_a_key() {
     let mut demo = PseudoTerminal::start(command, COLUMNS);
     let together = "\
 Postrider on http://#:#, # s: one healthy, four misbehaving
-Its dashboard is there too; sign in by
+Open its dashboard there and sign in with
 # events accepted, # refused
 DESTINATION  STATUS     CIRCUIT
 down         active     open

@@ -17,7 +17,7 @@ fn one_event_is_sent_from_a_flag_a_file_and_the_input() {
     std::fs::write(desk.site.path().join("body.json"), "{\"n\":2}").unwrap();
     desk.said(&["send", "body.json", "--type", "a.b", "--id", "k-1"]).out(0);
     let again = desk.run(&["send", "--type", "a.b", "--id", "k-1"], "{\"n\":2}");
-    assert!(again.out(0).contains("(it was there already)"), "{again:?}");
+    assert!(again.out(0).contains("(already accepted)"), "{again:?}");
     let (source, _) = api.source();
     let bytes = desk.run(&["send", "-", "--source", "shop", "--type", "x.y", "--json"], "no json").json(0);
     assert_eq!(
@@ -41,8 +41,8 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     };
     let good: String = (0..1200).map(line).collect();
     let sent = desk.run(&["send", "--ndjson"], &good);
-    let unrouted = "1200 events matched no route: nothing is sent for them (postrider routes list)";
-    assert_eq!(sent.out(0), format!("1200 sent, 0 of them were there already, 0 refused\n{unrouted}\n"));
+    let unrouted = "1200 events matched no route, so nothing is sent for them (see postrider routes list)";
+    assert_eq!(sent.out(0), format!("1200 sent, 0 of them already accepted, 0 refused\n{unrouted}\n"));
     let one = desk.said(&["send", "--type", "a.c", "--data", "{}"]);
     assert!(
         one.out(0).ends_with("; it matched no route, so nothing is sent (see postrider routes list)\n"),
@@ -54,7 +54,7 @@ fn a_file_of_events_is_sent_and_bad_lines_are_named() {
     let mixed = format!("{}\n\nnonsense\n{{\"payload\":1}}\n", line(5000).trim());
     let refused = desk.run(&["send", "--ndjson", "-"], &mixed);
     assert!(refused.err().contains("line 3: ") && refused.err.contains("line 4: "), "{refused:?}");
-    assert!(refused.err.contains("2 lines refused; the others are sent"), "{refused:?}");
+    assert!(refused.err.contains("2 lines refused; the others were sent"), "{refused:?}");
     assert_eq!(count(&desk), 1202);
 }
 
@@ -75,7 +75,7 @@ fn a_file_that_is_interrupted_says_where_to_go_on_and_nothing_is_sent_twice() {
     let skip = said
         .split("--skip ")
         .nth(1)
-        .and_then(|rest| rest.split(' ').next())
+        .and_then(|rest| rest.split_whitespace().next())
         .unwrap_or_else(|| panic!("{said}"));
     let sent: u64 = skip.parse().unwrap();
     assert!((3..60).contains(&sent), "{said}");
@@ -129,7 +129,7 @@ fn every_sample_passes_the_verification_of_its_provider() {
     let unknown = desk.said(&["trigger", "nobody"]);
     assert!(unknown.err().contains("slack, standard, stripe"), "{unknown:?}");
     let nowhere = desk.said(&["trigger", "stripe"]);
-    assert!(nowhere.err().contains("--source NAME, or --to URL"), "{nowhere:?}");
+    assert!(nowhere.err().contains("--source NAME or --to URL"), "{nowhere:?}");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_sample_that_is_refused_elsewhere_says_so_by_its_exit_code_too() {
     sink.next("/hook", [Reply::status(200), Reply::status(500).body(b"no \x1b[31mway")]);
     let to = sink.url("/hook");
     let refused = desk.said(&["trigger", "github", "--to", &to, "--count", "2"]);
-    assert!(refused.err().contains("did not answer 2xx to 1 of 2 events"), "{refused:?}");
+    assert!(refused.err().contains("did not respond 2xx to 1 of 2 events"), "{refused:?}");
     assert_eq!(refused.out, "200\n500 no \\u{1b}[31mway\n");
     sink.next("/hook", [Reply::status(200).body(b"ok"), Reply::status(503)]);
     let taken = desk.said(&["trigger", "github", "--to", &to, "--json"]).json(0);
@@ -185,7 +185,7 @@ fn a_sample_is_sent_to_a_source_without_saying_which() {
     let event = api.event_once(taken["id"].as_str().unwrap(), "delivered");
     assert_eq!(event["event"]["event_type"], "payment_intent.succeeded", "routes go by it");
     let unsaid = desk.said(&["trigger", "--to", &sink.url("/hook")]);
-    assert!(unsaid.err().contains("say what to send"), "{unsaid:?}");
+    assert!(unsaid.err().contains("choose a sample"), "{unsaid:?}");
 }
 
 #[test]
@@ -195,6 +195,6 @@ fn what_begins_like_json_and_is_none_is_sent_with_a_word() {
     {
         let said = desk.said(&["send", "--type", "a.b", "--data", data]);
         assert!(said.out(0).starts_with("evt_"), "{said:?}");
-        assert_eq!(said.err.contains("begins like JSON and is none"), is_told, "{data}: {said:?}");
+        assert_eq!(said.err.contains("looks like JSON but is invalid"), is_told, "{data}: {said:?}");
     }
 }

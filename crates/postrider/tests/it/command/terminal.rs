@@ -59,7 +59,7 @@ fn top_shows_destinations_and_its_keys_act_on_them() {
 fn a_body_that_is_to_be_typed_is_asked_for() {
     let desk = Desk::new();
     let mut send = PseudoTerminal::start(desk.command(&["send", "--type", "a.b"]), 80);
-    wait_until("it is asked for", || send.text().contains("Ctrl-D ends it").then_some(()));
+    wait_until("it is asked for", || send.text().contains("end with Ctrl-D").then_some(()));
     send.press("{}\n\x04");
     let all = send.end();
     assert!(all.contains(" is accepted"), "{all:?}");

@@ -21,7 +21,7 @@ fn a_database_is_proved_whole_while_a_node_runs_and_what_is_lost_or_made_up_is_f
     check(&run(&site, &[&verify[..], &["--json"]].concat()).json(0), EVENTS as u64);
     gateway.kill();
     let said = run(&site, &verify);
-    let expected = "450 deliveries made, 450 given up on, 450 owed\norphans = 0, strays = 0\n";
+    let expected = "450 delivered, 450 dead letters, 450 pending\norphans = 0, strays = 0\n";
     assert!(said.out(0).ends_with(expected), "{said:?}");
     assert_eq!(said.err, "");
 
@@ -31,8 +31,8 @@ fn a_database_is_proved_whole_while_a_node_runs_and_what_is_lost_or_made_up_is_f
     );
     assert!(!lost.trim().is_empty());
     let found = run(&site, &verify);
-    assert!(found.err().contains("1 delivery lost, 0 queued that nobody owes"), "{found:?}");
-    assert!(found.out.contains("is neither delivered nor dead nor owed"), "{found:?}");
+    assert!(found.err().contains("1 delivery lost, 0 stray queue rows"), "{found:?}");
+    assert!(found.out.contains("is neither delivered nor pending nor a dead letter"), "{found:?}");
     // Of events that were never there, before all others and behind them.
     let made_up = "UPDATE queue SET event_id = 1 WHERE delivery_id = (SELECT min(delivery_id) FROM queue);
          UPDATE queue SET event_id = event_id + (1::int8 << 40) WHERE delivery_id = (SELECT max(delivery_id) FROM queue)";

@@ -29,13 +29,13 @@ fn made_keys_work_and_are_shown_once() {
     let (desk, sink) = (Desk::with_secrets(), Sink::start());
     let applied = desk.apply(&everything(&sink));
     let line =
-        applied.out(0).lines().find(|line| line.starts_with("The key of the API key ci, shown this once: "));
+        applied.out(0).lines().find(|line| line.starts_with("The key of the API key ci, shown only once: "));
     let key = line.and_then(|line| line.rsplit(' ').next()).expect("the key is shown");
     let api = desk.gateway.api().with_key(key);
     assert_eq!(api.get("/v1/sources").status, 200);
     assert_eq!(api.post("/v1/sources", &serde_json::json!({ "name": "x" })).status, 403);
     // A secret that the file does not give is made, and would be lost if it were not shown.
-    assert!(applied.out.contains("The signing secret of the destination archive, shown this once: whsec_"));
+    assert!(applied.out.contains("The signing secret of the destination archive, shown only once: whsec_"));
     assert!(!applied.out.contains("The signing secret of the destination billing"));
 }
 

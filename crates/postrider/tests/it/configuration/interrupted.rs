@@ -51,7 +51,7 @@ fn check_all_work(desk: &Desk, keys: &BTreeSet<String>) {
 fn every_key_that_was_made_is_shown_to_a_person() {
     let (desk, out, err) = check(&[]);
     let keys: BTreeSet<String> =
-        out.lines().filter_map(|line| line.split("shown this once: ").nth(1)).map(str::to_owned).collect();
+        out.lines().filter_map(|line| line.split("shown only once: ").nth(1)).map(str::to_owned).collect();
     assert!(err.contains(&format!("after {} of {KEYS} changes", keys.len())), "{err}");
     check_all_work(&desk, &keys);
 }

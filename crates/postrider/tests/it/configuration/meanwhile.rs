@@ -43,7 +43,7 @@ fn check(method: &'static str, args: &[&str], file: &str) {
     let change = move |api: &Api| drop(api.patch(&path, &json!({ "max_concurrency": 42 })).data(200));
     desk.url = format!("http://{}", before(&desk.gateway, method, change));
     let applied = desk.run(&[&["apply", "-f", "-", "--yes"], args].concat(), file);
-    assert!(applied.err().contains("it was changed meanwhile by somebody else"), "{applied:?}");
+    assert!(applied.err().contains("it was changed by someone else in the meantime"), "{applied:?}");
     let now = desk.object("/v1/destinations", "billing");
     assert_eq!((&now["timeout_seconds"], &now["max_concurrency"]), (&20.into(), &42.into()));
 }

@@ -35,9 +35,9 @@ fn all_mistakes_come_at_once() {
     let plan = desk.plan(BAD);
     let said: Vec<&str> = plan.err().lines().collect();
     let expected = [
-        "stdin:3:5: speed is no field of a source; allowed are name, ",
+        "stdin:3:5: speed is not a field of a source; allowed are name, ",
         "stdin:4:18: rate_limit.per_second must be ",
-        "stdin:5:5: The source shop is declared already at 2:5.",
+        "stdin:5:5: The source shop is already declared at 2:5.",
         "stdin:8:5: url must ",
         "stdin:9:5: max_concurrency must be ",
         "stdin:10:21: signing_secret is a secret and must not be written here; name a variable that holds it: {env: SIGNING_SECRET}.",
@@ -50,7 +50,7 @@ fn all_mistakes_come_at_once() {
         "stdin:21:5: destination is missing.",
         "stdin:21:5: event_type_pattern ",
         "stdin:23:5: schema is missing.",
-        "stdin:24:1: keys is no section; allowed are sources, destinations, routes, event_types, api_keys.",
+        "stdin:24:1: keys is not a section; allowed are sources, destinations, routes, event_types, api_keys.",
     ];
     assert!(said[0].ends_with("mistakes in stdin"), "{said:#?}");
     for (line, expected) in said[1..].iter().zip(expected) {

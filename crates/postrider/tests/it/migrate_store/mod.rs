@@ -114,7 +114,7 @@ fn everything_moves_to_a_database_and_back() {
     let moved = migrate(&sqlite(&first), &database);
     assert_eq!(moved.code, Some(0), "{}", moved.err);
     assert!(moved.out.starts_with("moved sqlite:"), "{}", moved.out);
-    assert!(moved.err.contains("events: 6 rows, the same on both sides"), "{}", moved.err);
+    assert!(moved.err.contains("events: 6 rows, identical in both stores"), "{}", moved.err);
     let site = on(&database);
     let node = site.start();
     let api = Api { address: node.address(), key };
@@ -158,7 +158,7 @@ fn a_move_that_was_cut_off_goes_on_and_nothing_starts_on_half_of_it() {
 
     let moved = migrate(&from, &database);
     assert_eq!(moved.code, Some(0), "{}", moved.err);
-    assert!(moved.err.contains("going on with the move"), "{}", moved.err);
+    assert!(moved.err.contains("resuming the interrupted move from"), "{}", moved.err);
     let site = on(&database);
     let node = site.start();
     assert_same(&before, &everything(&Api { address: node.address(), key }));
@@ -177,7 +177,7 @@ fn what_is_in_use_or_not_there_is_refused_in_a_sentence() {
         assert!(!moved.err.contains("hunter2") && !moved.err.contains("panicked"), "{moved:?}");
     };
     check(&sqlite(&site), &database, "in use by another process");
-    check("sqlite:/nowhere/at/all", &database, "there is no store in");
+    check("sqlite:/nowhere/at/all", &database, "no store in /nowhere");
     check("sqlite:", &database, "--from: sqlite: must be followed");
     check("mysql://u:hunter2@h/d", &database, "--from must be sqlite:DIR or postgres://");
     check(&database, "postgres://u:hunter2@127.0.0.1:1/d", "there is no store of Postrider in it");

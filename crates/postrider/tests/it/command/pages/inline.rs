@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 const NAMED: [&str; 7] =
     ["plan", "apply", "destinations", "listen", "migrate-store", "send", "trigger PROVIDER [EVENT]"];
 /// Those that begin so are run elsewhere, and why. Their flags are looked at all the same (`documented.rs`).
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 8] = [
     ("serve", "is the gateway that the others speak to"),
     ("chaos", "shell blocks start it"),
     ("demo", "takes its time, and has a test of its own"),
@@ -20,6 +20,7 @@ const ELSEWHERE: [(&str, &str); 7] = [
     ("doctor", "shell blocks run it; it fails where it finds something, as it does among these samples"),
     ("dlq discard --all", "asks a person first"),
     ("verify --database-url", "needs a database, and has a test of its own"),
+    ("cluster --url http://127.0.0.1:8081", "asks a node of a stack that Docker runs"),
 ];
 /// They end when somebody ends them, and show events as these come.
 const RUN_ON: [&str; 2] = ["listen --forward-to", "events --tail"];
