@@ -210,13 +210,14 @@ pub(crate) struct ServeArgs {
     /// A delivery that waits this long for a slot becomes one priority more urgent; 0: never [default: 1800]
     #[arg(long, value_name = "SECONDS", help_heading = "Delivery")]
     pub(crate) promotion_age_seconds: Option<String>,
-    /// Bytes of requests in flight at which large bodies wait; at least 1MiB [default: 64MiB]
+    /// Bytes of requests in flight at which large bodies wait; at least 1MiB
+    /// [default: 64MiB, or a quarter of the memory if that is less]
     #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_max: Option<String>,
-    /// The same for each account [default: 48MiB]
+    /// The same for each account [default: 48MiB, or three quarters of the node's default]
     #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_per_account_max: Option<String>,
-    /// The same for each destination [default: 24MiB]
+    /// The same for each destination [default: 24MiB, or half of the account's default]
     #[arg(long, value_name = "SIZE", help_heading = "Delivery")]
     pub(crate) in_flight_bytes_per_destination_max: Option<String>,
     /// Pending deliveries at which events are refused [default: 10000000]
