@@ -221,8 +221,8 @@ pub(super) const CASES: &[Case] = &[
     case(
         "A16",
         "B",
-        "a delivery that kills the process at every attempt: sent alone after three unclean stops running, a dead letter \
-         (`crash_loop`) after one more, and the others get through; kills that it has no part in end none",
+        "a delivery that kills the process at every attempt: it is sent alone after three unclean stops in a row and a dead \
+         letter (`crash_loop`) after one more, and the others get through; unrelated kills end no delivery",
         &[
             Test(
                 "crates/postrider/tests/it/faults/crash_loop.rs",
