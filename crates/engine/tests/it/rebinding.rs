@@ -3,7 +3,6 @@
 use crate::gateway::Setup;
 use crate::receiver::{OK, Receiver};
 use async_trait::async_trait;
-use futures_util::future::join_all;
 use postrider_core::outcome::Outcome;
 use postrider_engine::send::{AddressGuard, Resolve};
 use postrider_store::ErrorKind;
@@ -43,15 +42,17 @@ async fn a_name_that_changes_its_mind_a_thousand_times_reaches_no_closed_address
     let gateway = Setup { guard, resolver: resolver.clone(), ..Setup::default() }.start().await;
     let (mut reached, mut refused) = (0, 0);
     // Another name each time, so that no answer is remembered. At the same time, since a refusal takes its time.
-    let destinations =
-        (0..1000).map(|n| gateway.destination(&format!("http://n{n}.rebinding.test:{}/", receiver.port())));
-    let tried = destinations.map(async |destination| {
-        gateway.put(&destination).await;
-        gateway.try_out(&destination).await
-    });
-    for report in join_all(tried).await {
-        match report.problem {
-            None => reached += usize::from(report.outcome == Outcome::Success),
+    let mut events = Vec::new();
+    for n in 0..1000 {
+        let name = format!("n{n}");
+        let url = format!("http://{name}.rebinding.test:{}/", receiver.port());
+        gateway.route(&name, &gateway.destination(&url)).await;
+        events.push(gateway.accept_typed(&name).await);
+    }
+    for event in events {
+        let attempt = gateway.attempt(event).await;
+        match attempt.problem {
+            None => reached += usize::from(attempt.outcome == Outcome::Success),
             Some(problem) => {
                 assert_eq!(problem.kind, ErrorKind::Dns, "as if there were no such name: {problem}");
                 refused += 1;

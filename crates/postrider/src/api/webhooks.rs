@@ -238,9 +238,8 @@ fn find(catalog: &Catalog, source: &Source, order: &Order) -> Result<Option<Arc<
         let to = catalog.destination(source.account, route.destination)?;
         order.is_for(route, to).then(|| (route.active, Arc::clone(to)))
     };
-    let found: Vec<_> = own.iter().filter_map(led_to).collect();
-    match found.iter().find(|(active, _)| *active).or(found.first()) {
-        Some((true, to)) => Ok(Some(Arc::clone(to))),
+    match own.iter().find_map(led_to) {
+        Some((true, to)) => Ok(Some(to)),
         Some(_) => Err(ApiError::bad_request(order.url_field, "is switched off: its route is not active")),
         None if own.len() >= WEBHOOKS_DESTINATIONS_MAX => Err(ApiError::conflict(
             "too_many_destinations",

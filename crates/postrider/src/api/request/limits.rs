@@ -12,20 +12,20 @@ pub(crate) struct RateLimit {
     burst: Option<u32>,
 }
 
-/// When a destination that is down is left alone, and for how long: by a share of failures among its last attempts, or by
-/// failures in a row. Parts that are not given are the default.
+/// When the circuit of a destination that is down opens, and for how long: by its failure rate, or by consecutive failures.
+/// Fields that are not given have their default. Ten minutes without a success and at least five failures open it too.
 #[derive(ToSchema)]
 pub(crate) struct Circuit {
-    /// Opens after so many failures in a row. Not together with `failure_percent`, `window_attempts` or `window_seconds`.
+    /// Opens after this many consecutive failures. Cannot be combined with `failure_percent`, `window_attempts` or `window_seconds`.
     #[schema(minimum = 1, maximum = 10_000)]
     threshold: Option<u32>,
-    /// Opens when at least this share of the last `window_attempts` attempts failed.
-    #[schema(minimum = 1, maximum = 100, default = 95)]
+    /// Opens when at least this percentage of the last `window_attempts` attempts failed.
+    #[schema(minimum = 1, maximum = 100, default = 100)]
     failure_percent: Option<u32>,
-    /// So many of the last attempts are looked at; with fewer the circuit stays closed.
-    #[schema(minimum = 1, maximum = 1000, default = 50)]
+    /// Number of last attempts that the failure rate is taken of. With fewer it does not open the circuit.
+    #[schema(minimum = 1, maximum = 1000, default = 150)]
     window_attempts: Option<u32>,
-    /// Attempts that ended longer ago are not looked at.
+    /// Attempts that ended longer ago do not count.
     #[schema(minimum = 1, maximum = 86_400, default = 3600)]
     window_seconds: Option<u32>,
     #[schema(minimum = 1, maximum = 86_400, default = 30)]

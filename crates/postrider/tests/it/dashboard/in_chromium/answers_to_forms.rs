@@ -119,6 +119,7 @@ fn what_the_portal_asks_can_be_read_and_used_by_everybody_and_runs_nothing() {
     let origin = format!("http://{}", api.address);
     let mut tab = Tab::open(&origin);
     tab.go(link.strip_prefix(&origin).expect("the link leads here"));
+    tab.press("Open the portal");
     tab.arrive("/portal/destinations");
     let to = format!("/portal/destinations/{destination}");
     let answers = [
