@@ -173,7 +173,7 @@ pub(super) const CASES: &[Case] = &[
             ),
             Test(
                 "crates/engine/src/send/resolve/tests.rs",
-                "what_is_not_found_in_time_is_told_as_a_problem_of_the_name",
+                "whatever_a_name_is_not_found_for_is_told_alike_and_at_the_same_time",
             ),
             Test(
                 "crates/engine/src/send/resolve/tests.rs",
@@ -183,7 +183,10 @@ pub(super) const CASES: &[Case] = &[
                 "crates/engine/src/send/resolve/tests.rs",
                 "a_name_is_asked_for_once_however_many_want_it_and_give_up",
             ),
-            Test(NAMES, "names_that_are_not_found_cost_no_more"),
+            Test(
+                NAMES,
+                "names_that_are_not_found_cost_no_more_and_look_like_those_that_are_not_answered_for",
+            ),
             Test(NAMES, "names_that_are_not_answered_for_cost_no_more"),
             Test(NAMES, "names_of_a_thousand_addresses_cost_no_more"),
         ],

@@ -82,7 +82,7 @@ fn a_field_that_leaves_the_file_goes_back_to_its_default() {
     let billing = desk.object("/v1/destinations", "billing");
     assert_eq!(
         (&billing["max_concurrency"], &billing["circuit"]["failure_percent"]),
-        (&5.into(), &95.into())
+        (&5.into(), &100.into())
     );
     assert!(billing["auth_config"].is_null());
     assert_eq!(desk.object("/v1/destinations", "archive")["ordering"], "none");
