@@ -370,8 +370,7 @@ impl Catalog {
 fn verifier(source: &Source) -> Option<Verifier> {
     let verification = source.verification.as_ref()?;
     let read = Verifier::new(source.provider.as_deref(), &verification.config, &verification.secrets);
-    let said =
-        |bad: &_| tracing::warn!(of = %source.id, %bad, "a stored verification is not legal and refuses all");
+    let said = |bad: &_| tracing::warn!(of = %source.id, %bad, "stored signature verification is invalid; its source refuses every request");
     Some(read.inspect_err(said).unwrap_or_default())
 }
 

@@ -27,7 +27,11 @@ impl Clock {
         let behind = newest.since(wall);
         if behind >= SET_BACK_NOTED {
             let (wall_behind_seconds, goes_on) = (behind.as_secs(), started_at == newest);
-            tracing::warn!(wall_behind_seconds, goes_on, "the wall clock is behind what was accepted before");
+            tracing::warn!(
+                wall_behind_seconds,
+                goes_on,
+                "the wall clock is behind the newest accepted event"
+            );
         }
         Clock { started: Instant::now(), started_at }
     }

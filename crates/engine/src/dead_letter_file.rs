@@ -58,7 +58,7 @@ impl DeadLetterFile {
                 let written = contain(|| note.write(content, &mut log));
                 if let Ok(Err(error)) = written {
                     let Note { event, account, .. } = note;
-                    tracing::warn!(%error, %event, %account, "a line of the dead letter file was lost");
+                    tracing::warn!(%error, %event, %account, "failed to write a line of the dead-letter file; the line is lost");
                 }
                 if inbox.is_empty() {
                     caught_up.store(false, Ordering::Relaxed);
@@ -71,7 +71,9 @@ impl DeadLetterFile {
     /// Notes a delivery that was given up on. Never waits.
     pub(crate) fn note(&self, note: Note) {
         if self.notes.try_send(note).is_err() && !self.behind.swap(true, Ordering::Relaxed) {
-            tracing::warn!("the dead letter file cannot keep up; lines are left out, the store has them all");
+            tracing::warn!(
+                "dropped lines of the dead-letter file: it cannot keep up; the store has every dead letter"
+            );
         }
     }
 }

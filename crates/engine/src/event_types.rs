@@ -27,7 +27,7 @@ impl KnownType {
     pub(crate) fn new(described: DescribedType) -> Self {
         let compiled = Schema::compile(&described.schema);
         let schema = compiled
-            .inspect_err(|bad| tracing::warn!(of = %described.id, %bad, "a stored schema is not legal and checks nothing"))
+            .inspect_err(|bad| tracing::warn!(of = %described.id, %bad, "stored schema is invalid; events are not validated against it"))
             .ok();
         KnownType { described: Arc::new(described), schema: schema.map(Arc::new) }
     }

@@ -45,15 +45,13 @@ pub(crate) async fn watch_store(
         match found {
             (Found::Full, Found::Full) => {}
             (_, Found::Full) => {
-                tracing::error!(
-                    "the disk is full up to its reserve: events are refused until there is space"
-                );
+                tracing::error!("disk full up to its reserve; events are refused until there is space");
             }
             (Found::Writable | Found::Full, Found::Away) => {
                 let error = looked.as_ref().err().map(ToString::to_string).unwrap_or_default();
                 tracing::warn!(%error, "the store does not answer");
             }
-            (Found::Full, _) => tracing::info!("there is space on the disk again: events are accepted"),
+            (Found::Full, _) => tracing::info!("disk space is available again; events are accepted"),
             (Found::Away, Found::Writable) => tracing::info!("the store answers again"),
             _ => {}
         }
@@ -85,7 +83,7 @@ pub(crate) async fn keep_house(
                 Ok(()) => pauses.begin_anew(),
                 Err(error) => {
                     fault.note(&error);
-                    tracing::warn!(%error, "housekeeping failed; it is tried again");
+                    tracing::warn!(%error, "housekeeping failed; retrying");
                     due = at + pause::next(&mut pauses);
                 }
             }
@@ -116,7 +114,7 @@ pub(crate) async fn bury(
                 }
                 Err(error) => {
                     fault.note(&error);
-                    tracing::warn!(%error, %destination, "what a deleted destination was owed could not be given up on yet");
+                    tracing::warn!(%error, %destination, "failed to dead-letter deliveries of a deleted destination; retrying");
                     if fault.is_told() {
                         return;
                     }
@@ -126,6 +124,6 @@ pub(crate) async fn bury(
         }
     }
     if buried > 0 {
-        tracing::info!(%destination, buried, "a deleted destination's deliveries are dead letters now");
+        tracing::info!(%destination, buried, "dead-lettered the deliveries of a deleted destination");
     }
 }

@@ -235,7 +235,7 @@ pub(crate) fn compiled(text: &str, wants: Wants, of: &dyn std::fmt::Display) -> 
 }
 
 fn warn(of: &dyn std::fmt::Display, bad: &BadExpression) {
-    tracing::warn!(%of, %bad, "a stored expression is not legal and matches nothing");
+    tracing::warn!(%of, %bad, "stored expression is invalid; it matches nothing");
 }
 
 #[cfg(test)]

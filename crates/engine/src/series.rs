@@ -44,7 +44,7 @@ pub(crate) async fn keep_series(
             points.push(known.clone());
         }
         if let Err(error) = store.keep_series(points).await {
-            tracing::debug!(%error, "what happened could not be noted for the charts");
+            tracing::debug!(%error, "failed to store figures for the charts");
         }
     }
 }

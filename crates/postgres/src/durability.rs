@@ -27,7 +27,7 @@ impl Durable {
         if before != now {
             tracing::warn!(
                 durability = now.as_str(),
-                "the database server was set otherwise: {}",
+                "changed settings of the database session: {}",
                 now.sentence()
             );
         }

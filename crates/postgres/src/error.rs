@@ -97,7 +97,7 @@ pub(crate) enum QueryError {
     #[error("{0} in the database is not what this version writes")]
     Corrupt(&'static str),
     /// Ownership was taken over; nothing was written.
-    #[error("this node was taken for dead by another; nothing was written")]
+    #[error("another node took over from this node; nothing was written")]
     Fenced,
     /// Something that another node put into an ordered line has a greater id; nothing was written.
     #[error("another node was faster, up to id {0}")]

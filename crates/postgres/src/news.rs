@@ -77,7 +77,7 @@ impl Tending {
                     self.heard.wait(wait).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "this node does not reach the others");
+                    tracing::warn!(%error, "this node cannot reach the others");
                     self.database.forget_connections(&error);
                     pause(&mut pauses).await;
                 }
@@ -134,7 +134,7 @@ impl Tending {
     }
 
     async fn begin_anew(&mut self, client: &mut Object) -> Result<(), QueryError> {
-        tracing::warn!("this node was taken for dead by another; it begins anew");
+        tracing::warn!("another node took over from this node; it joins the cluster again");
         self.own = Shards::NONE;
         (self.letters, self.unsettled) = (Vec::new(), None);
         self.database.wanted.store(0, Ordering::Release);

@@ -44,7 +44,7 @@ impl Notice {
             tokio::time::sleep(GATHER).await;
             let shards = database.notice.shards.swap(0, Ordering::Relaxed);
             if let Err(error) = send(&database, shards).await {
-                tracing::debug!(%error, "a notification was lost");
+                tracing::debug!(%error, "notification lost");
             }
         }
     }
@@ -106,7 +106,7 @@ pub(crate) async fn listen(database: Shared, heard: Arc<Heard>) {
     let mut pauses = Pauses::new(PAUSE_FIRST, PAUSE_MAX);
     loop {
         if let Err(error) = listen_once(&database, &heard, &mut pauses).await {
-            tracing::debug!(%error, "notifications are not heard; polling goes on");
+            tracing::debug!(%error, "not listening for notifications; polling instead");
         }
         pause(&mut pauses).await;
     }

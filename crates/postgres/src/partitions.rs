@@ -67,7 +67,7 @@ pub(crate) async fn make_ahead(client: &mut Object, now: Timestamp) -> Result<()
 pub(crate) async fn try_to_make_ahead(client: &mut Object, now: Timestamp) -> Result<(), QueryError> {
     match make_ahead(client, now).await {
         Err(QueryError::Database(error)) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-            tracing::info!(%error, "days are not made ahead yet; it is tried again");
+            tracing::info!(%error, "failed to create partitions ahead; retrying");
             Ok(())
         }
         made => made,

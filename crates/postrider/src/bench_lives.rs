@@ -185,7 +185,7 @@ impl Node {
                 self.store.hand_over(shards, shards).await?;
             }
             News::Lost(_) => {
-                anyhow::bail!("a node was taken for dead; the machine is too busy for a lease of {LEASE:?}")
+                anyhow::bail!("a node was taken over; the machine is too busy for a lease of {LEASE:?}")
             }
             News::NewLife { node, life } => {
                 self.ids.renumber(node);

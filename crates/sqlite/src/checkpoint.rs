@@ -214,7 +214,7 @@ impl Failure {
         let Err(error) = done else { return };
         match store_error(&error) {
             StoreError::Broken(cause) => self.end(cause),
-            error => tracing::warn!(%error, "a checkpoint could not be made"),
+            error => tracing::warn!(%error, "checkpoint failed"),
         }
     }
 }

@@ -68,7 +68,7 @@ fn remove_dropped(directory: &Path, listed: &[Listed]) {
         |number: &i64| *number < newest.number && listed.iter().all(|known| known.number != *number);
     let numbers: BTreeSet<i64> = everything(directory).filter_map(|file| number_of(&file)).collect();
     for number in numbers.into_iter().filter(is_dropped) {
-        tracing::info!(number, "deleted what was left of a dropped segment");
+        tracing::info!(number, "deleted the remains of a dropped segment");
         remove_files(&path(directory, number));
     }
 }
@@ -322,7 +322,7 @@ fn remove_files(path: &Path) {
         if let Err(error) = fs::remove_file(&file)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(file = %file.display(), %error, "a dropped segment's file stays");
+            tracing::warn!(file = %file.display(), %error, "failed to delete the file of a dropped segment");
         }
     }
 }

@@ -72,7 +72,7 @@ impl Writer {
     fn note_rest<T>(&mut self, partly: Partly<T>) -> T {
         if let Some(error) = partly.failed {
             let error = store_error(&error);
-            tracing::warn!(%error, "a change of several segments was made in part");
+            tracing::warn!(%error, "a change to several segments was only partly written");
             if let StoreError::Broken(cause) = &error {
                 self.distrust(cause);
             }

@@ -14,7 +14,7 @@ pub enum StoreError {
     Crowded,
     /// Another node has taken this one for dead, and its shards over: nothing was written. What is its own when it has begun
     /// anew may be given again.
-    #[error("this node was taken for dead by another; nothing was written")]
+    #[error("another node took over from this node; nothing was written")]
     Fenced,
     /// Something of another node, with an id up to this one, is in an ordered line before which these events would go: nothing was
     /// written. With greater ids they follow it.

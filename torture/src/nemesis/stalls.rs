@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const STALL: Duration = Duration::from_millis(500);
 /// A node that was not heard of for a lease had begun to be late before, and hears of it only once it is quick again.
 const LATE_FOR: Duration = Duration::from_secs(3 * LEASE.as_secs());
-const TAKEN_FOR_DEAD: &str = "taken for dead by another";
+const TAKEN_OVER: &str = "another node took over";
 
 pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
     let mut read: HashMap<u32, u64> = HashMap::new();
@@ -30,8 +30,8 @@ pub(super) fn watch(shared: &Shared, _: Random) -> anyhow::Result<()> {
             let (said, until) = process.err_since(*from);
             *from = until;
             drop(node);
-            if said.contains(TAKEN_FOR_DEAD) {
-                let what = format!("node {number} was taken for dead");
+            if said.contains(TAKEN_OVER) {
+                let what = format!("another node took over from node {number}");
                 note(shared, &what, Struck::Node(number), LATE_FOR);
             }
         }

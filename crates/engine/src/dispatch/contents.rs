@@ -51,7 +51,7 @@ impl Dispatcher {
                 for Ticket { delivery, line, .. } in &waiting {
                     let destination = line.destination;
                     let account = self.owner_of(destination).map(display);
-                    tracing::warn!(%error, %event, %delivery, %destination, account, "an event could not be read");
+                    tracing::warn!(%error, %event, %delivery, %destination, account, "failed to read an event; retrying");
                 }
                 self.loading.insert(event, waiting);
                 self.read_content(event, CONTENT_RETRY);

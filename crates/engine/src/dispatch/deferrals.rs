@@ -18,7 +18,7 @@ impl Dispatcher {
         if self.meters.shortages.note(*shortage, self.now) {
             let (delivery, destination) = (ticket.delivery, ticket.line.destination);
             let account = self.owner_of(destination).map(display);
-            tracing::warn!(cause = %shortage, %delivery, %destination, account, "an attempt could not begin; its delivery stays queued and is tried again within seconds");
+            tracing::warn!(cause = %shortage, %delivery, %destination, account, "an attempt could not begin; its delivery stays queued and is retried within seconds");
         }
         let chance = Chance::new(random_bits());
         self.step(Input::Deferred { delivery: ticket.delivery, chance });

@@ -35,7 +35,7 @@ impl Dispatcher {
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
         let (account, reason) = (given_up.account, given_up.reason.as_str());
         let error = given_up.last_error.as_deref().unwrap_or_default();
-        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = ticket.attempts, error, "a delivery was given up on");
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = ticket.attempts, error, "delivery dead-lettered");
         let after = if given_up.blocks_line { After::Blocks } else { After::Gone };
         // Nothing was sent, so nothing was learned.
         let verdict = Verdict { health: Health::Unknown, latency: Duration::ZERO, hold_until: None };

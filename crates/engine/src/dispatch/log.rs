@@ -7,9 +7,9 @@ use postrider_store::{Finished, StoreError};
 pub(super) fn log_failure(error: &StoreError, outcomes: usize) {
     match error {
         StoreError::Fenced => {
-            tracing::warn!(outcomes, "a commit wrote nothing: this node was taken for dead by another");
+            tracing::warn!(outcomes, "commit rejected: another node took over the shards of this node");
         }
-        _ => tracing::warn!(%error, outcomes, "a commit failed; its outcomes are kept and tried again"),
+        _ => tracing::warn!(%error, outcomes, "commit failed; its outcomes are kept and retried"),
     }
 }
 
@@ -24,9 +24,9 @@ pub(super) fn log_attempt(finished: &Finished) {
         Next::Retry { .. } => "retry_scheduled",
         Next::Dead(_) => "dead_letter",
     };
-    tracing::debug!(%event, %delivery, %destination, %account, attempt = number, outcome, status = attempt.status, error, next, "an attempt was made");
+    tracing::debug!(%event, %delivery, %destination, %account, attempt = number, outcome, status = attempt.status, error, next, "attempt finished");
     if let Next::Dead(reason) = attempt.next {
         let reason = reason.as_str();
-        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = number, error, "a delivery was given up on");
+        tracing::warn!(%event, %delivery, %destination, %account, reason, attempts = number, error, "delivery dead-lettered");
     }
 }

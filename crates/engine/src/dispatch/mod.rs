@@ -307,7 +307,7 @@ impl Dispatcher {
                 self.keeping = false;
                 if let Err(error) = result {
                     self.fault.note(&error);
-                    tracing::warn!(%error, "where circuits stand could not be noted for the next run");
+                    tracing::warn!(%error, "failed to store circuit states; after a restart they may be out of date");
                 }
                 self.keep_circuits();
             }

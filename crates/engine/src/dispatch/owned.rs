@@ -158,7 +158,7 @@ impl Dispatcher {
             shards = owned.len(),
             in_flight,
             dropped_since_start = fenced,
-            "shards were taken over: what becomes of their attempts is not recorded here"
+            "shards taken over by another node; their attempts in flight are not recorded here"
         );
     }
 

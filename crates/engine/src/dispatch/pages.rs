@@ -40,7 +40,7 @@ impl Dispatcher {
                 self.fault.note(&error);
                 let destination = line.destination;
                 let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "a page of the queue could not be read");
+                tracing::warn!(%error, %destination, account, "failed to read a page of the queue; retrying");
                 self.step(Input::PageFailed(line));
             }
         }
@@ -56,7 +56,7 @@ impl Dispatcher {
             Err(error) => {
                 self.fault.note(&error);
                 let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "a page of ordering keys could not be read");
+                tracing::warn!(%error, %destination, account, "failed to read a page of ordering keys; retrying");
                 self.step(Input::KeysFailed(destination));
             }
         }

@@ -30,7 +30,7 @@ impl Dispatcher {
             Err(error) => {
                 self.fault.note(&error);
                 let account = self.owner_of(destination).map(tracing::field::display);
-                tracing::warn!(%error, %destination, account, "ordered lines could not be released yet");
+                tracing::warn!(%error, %destination, account, "failed to release ordered lanes; retrying");
                 if !self.fault.is_told() {
                     self.release(destination, RELEASE_RETRY);
                 }

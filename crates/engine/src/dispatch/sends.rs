@@ -37,7 +37,7 @@ impl Dispatcher {
         for (destination, record) in &circuits {
             self.meters.circuit_moved(record.circuit);
             let account = self.owner_of(*destination).map(display);
-            tracing::info!(%destination, account, circuit = record.circuit.as_str(), trips = record.trips, "a circuit moved");
+            tracing::info!(%destination, account, circuit = record.circuit.as_str(), trips = record.trips, "circuit changed state");
             self.tell_circuit(*destination, *record);
             self.announce_circuit(*destination, *record);
         }
@@ -104,7 +104,7 @@ impl Dispatcher {
         }
         let (event, delivery, destination) = (ticket.event, ticket.delivery, ticket.line.destination);
         let account = self.owner_of(destination).map(display);
-        tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "an event that is owed cannot be sent");
+        tracing::error!(%event, %delivery, %destination, account, cause = %sentence, "cannot send a pending event; its delivery becomes a dead letter");
         let finished = self.record(self.without_content(ticket, sentence));
         self.meters.ended(&finished, self.now);
         self.announce_outcome(&finished);

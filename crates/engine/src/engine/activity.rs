@@ -139,7 +139,7 @@ impl Engine {
     pub(super) async fn hear_elsewhere(&self) {
         match self.store.elsewhere().await {
             Ok(elsewhere) => self.tell(Control::Elsewhere(elsewhere)).await,
-            Err(error) => tracing::debug!(%error, "what is owed by other nodes could not be heard"),
+            Err(error) => tracing::debug!(%error, "failed to read the backlog of other nodes"),
         }
     }
 }
@@ -153,7 +153,7 @@ pub(super) async fn tell_others(engine: Weak<Engine>) {
         pause = pause_after(engine.catalog().destination_count(Shards::ALL));
         let queue = engine.queue().await;
         if let Err(error) = engine.store.tell_activity(told(&queue)).await {
-            tracing::debug!(%error, "the other nodes could not be told what goes on here");
+            tracing::debug!(%error, "failed to send activity to the other nodes");
         }
         engine.tell_health().await;
         engine.hear_elsewhere().await;

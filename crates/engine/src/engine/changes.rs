@@ -55,7 +55,7 @@ impl Drop for Begun {
         let engine = Arc::clone(&self.engine);
         drop(self.engine.runtime.spawn(async move {
             if let Err(error) = engine.store.configure(Vec::new()).await {
-                tracing::warn!(%error, "a change that is not made could not be ended");
+                tracing::warn!(%error, "failed to roll back a change");
             }
             drop(turn);
         }));
@@ -211,13 +211,13 @@ pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<
         };
         match engine.change(decide).await {
             Ok(account) => {
-                tracing::warn!(destination = %id, %account, "disabled: the receiver answered 410 Gone");
+                tracing::warn!(destination = %id, %account, "destination disabled: the receiver responded 410 Gone");
             }
             Err(ChangeError::Refused(())) => {}
             Err(ChangeError::Store(error)) => {
                 let account =
                     engine.catalog().any_destination(id).map(|found| tracing::field::display(found.account));
-                tracing::warn!(%error, destination = %id, account, "a destination could not be disabled");
+                tracing::warn!(%error, destination = %id, account, "failed to disable a destination; retrying");
                 engine.tell_settings(id).await;
             }
         }

@@ -87,8 +87,8 @@ impl Engine {
             let asked = tokio::time::timeout(HEAR_MAX, self.store.others(TellOf::All));
             match asked.await {
                 Ok(Ok(others)) => *last = Heard::of(others, now),
-                Ok(Err(error)) => tracing::debug!(%error, "the other nodes could not be heard"),
-                Err(_) => tracing::debug!("the other nodes could not be heard in time"),
+                Ok(Err(error)) => tracing::debug!(%error, "failed to query the other nodes"),
+                Err(_) => tracing::debug!("no response from the other nodes in time"),
             }
         }
         last.clone()

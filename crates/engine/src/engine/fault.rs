@@ -28,7 +28,7 @@ impl FaultSender {
     pub(crate) fn tell(&self, cause: &str) {
         self.told.store(true, Ordering::Release);
         self.fault.send_replace(Some(Fault(cause.to_owned())));
-        tracing::error!(%cause, "the gateway cannot go on");
+        tracing::error!(%cause, "the gateway cannot continue; it stops");
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Fault>> {

@@ -54,7 +54,7 @@ impl Engine {
             return;
         }
         if let Err(error) = self.store.tell_health(told).await {
-            tracing::debug!(%error, "the other nodes could not be told how attempts went");
+            tracing::debug!(%error, "failed to send attempt figures to the other nodes");
             counted.were_not_told(&ids);
         }
     }

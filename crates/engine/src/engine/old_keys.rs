@@ -42,6 +42,6 @@ async fn forget(engine: &Arc<Engine>, id: DestinationId, now: Timestamp) {
     if let Err(super::ChangeError::Store(error)) = engine.change(decide).await {
         let account =
             engine.catalog().any_destination(id).map(|found| tracing::field::display(found.account));
-        tracing::warn!(%error, destination = %id, account, "keys that sign no more could not be forgotten; it is tried again");
+        tracing::warn!(%error, destination = %id, account, "failed to delete expired signing keys; retrying");
     }
 }

@@ -127,7 +127,7 @@ pub(super) async fn hand_over(engine: Arc<Engine>, shards: Shards) {
     // While a hold stands, whoever has the shard next must hold too.
     let clean = || shards.without(engine.holds.standing(engine.clock.now()));
     while let Err(error) = engine.store.hand_over(shards, clean()).await {
-        tracing::warn!(%error, "shards could not be handed over yet");
+        tracing::warn!(%error, "failed to hand over shards; retrying");
         tokio::time::sleep(pause::next(&mut pauses)).await;
     }
 }

@@ -56,7 +56,7 @@ impl Replays {
     /// If the store cannot say how they stand, it is asked again until it can: the news that brought this come once.
     async fn look_at(self: &Arc<Self>, wanted: Wanted) {
         let Err(error) = self.try_look_at(wanted).await else { return };
-        tracing::warn!(%error, "how replays stand could not be read yet");
+        tracing::warn!(%error, "failed to read replays; retrying");
         let replays = Arc::clone(self);
         drop(self.letters.runtime.spawn(async move {
             let mut pauses = Pauses::new(LOOK_RETRY, PAUSE_MAX);

@@ -38,7 +38,7 @@ impl Replays {
             }
             Err(error) => {
                 let account = replay.account;
-                tracing::warn!(%error, replay = %id, %account, "how far a replay came could not be counted");
+                tracing::warn!(%error, replay = %id, %account, "failed to count the progress of a replay");
             }
         }
         self.run(id).await;
@@ -71,7 +71,7 @@ impl Replays {
                 Ok(Step::Last) => return,
                 Err(error) => {
                     let account = replay.account;
-                    tracing::warn!(%error, replay = %id, %account, "a step of a replay failed; it is tried again");
+                    tracing::warn!(%error, replay = %id, %account, "a step of a replay failed; retrying");
                     tokio::time::sleep(TRY_AGAIN).await;
                 }
             }
@@ -116,13 +116,13 @@ impl Replays {
             // What is owed is owed: the count is noted here also when the store cannot take it now.
             Err(error) => {
                 let account = seen.account;
-                tracing::warn!(%error, replay = %seen.id, %account, "how far a replay came could not be written");
+                tracing::warn!(%error, replay = %seen.id, %account, "failed to store the progress of a replay");
             }
         }
         let ended = replay.state.is_final();
         if ended {
             let Replay { id, account, done, skipped, .. } = &replay;
-            tracing::info!(replay = %id, %account, done, skipped, state = replay.state.as_str(), "a replay has ended");
+            tracing::info!(replay = %id, %account, done, skipped, state = replay.state.as_str(), "replay finished");
         }
         self.note_own(replay);
         Ok(if ended { Step::Last } else { Step::Made(made.owed, next) })

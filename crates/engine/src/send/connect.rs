@@ -233,7 +233,7 @@ fn is_secret(host: &Host<String>) -> bool {
 
 fn refused(url: &DestinationUrl, refusal: Refusal) -> Problem {
     if is_secret(&url.host) && refusal != Refusal::Plain {
-        tracing::debug!(host = %url.host, ?refusal, "a receiver's name leads to an address that is not dialled");
+        tracing::debug!(host = %url.host, ?refusal, "the receiver's name resolves to an address that is not allowed");
         return no_open_address(&url.host.to_string());
     }
     let sentence = match refusal {

@@ -179,7 +179,7 @@ impl Names {
 }
 
 fn unknown(host: &str, why: &str) -> Answer {
-    tracing::debug!(host, why, "a receiver's name was not found");
+    tracing::debug!(host, why, "the receiver's name was not found");
     Err(Unknown::NotFound)
 }
 

@@ -30,14 +30,14 @@ pub(super) async fn settle(
     if is_answer(&error) {
         return Err(error.into());
     }
-    tracing::warn!(%error, "the connection broke during a commit; asking what became of it");
+    tracing::warn!(%error, "connection lost during a commit; checking whether it was written");
     let mut pauses = Pauses::new(PAUSE_FIRST, PAUSE_MAX);
     loop {
         match last_batch(database, member).await {
             Ok(Some(last)) if last >= number => return Ok(()),
             Ok(_) => return Err(error.into()),
             Err(unknown) => {
-                tracing::debug!(error = %unknown, "what became of a commit is not known yet");
+                tracing::debug!(error = %unknown, "the outcome of a commit is still unknown");
                 database.forget_connections(&unknown);
                 pause(&mut pauses).await;
             }

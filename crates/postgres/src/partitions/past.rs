@@ -41,7 +41,7 @@ async fn drop_day(client: &mut Object, day: u64, now: Timestamp) -> Result<(), Q
         return Ok(());
     }
     change.commit().await?;
-    tracing::info!(day, "history past its retention was dropped");
+    tracing::info!(day, "dropped history past its retention");
     Ok(())
 }
 

@@ -262,7 +262,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         // Whoever asks too much is not to fill the log as well.
         if !matches!(error, StoreError::Crowded) {
-            tracing::warn!(%error, "a request failed in the store");
+            tracing::warn!(%error, "the store failed a request");
         }
         match error {
             StoreError::Full => IngestError::DiskFull.into(),

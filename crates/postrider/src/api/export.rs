@@ -106,7 +106,7 @@ async fn write(app: Arc<App>, query: DeadLetterQuery, format: Format, mut lines:
             Ok(None) => return,
             Ok(next) => after = next,
             Err(error) => {
-                tracing::warn!(%error, "an export of dead letters was broken off");
+                tracing::warn!(%error, "an export of dead letters was aborted");
                 return lines.abort(error);
             }
         }

@@ -227,7 +227,7 @@ fn verify(
     let url = format!("{}{path}", app.public_url);
     let request = Incoming { method: head.method.as_str(), url: &url, headers: &head.headers, body };
     verifier.verify(&request, app.engine.clock().wall()).map_err(|refusal| {
-        tracing::debug!(source = %source.id, ?refusal, "a request was not signed as its source wants it");
+        tracing::debug!(source = %source.id, ?refusal, "request refused: its signature does not match the source");
         not_signed(refusal)
     })
 }

@@ -100,7 +100,7 @@ pub(super) fn html(page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => file("text/html; charset=utf-8", visible(text)),
         Err(error) => {
-            tracing::error!(%error, "a page could not be rendered");
+            tracing::error!(%error, "failed to render a page");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

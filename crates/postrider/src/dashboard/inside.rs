@@ -219,7 +219,7 @@ pub(super) fn part<T: DeserializeOwned>(answer: &Value) -> Result<T, Refused> {
 }
 
 fn not_understood(error: &serde_json::Error) -> Refused {
-    tracing::error!(%error, "a page and the API do not agree");
+    tracing::error!(%error, "a page received an unexpected API response");
     let sentence = "The API responded in an unexpected format.";
     Refused::new(StatusCode::INTERNAL_SERVER_ERROR, sentence)
 }

@@ -25,7 +25,7 @@ impl Report {
 
     /// Of a look that failed.
     pub(super) fn of_no_look(error: &anyhow::Error) -> Self {
-        let sentence = format!("The gateway could not be looked at: {error:#}.");
+        let sentence = format!("The gateway could not be examined: {error:#}.");
         let finding = Finding::new(Severity::Critical, "no_look", sentence)
             .next("systemctl status postrider   # whether it runs");
         Report { findings: vec![finding], pending: None, before: None }
@@ -45,15 +45,15 @@ impl Report {
 
     pub(super) fn say(&self) -> anyhow::Result<()> {
         let mut text = match self.pending {
-            Some(pending) => format!("{} owed", counted(pending, "delivery")),
-            None => "how much is owed is not known".to_owned(),
+            Some(pending) => format!("{} pending", counted(pending, "delivery")),
+            None => "the backlog is unknown".to_owned(),
         };
         if let (Some(before), Some(trend)) = (self.before, self.trend()) {
-            let _ = write!(text, ", {before} at the last look: {trend}");
+            let _ = write!(text, ", {before} at the last check: {trend}");
         }
         text.push('\n');
         if self.findings.is_empty() {
-            text.push_str("nothing is wrong\n");
+            text.push_str("no problems found\n");
         }
         for finding in &self.findings {
             let (severity, code) = (finding.severity.as_str(), finding.code);

@@ -45,7 +45,7 @@ pub(crate) async fn accept(
             Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors, most likely: they come back as connections end.
-                tracing::warn!(%error, "a connection could not be taken");
+                tracing::warn!(%error, "failed to accept a connection");
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }

@@ -23,7 +23,7 @@ pub(super) fn share_out(config: Config) -> Config {
         limit,
         slots = shares.slots,
         connections = shares.connections,
-        "there are too few file descriptors for the slots and connections that are set, so there are fewer of them"
+        "too few file descriptors for the configured slots and connections; both are lowered"
     );
     let mut config = config;
     config.connections.total = shares.connections;

@@ -31,6 +31,6 @@ async fn write_once(engine: &Arc<Engine>) {
     };
     if let Err(ChangeError::Store(error)) = engine.change(decide).await {
         // They are still in memory and are tried again.
-        tracing::warn!(%error, "the last use of keys could not be written");
+        tracing::warn!(%error, "failed to store the last use of keys");
     }
 }

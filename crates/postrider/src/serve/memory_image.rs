@@ -8,7 +8,7 @@ pub(super) fn seal() {
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     let sealed = setrlimit(Resource::Core, none).and(set_dumpable_behavior(DumpableBehavior::NotDumpable));
     if let Err(error) = sealed {
-        tracing::warn!(%error, "core dumps could not be switched off");
+        tracing::warn!(%error, "failed to disable core dumps");
     }
 }
 

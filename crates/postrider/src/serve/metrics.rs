@@ -28,7 +28,7 @@ impl Listening {
     /// Serves it until told to stop.
     pub(super) fn serve(self, app: Arc<App>, limits: ConnectionLimits, stopping: &watch::Receiver<bool>) {
         let limits = ConnectionLimits { total: limits.total.min(CONNECTIONS_MAX), ..limits };
-        tracing::info!(address = %self.address, "metrics have an address of their own");
+        tracing::info!(address = %self.address, "serving metrics on a separate address");
         let (handover, incoming) = mpsc::channel(HANDOVER_MAX);
         let router = api::metrics_router(app, self.address);
         tokio::spawn(connections::serve(incoming, router.into(), stopping.clone()));

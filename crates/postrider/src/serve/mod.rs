@@ -182,7 +182,7 @@ async fn serve(config: Config, args: ServeArgs) -> anyhow::Result<()> {
             }
         }
     }
-    tracing::info!("stopping: no new work; attempts in flight may end");
+    tracing::info!("stopping; waiting for attempts in flight");
     stop.send_replace(true);
     tokio::select! {
         biased;
@@ -209,7 +209,7 @@ async fn store_failure(engine: &Engine) -> anyhow::Error {
 /// An address that stands for all of a machine's is a good one to listen on, and leads nobody there.
 fn warn_of_no_name(config: &Config, address: SocketAddr) {
     if address.ip().is_unspecified() && config.public_url.is_none() {
-        tracing::warn!(%address, "there is no public_url: ingest URLs and portal links name no host that can be reached");
+        tracing::warn!(%address, "public_url is not set; ingest URLs and portal links may not be reachable");
     }
 }
 
@@ -243,7 +243,7 @@ async fn stop_in_order(
     match engine.stop(config.grace.saturating_sub(began.elapsed())).await? {
         // The dispatcher is gone, so no more lines come and the file's thread ends when all are written.
         StopReport::Clean => drop(appending.map(JoinHandle::join)),
-        StopReport::Cut => tracing::warn!("the grace time passed; what was in flight will be sent again"),
+        StopReport::Cut => tracing::warn!("grace period over; attempts in flight will be sent again"),
     }
     drop(threads);
     if engine.fault().borrow().is_some() {

@@ -21,10 +21,10 @@ fn panicked(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let cause = panic.payload_as_str().unwrap_or("it says nothing");
     if is_contained() {
-        tracing::error!(%thread, %place, %cause, "a request, an attempt or a query panicked, and nothing else");
+        tracing::error!(%thread, %place, %cause, "a request, an attempt or a query panicked; the gateway continues");
         return;
     }
-    tracing::error!(%thread, %place, %cause, "a thread panicked that the gateway cannot live without; it ends");
+    tracing::error!(%thread, %place, %cause, "a vital thread panicked; the gateway exits");
     let reason = format!("stopped because thread '{thread}' panicked at {place}: {cause}");
     log::finish_with(format!("postrider: {}\n", clean_lines(&reason)));
     std::process::exit(EXIT_CODE);

@@ -66,7 +66,7 @@ impl<'a> Patience<'a> {
         };
         doors.close().await;
         if done.is_ok() {
-            tracing::info!(waited_ms = began.elapsed().as_millis(), "the database is there");
+            tracing::info!(waited_ms = began.elapsed().as_millis(), "the database is available");
         }
         let (most, waited_out) = (self.most.as_secs(), Instant::now() >= self.until);
         let why = || format!("gave up after the {most} seconds of --database-wait-seconds");

@@ -88,9 +88,7 @@ impl Reload {
     /// Reads the settings again and takes up what can be taken up.
     pub(super) async fn reload(&mut self) {
         if !self.has_file() {
-            tracing::warn!(
-                "got a SIGHUP and there is no settings file to read again; the gateway goes on as it is"
-            );
+            tracing::warn!("received SIGHUP but there is no settings file; settings unchanged");
             return;
         }
         let config = match Config::read(&self.args, &super::environment()) {
@@ -99,7 +97,7 @@ impl Reload {
                 descriptors::share_out(Config { workers: self.workers, idle_connections, ..config })
             }
             Err(mistakes) => {
-                tracing::warn!(%mistakes, "failed to reload the settings; the gateway keeps those it has");
+                tracing::warn!(%mistakes, "failed to reload the settings; keeping the current ones");
                 return;
             }
         };
@@ -108,7 +106,7 @@ impl Reload {
             changed.into_iter().partition(|setting| LIMITS.contains(setting));
         if !others.is_empty() {
             let settings = others.join(", ");
-            tracing::warn!(%settings, "these settings have changed and count from the next start");
+            tracing::warn!(%settings, "changed settings take effect at the next start");
         }
         self.engine.limit(engine_limits(&config)).await;
         self.connections.send_replace(config.connections);

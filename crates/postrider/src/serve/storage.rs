@@ -49,12 +49,12 @@ async fn shared(config: &Config, url: &str) -> anyhow::Result<Storage> {
     let key = AdminKey::shared(config, &store).await?;
     report(store.durability());
     if config.secret_keys.is_none() {
-        tracing::warn!("the key of the secrets is kept in the database that they are in");
+        tracing::warn!("the key that seals secrets is stored in the same database as the secrets");
     }
     if store.is_exposed() {
         tracing::warn!(
             database = store.place(),
-            "the database is on another machine and its certificate is not checked; set sslmode=verify-full"
+            "the database is on another machine and its certificate is not verified; set sslmode=verify-full"
         );
     }
     let place = format!("{} (node {})", store.place(), config.node_name);

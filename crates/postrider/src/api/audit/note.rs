@@ -62,7 +62,7 @@ impl App {
         let facts = Facts { account: caller.account, noun, object, before: None, after: None };
         let record = self.record(&self.engine.catalog(), caller.into(), facts);
         if let Err(error) = self.engine.record(record).await {
-            tracing::warn!(%error, "a change could not be noted in the audit log");
+            tracing::warn!(%error, "failed to write a change to the audit log");
         }
     }
 

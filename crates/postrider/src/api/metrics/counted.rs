@@ -14,7 +14,7 @@ pub(super) fn write(text: &mut Exposition, meters: &Meters, counters: &Counters,
     times(text, meters);
     let help = "Outcomes dropped because their shard had been taken over by another node.";
     text.counter("postrider_fenced_total", help, meters.fenced.get());
-    let help = "Commits that wrote nothing because the node had been taken for dead by another.";
+    let help = "Commits that wrote nothing because another node had taken over from this one.";
     text.counter("postrider_commits_fenced_total", help, meters.commits_fenced.get());
     let help = "Starts of attempts noted before they were made, in a run that follows an unclean stop.";
     text.counter("postrider_starts_noted_total", help, meters.starts_noted.get());

@@ -40,7 +40,7 @@ impl Pump {
             Some(last) => match self.catch_up(last).await {
                 Ok(told) => told,
                 Err(error) => {
-                    tracing::warn!(%error, "a stream could not be taken up where it was left off");
+                    tracing::warn!(%error, "a stream could not resume where it stopped");
                     return self.frames.abort(error);
                 }
             },

@@ -18,7 +18,7 @@ fn keys_of(account: &AccountSeen) -> Vec<Finding> {
     let soon = account.keys.iter().filter(|(_, left)| (0..7 * DAY_SECONDS).contains(left));
     let finding = |(name, left): &(String, i64)| {
         let severity = if *left < DAY_SECONDS { Severity::Warning } else { Severity::Note };
-        let sentence = format!("The key {name:?}{} ends in {} h.", of(account), left / 3600);
+        let sentence = format!("The key {name:?}{} expires in {} h.", of(account), left / 3600);
         let create = format!("postrider keys create{} name=… expires_in_seconds:=…", account.as_account);
         Finding::new(severity, "key_expires", sentence).next(create)
     };
@@ -34,13 +34,11 @@ pub(in crate::doctor) fn deaths(seen: &Snapshot) -> Vec<Finding> {
             _ => ("were", ""),
         };
         let (counted, of) = (counted(count, "delivery"), of(account));
-        let sentence = format!("{counted}{more}{of} {were} given up on in the last hour.");
+        let sentence = format!("{counted}{more}{of} {were} dead-lettered in the last hour.");
         let severity = if count >= DEATHS_MAX { Severity::Warning } else { Severity::Note };
         Finding::new(severity, "dead_letters", sentence)
             .next(format!("postrider dlq list --since 1h{flag}   # which, and why"))
-            .next(format!(
-                "postrider dlq replay --since 1h{flag}   # send them again, once the cause is gone"
-            ))
+            .next(format!("postrider dlq replay --since 1h{flag}   # replay them, once the cause is fixed"))
     };
     seen.accounts.iter().filter(|account| account.deaths_last_hour > 0).map(finding).collect()
 }
@@ -50,10 +48,11 @@ pub(in crate::doctor) fn unrouted(seen: &Snapshot) -> Vec<Finding> {
     let finding = |account: &AccountSeen| {
         let flag = &account.as_account;
         let (events, of) = (counted(account.unrouted_today, "event"), of(account));
-        let sentence = format!("No route took {events}{of} since midnight UTC: nothing is sent for them.");
+        let sentence =
+            format!("{events}{of} matched no route since midnight UTC, so nothing is sent for them.");
         Finding::new(Severity::Note, "unrouted", sentence)
             .next(format!("postrider events --status accepted --since 24h{flag}   # which, and of what type"))
-            .next(format!("postrider routes list{flag}   # what each takes, and whether it is active"))
+            .next(format!("postrider routes list{flag}   # what each matches, and whether it is active"))
     };
     seen.accounts.iter().filter(|account| account.unrouted_today > 0).map(finding).collect()
 }
@@ -64,7 +63,7 @@ pub(in crate::doctor) fn unseen(seen: &Snapshot) -> Vec<Finding> {
         return Vec::new();
     }
     let (looked, all) = (seen.accounts.len(), seen.accounts.len() + seen.accounts_unseen);
-    let sentence = format!("Keys and dead letters were looked at of the first {looked} of {all} accounts.");
+    let sentence = format!("Keys and dead letters were checked for the first {looked} of {all} accounts.");
     let finding = Finding::new(Severity::Note, "accounts_unseen", sentence)
         .next("postrider doctor --account acc_…   # one of the others");
     vec![finding]

@@ -21,7 +21,7 @@ pub(super) fn open_sooner(found: &DestinationSeen) -> Option<String> {
     let counts = found.last.as_ref().is_none_or(counts_for_circuit);
     let opens = counts && now > THRESHOLD && found.failures_in_a_row >= THRESHOLD;
     let change = format!(" circuit.threshold:={THRESHOLD}");
-    opens.then(|| command(found, "edit", &change, "have its circuit open sooner"))
+    opens.then(|| command(found, "edit", &change, "open its circuit sooner"))
 }
 
 /// An answer below 500 says that the receiver is there.
@@ -31,7 +31,7 @@ fn counts_for_circuit(last: &LastAttempt) -> bool {
 
 pub(super) fn wait_less(found: &DestinationSeen) -> Option<String> {
     let seconds = lowered(found.settings.as_ref()?.timeout_seconds, TIMEOUT_SECONDS)?;
-    Some(command(found, "edit", &format!(" timeout_seconds:={seconds}"), "wait less for it"))
+    Some(command(found, "edit", &format!(" timeout_seconds:={seconds}"), "shorten its timeout"))
 }
 
 /// The usual when it is above that, else a part of it.
@@ -51,14 +51,14 @@ pub(super) fn give_more(found: &DestinationSeen) -> Option<String> {
         "concurrency" if !settings.is_strict && found.limit >= found.max_concurrency => {
             let more = (found.max_concurrency * 2).min(MAX_CONCURRENCY_MAX);
             let change = format!(" max_concurrency:={more}");
-            let what_for = "if its owner bears twice as many at once";
+            let what_for = "if its owner accepts twice as many at once";
             (more > found.max_concurrency).then(|| command(found, "edit", &change, what_for))
         }
         "rate_limit" => {
             let now = settings.per_second?;
             let more = (now * 2.0).min(PER_SECOND_MAX);
             let change = format!(" rate_limit.per_second:={more}");
-            let what_for = "if its owner bears twice as many a second";
+            let what_for = "if its owner accepts twice as many per second";
             (more > now).then(|| command(found, "edit", &change, what_for))
         }
         _ => None,
@@ -82,7 +82,7 @@ pub(super) fn give_less(found: &DestinationSeen) -> Option<String> {
     let less = (now * 500.0).round() / 1000.0;
     let change = format!(" rate_limit.per_second:={less}");
     let is_less = (PER_SECOND_MIN..=PER_SECOND_MAX).contains(&less) && less < now;
-    is_less.then(|| command(found, "edit", &change, "half as many a second"))
+    is_less.then(|| command(found, "edit", &change, "half as many per second"))
 }
 
 /// A word about its circuit, unless it is so already.

@@ -49,7 +49,7 @@ pub(in crate::doctor) fn saturated(seen: &Snapshot) -> Vec<Finding> {
     );
     let finding = Finding::new(Severity::Critical, "capacity", sentence)
         .maybe((more > slots.of_a_node()).then_some(serve))
-        .next("postrider queue   # who has them: a receiver that hangs can have a shorter timeout_seconds")
+        .next("postrider queue   # who has them: give a receiver that hangs a shorter timeout_seconds")
         .maybe(waiting.iter().find(|found| hangs(found)).and_then(|found| advice::wait_less(found)));
     vec![finding]
 }
@@ -78,7 +78,7 @@ fn arithmetic(pending: u64, slots: &Slots, latency: f64) -> String {
     let (total, rate) = (slots.total, slots.total as f64 / latency);
     let more = if slots.nodes > 1 { "as many nodes again" } else { "a second node" };
     format!(
-        " An attempt takes {latency:.2} s, so {total} slots make {rate:.0} attempts a second, and twice as many slots, or {more}, {:.0}: what waits would be gone after {:.0} s instead of {:.0} s.",
+        " An attempt takes {latency:.2} s, so {total} slots make {rate:.0} attempts a second, and twice as many slots, or {more}, {:.0}: the backlog would be gone after {:.0} s instead of {:.0} s.",
         2.0 * rate,
         pending as f64 / (2.0 * rate),
         pending as f64 / rate,
@@ -100,7 +100,7 @@ pub(in crate::doctor) fn lag(seen: &Snapshot) -> Vec<Finding> {
         return Vec::new();
     }
     let sentence = format!(
-        "A delivery that could be sent has waited {lag:.0} s for a slot: more comes in than the slots send. Events are refused once it has waited for backlog_max_age."
+        "A delivery has waited {lag:.0} s for a slot: more deliveries arrive than the slots can send. Events are refused once it has waited for backlog_max_age."
     );
     let finding = Finding::new(Severity::Warning, "scheduler_lag", sentence)
         .next("postrider queue   # who has the slots, and who waits")
@@ -115,13 +115,13 @@ pub(in crate::doctor) fn starved(seen: &Snapshot) -> Vec<Finding> {
         seen.bands.iter().zip(1..).filter(|(band, _)| busy && band.overdue_seconds > STARVED_SECONDS);
     let finding = |(band, priority): (&Waiting, usize)| {
         let sentence = format!(
-            "Priority {priority} starves: {} deliveries wait, the first for {:.0} min since it was due, while the slots are in use.",
+            "Priority {priority} is starved: {} deliveries wait, the first for {:.0} min since it was due, while all slots are in use.",
             band.pending,
             band.overdue_seconds / 60.0
         );
         Finding::new(Severity::Warning, "starved", sentence)
             .next(format!(
-                "postrider serve --priority-floors {} …   # more slots of its own",
+                "postrider serve --priority-floors {} …   # reserve more slots for it",
                 floors(seen, priority)
             ))
             .maybe(promote_sooner(seen))
@@ -134,7 +134,7 @@ fn promote_sooner(seen: &Snapshot) -> Option<String> {
         None => PROMOTION_SECONDS,
         Some(now) => (now / 2).min(PROMOTION_SECONDS),
     };
-    let command = format!("postrider serve --promotion-age-seconds {seconds} …     # sooner more urgent");
+    let command = format!("postrider serve --promotion-age-seconds {seconds} …     # promote it sooner");
     (seconds > 0).then_some(command)
 }
 
@@ -152,11 +152,10 @@ pub(in crate::doctor) fn retries(seen: &Snapshot) -> Vec<Finding> {
     if retries < RETRIES_MIN || retries <= fresh {
         return Vec::new();
     }
-    let sentence = format!(
-        "Retries crowd: {retries} deliveries wait to be tried again, and {fresh} for the first time."
-    );
+    let sentence =
+        format!("Many retries: {retries} deliveries wait for a retry, and {fresh} for their first attempt.");
     let finding = Finding::new(Severity::Warning, "retries", sentence)
         .next("postrider queue   # whose they are")
-        .next("postrider destinations circuit … open   # for one that will not come back soon");
+        .next("postrider destinations circuit … open   # for a receiver that will be down for long");
     vec![finding]
 }

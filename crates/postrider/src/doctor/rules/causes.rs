@@ -50,15 +50,13 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let said =
         of.iter().filter_map(|found| found.last.as_ref()).map(|last| last.error_message.as_str()).next();
     let (code, what) = match cause {
-        Cause::Dns => ("dns", "names without an address that is open to deliveries"),
-        Cause::Tls => ("tls", "TLS certificates that are not good"),
-        Cause::Refused => ("address_refused", "addresses that the operator has not opened"),
-        Cause::Credentials => ("credentials", "credentials that are not taken (401, 403)"),
-        Cause::Timeout => ("timeout", "no answer in time"),
-        Cause::Connect => ("connect", "no connection, or one that is broken off"),
-        Cause::Overwhelmed => {
-            ("overwhelmed", "no room there, or at a proxy that they share (429, 502, 503, 504)")
-        }
+        Cause::Dns => ("dns", "host names without an allowed address"),
+        Cause::Tls => ("tls", "invalid TLS certificates"),
+        Cause::Refused => ("address_refused", "addresses that the operator has not allowed"),
+        Cause::Credentials => ("credentials", "rejected credentials (401, 403)"),
+        Cause::Timeout => ("timeout", "timeouts"),
+        Cause::Connect => ("connect", "failed or lost connections"),
+        Cause::Overwhelmed => ("overwhelmed", "overload there, or at a shared proxy (429, 502, 503, 504)"),
     };
     let sentence = format!(
         "{} by one cause, {what}: {}. {}",
@@ -69,21 +67,21 @@ fn finding(cause: Cause, of: &[&DestinationSeen]) -> Finding {
     let first = of[0];
     let finding = Finding::new(Severity::Warning, code, sentence);
     match cause {
-        Cause::Dns => finding
-            .next(command(first, "show", "", "is its URL right?"))
-            .next("postrider serve --egress-allow RANGE …   # if the name leads into your own network, and you mean it"),
-        Cause::Tls => finding.next(CERTIFICATE).next(command(first, "test", "", "is it good again?")),
-        Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if you mean it"),
+        Cause::Dns => finding.next(command(first, "show", "", "is its URL right?")).next(
+            "postrider serve --egress-allow RANGE …   # only if the name is in your own network on purpose",
+        ),
+        Cause::Tls => finding.next(CERTIFICATE).next(command(first, "test", "", "is it valid again?")),
+        Cause::Refused => finding.next("postrider serve --egress-allow RANGE …   # only if that is intended"),
         Cause::Credentials => finding.next(advice::new_credential(first)),
         Cause::Timeout => finding
-            .next(command(first, "test", "", "does it answer now?"))
+            .next(command(first, "test", "", "does it respond now?"))
             .maybe(advice::circuit(first, "open", "free its slots now"))
             .maybe(advice::wait_less(first)),
         Cause::Connect => finding.next(command(first, "test", "", "is it up again?")),
         Cause::Overwhelmed => finding
-            .next(command(first, "test", "", "does it answer again?"))
+            .next(command(first, "test", "", "does it respond again?"))
             .maybe(advice::give_less(first))
-            .maybe(advice::circuit(first, "closed", "send again, slowly at first, once it does")),
+            .maybe(advice::circuit(first, "closed", "resume sending, slowly at first, once it does")),
     }
 }
 

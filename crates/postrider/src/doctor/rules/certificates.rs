@@ -19,16 +19,16 @@ pub(in crate::doctor) fn ending(seen: &Snapshot) -> Vec<Finding> {
 fn finding(of: &DestinationSeen, left: i64) -> Finding {
     let severity = if left < CRITICAL_SECONDS { Severity::Critical } else { Severity::Warning };
     let when = match left {
-        ..0 => "has ended".to_owned(),
-        0..CRITICAL_SECONDS => format!("ends in {} h", left / HOUR_SECONDS),
-        _ => format!("ends in {} days", left / DAY_SECONDS),
+        ..0 => "has expired".to_owned(),
+        0..CRITICAL_SECONDS => format!("expires in {} h", left / HOUR_SECONDS),
+        _ => format!("expires in {} days", left / DAY_SECONDS),
     };
     let sentence =
-        format!("The certificate of {} {when}; without a new one nothing is sent to it.", named(of));
+        format!("The certificate of {} {when}. Without a new one, nothing can be sent to it.", named(of));
     Finding::new(severity, "certificate_expires", sentence).next(CERTIFICATE).next(command(
         of,
         "test",
         "",
-        "does it show a new one?",
+        "is there a new one?",
     ))
 }

@@ -82,9 +82,9 @@ fn deep(waiting_for: &str, of: &[&DestinationSeen]) -> Finding {
             finding.next(QUEUE).maybe(advice::give_less(first).or_else(|| advice::give_more(first)))
         }
         "retry_after" | "overwhelmed" => finding
-            .next(command(first, "test", "", "does it answer? a proxy that they share may not"))
+            .next(command(first, "test", "", "does it respond? a proxy that they share may not"))
             .maybe(advice::give_less(first))
-            .maybe(advice::circuit(first, "closed", "send again, slowly at first, once it does")),
+            .maybe(advice::circuit(first, "closed", "resume sending, slowly at first, once it does")),
         _ => finding.next(QUEUE),
     }
 }
@@ -100,10 +100,10 @@ pub(in crate::doctor) fn queue(seen: &Snapshot) -> Vec<Finding> {
         return Vec::new();
     }
     let sentence =
-        format!("{untold} deliveries are owed to destinations with no more than {DEPTH_WARNING} each.");
+        format!("{untold} deliveries are pending for destinations with no more than {DEPTH_WARNING} each.");
     let finding = Finding::new(Severity::Warning, "queue_deep", sentence)
         .next(QUEUE)
-        .next("postrider doctor --watch   # whether it becomes less");
+        .next("postrider doctor --watch   # whether it shrinks");
     vec![finding]
 }
 
@@ -111,7 +111,7 @@ pub(in crate::doctor) fn queue(seen: &Snapshot) -> Vec<Finding> {
 pub(in crate::doctor) fn critical(seen: &Snapshot) -> Vec<Finding> {
     let Some(band) = seen.bands.first().filter(|band| band.pending > CRITICAL_MAX) else { return Vec::new() };
     let sentence = format!(
-        "{} deliveries of priority 1 are owed, which should go at once; the first has been due for {:.0} s.",
+        "{} deliveries of priority 1 are pending, which should be sent at once; the first has been due for {:.0} s.",
         band.pending, band.overdue_seconds
     );
     vec![Finding::new(Severity::Critical, "critical_waiting", sentence).next(QUEUE)]
@@ -127,7 +127,7 @@ pub(in crate::doctor) fn bulk(seen: &Snapshot) -> Vec<Finding> {
         due => format!("the first that is due has been for {:.0} min", due / 60.0),
     };
     let sentence = format!(
-        "A delivery of priority {} came in {:.1} h ago and is still owed; {why}.",
+        "A delivery of priority {} arrived {:.1} h ago and is still pending; {why}.",
         seen.bands.len(),
         band.oldest_seconds / 3600.0
     );

@@ -18,7 +18,7 @@ pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
     let share = share(worst, seen);
     let severity = if worst.pending > DEPTH_CRITICAL { Severity::Critical } else { Severity::Warning };
     let sentence = format!(
-        "One destination is responsible: {} has {} of the {} deliveries that wait ({share} %), the oldest for {:.0} s; it waits for {}, with {} of {} attempts under way{}.",
+        "One destination is responsible: {} has {} of the {} pending deliveries ({share} %), the oldest for {:.0} s; it waits for {}, with {} of {} attempts in flight{}.",
         named(worst),
         worst.pending,
         seen.pending,
@@ -32,7 +32,7 @@ pub(in crate::doctor) fn responsible(seen: &Snapshot) -> Vec<Finding> {
     if worst.circuit == "closed" {
         finding = if_closed(worst, finding);
     }
-    vec![finding.next(command(worst, "pause", "", "keep what it is owed, and send nothing"))]
+    vec![finding.next(command(worst, "pause", "", "stop sending; its deliveries stay pending"))]
 }
 
 pub(super) fn the_one(seen: &Snapshot) -> Option<&DestinationSeen> {
@@ -56,12 +56,12 @@ fn if_closed(found: &DestinationSeen, finding: Finding) -> Finding {
     };
     let mut finding = finding;
     if fails && answers {
-        finding = finding.next(command(found, "test", "", "does it answer?"));
+        finding = finding.next(command(found, "test", "", "does it respond?"));
     }
     if fails {
         finding = finding
             .maybe(advice::give_less(found))
-            .maybe(advice::circuit(found, "open", "leave it alone until told otherwise"))
+            .maybe(advice::circuit(found, "open", "stop sending until you close it"))
             .maybe(advice::open_sooner(found));
     }
     if answers {
@@ -83,7 +83,7 @@ pub(in crate::doctor) fn circuits(seen: &Snapshot) -> Vec<Finding> {
             last(found),
         );
         Finding::new(Severity::Warning, "circuit_open", sentence)
-            .next(command(found, "test", "", "does it answer?"))
+            .next(command(found, "test", "", "does it respond?"))
             .maybe(advice::circuit(found, "half-open", "one probe now"))
             .maybe(advice::circuit(found, "closed", "send again, slowly at first"))
     };
@@ -110,7 +110,7 @@ pub(in crate::doctor) fn blocked(seen: &Snapshot) -> Vec<Finding> {
         seen.destinations.iter().filter(|found| found.blocked_keys > 0 || found.waiting_for == "dead_letter");
     let finding = |found: &DestinationSeen| {
         let sentence = format!(
-            "{} keeps an order, and {} of its lines wait for a dead letter; {} owed.",
+            "{} is ordered, and {} of its lanes wait for a dead letter; {} pending.",
             named(found),
             found.blocked_keys.max(1),
             counted(found.pending, "delivery")
@@ -123,7 +123,7 @@ pub(in crate::doctor) fn blocked(seen: &Snapshot) -> Vec<Finding> {
             found,
             "edit",
             " on_dead_letter=skip",
-            "go on without them",
+            "skip them",
         ))
     };
     blocked.map(finding).collect()

@@ -36,14 +36,14 @@ pub(in crate::doctor) fn not_ready(seen: &Snapshot) -> Vec<Finding> {
             .next("postrider queue   # what waits, and for what"),
         "no_lease" => refused("no_lease", format!("Events are refused: {sentence}"))
             .next(DATABASE)
-            .next("postrider cluster   # which nodes have a lease, and when each was renewed")
+            .next("postrider cluster   # which nodes have a lease, and when it was renewed")
             .next(LOG),
         "broken" => refused("broken", format!("Events are refused: {sentence}"))
             .next(LOG)
-            .next("postrider verify --data-dir …   # whether the store is whole, before the next start")
-            .next("systemctl restart postrider   # once the disk is sound"),
+            .next("postrider verify --data-dir …   # check the store before the next start")
+            .next("systemctl restart postrider   # once the disk works"),
         _ => refused("not_ready", format!("Events are refused: {sentence}"))
-            .next("systemctl status postrider   # whether it is meant to stop"),
+            .next("systemctl status postrider   # whether it was stopped on purpose"),
     };
     vec![finding]
 }
@@ -59,13 +59,13 @@ pub(in crate::doctor) fn shedding(seen: &Snapshot) -> Vec<Finding> {
         return Vec::new();
     }
     let sentence = format!(
-        "{} refused for want of room in the last {SHED_MINUTES} minutes: by a limit of an account, or of all.",
+        "{} refused at a limit in the last {SHED_MINUTES} minutes: of an account, or of the gateway.",
         if seen.shed == 1 { "1 event was".to_owned() } else { format!("{} events were", seen.shed) }
     );
     let finding = Finding::new(Severity::Critical, "shedding", sentence)
         .next(SHED)
         .next("postrider queue   # what waits, and for what")
-        .next("postrider accounts edit acc_… max_pending:=…   # if that account may be owed more");
+        .next("postrider accounts edit acc_… max_pending:=…   # if that account may have more pending");
     vec![finding]
 }
 
@@ -78,7 +78,7 @@ pub(in crate::doctor) fn unowned(seen: &Snapshot) -> Vec<Finding> {
     let severity = if pending > 0 { Severity::Critical } else { Severity::Warning };
     let (have, owed) = (if shards == 1 { "has" } else { "have" }, counted(pending, "delivery"));
     let sentence =
-        format!("{} {have} no owner: nobody sends the {owed} owed there.", counted(shards, "shard"));
+        format!("{} {have} no owner: no node sends the {owed} pending there.", counted(shards, "shard"));
     let finding = Finding::new(severity, "unowned_shards", sentence)
         .next("postrider cluster   # which nodes have a lease, and which shards")
         .next(LOG);
@@ -92,7 +92,7 @@ pub(in crate::doctor) fn shortages(seen: &Snapshot) -> Vec<Finding> {
 
 fn shortage(resource: &str, deferred: u64) -> Finding {
     let sentence = format!(
-        "This node has too {}: {} could not begin since it started. Their deliveries stay queued and are tried again.",
+        "This node has too {}: {} could not begin since it started. Their deliveries stay queued and are retried.",
         match resource {
             "file_descriptors" => "few file descriptors",
             "local_ports" => "few local ports towards a receiver",
@@ -113,13 +113,13 @@ fn shortage(resource: &str, deferred: u64) -> Finding {
             ),
         "file_descriptors" => finding
             .next("systemctl show postrider -p LimitNOFILE   # how many it may have; the unit raises it")
-            .next("sysctl fs.file-nr   # how many of the machine's are in use"),
+            .next("sysctl fs.file-nr   # how many the machine uses"),
         "local_ports" => finding
-            .next("ss -s   # how many connections there are, and how many wait for their end")
+            .next("ss -s   # how many connections there are, and how many are closing")
             .next("sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"   # more ports"),
         "threads" => finding.next("systemctl show postrider -p TasksMax   # how many threads it may have"),
         _ => finding.next(
-            "sysctl net.ipv4.tcp_mem; cat /proc/net/sockstat   # what sockets may take, and what they do",
+            "sysctl net.ipv4.tcp_mem; cat /proc/net/sockstat   # what sockets may use, and what they use",
         ),
     }
 }
@@ -131,7 +131,7 @@ pub(in crate::doctor) fn clock(seen: &Snapshot) -> Vec<Finding> {
     }
     let way = if apart > 0 { "ahead of" } else { "behind" };
     let sentence = format!(
-        "The gateway's clock is {} s {way} this machine's; receivers refuse signatures of another time.",
+        "The gateway's clock is {} s {way} this machine's; receivers reject signatures with a wrong time.",
         apart.unsigned_abs()
     );
     vec![Finding::new(Severity::Warning, "clock", sentence).next("timedatectl   # on both machines")]

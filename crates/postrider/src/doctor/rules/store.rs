@@ -18,7 +18,7 @@ pub(in crate::doctor) fn disk(seen: &Snapshot) -> Vec<Finding> {
     let sentence =
         format!("The disk has {} MiB left, and at {} MiB events are refused.", free >> 20, reserve >> 20);
     let finding = Finding::new(Severity::Warning, "disk_low", sentence)
-        .next("df -h   # what takes the room")
+        .next("df -h   # what uses the space")
         .next("postrider serve --retention-days 3 …   # keep less, after a restart");
     vec![finding]
 }

@@ -106,7 +106,7 @@ fn a_clock_that_is_off_and_keys_that_end_are_told() {
     assert_eq!(codes(&ends(5 * 24 * 3600)), [("key_expires", Severity::Note)]);
     assert_eq!(codes(&ends(8 * 24 * 3600)), []);
     assert_eq!(codes(&ends(-1)), [], "what has ended is found by whoever uses it");
-    assert_eq!(all(&ends(3600))[0].sentence, "The key \"ci\" of acc_1 ends in 1 h.");
+    assert_eq!(all(&ends(3600))[0].sentence, "The key \"ci\" of acc_1 expires in 1 h.");
     assert!(next(&ends(3600), "key_expires").contains("keys create --account acc_1 "));
 }
 
@@ -115,10 +115,10 @@ fn certificates_that_end_soon_are_told_before_deliveries_fail() {
     let ends = |seconds| Snapshot { certificates: vec![(destination(0), seconds)], ..Snapshot::default() };
     let day = 24 * 3600;
     for (seconds, severity, says) in [
-        (13 * day, Severity::Warning, "ends in 13 days"),
-        (3 * day + 1, Severity::Warning, "ends in 3 days"),
-        (3 * day - 1, Severity::Critical, "ends in 71 h"),
-        (-1, Severity::Critical, "has ended"),
+        (13 * day, Severity::Warning, "expires in 13 days"),
+        (3 * day + 1, Severity::Warning, "expires in 3 days"),
+        (3 * day - 1, Severity::Critical, "expires in 71 h"),
+        (-1, Severity::Critical, "has expired"),
     ] {
         assert_eq!(codes(&ends(seconds)), [("certificate_expires", severity)]);
         let found = &all(&ends(seconds))[0];
@@ -144,7 +144,7 @@ fn many_dead_letters_are_told() {
     for (deaths, says) in
         [(1, "1 delivery was"), (12, "12 deliveries were"), (200, "200 deliveries or more were")]
     {
-        assert_eq!(all(&own(deaths))[0].sentence, format!("{says} given up on in the last hour."));
+        assert_eq!(all(&own(deaths))[0].sentence, format!("{says} dead-lettered in the last hour."));
     }
     let many = Snapshot { accounts_unseen: 7, ..seen(0) };
     assert_eq!(codes(&many), [("accounts_unseen", Severity::Note)]);
@@ -155,9 +155,10 @@ fn many_dead_letters_are_told() {
 fn events_that_no_route_took_are_told() {
     let seen = |unrouted_today| of_account(AccountSeen { unrouted_today, ..acme() });
     assert_eq!(codes(&seen(0)), []);
-    for (count, says) in
-        [(1, "No route took 1 event of acc_1 since"), (30_000, "No route took 30000 events of acc_1 since")]
-    {
+    for (count, says) in [
+        (1, "1 event of acc_1 matched no route since"),
+        (30_000, "30000 events of acc_1 matched no route since"),
+    ] {
         assert_eq!(codes(&seen(count)), [("unrouted", Severity::Note)]);
         assert!(all(&seen(count))[0].sentence.starts_with(says), "{:?}", all(&seen(count)));
     }
@@ -227,7 +228,7 @@ fn slots_that_are_all_in_use_are_told_with_the_arithmetic() {
         |used, count| Snapshot { slots: one_node(used, 100), ..of((0..count).map(|_| waiting()).collect()) };
     assert_eq!(codes(&seen(80, 3)), [("capacity", Severity::Critical)]);
     let found = all(&seen(80, 3));
-    let says = "An attempt takes 10.00 s, so 100 slots make 10 attempts a second, and twice as many slots, or a second node, 20: what waits would be gone after 15 s instead of 30 s.";
+    let says = "An attempt takes 10.00 s, so 100 slots make 10 attempts a second, and twice as many slots, or a second node, 20: the backlog would be gone after 15 s instead of 30 s.";
     assert!(found[0].sentence.contains(says), "{}", found[0].sentence);
     assert!(found[0].next[0].contains("--slots 200"));
     assert_eq!(codes(&seen(79, 3)), []);

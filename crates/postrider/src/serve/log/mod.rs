@@ -73,7 +73,7 @@ pub(crate) fn finish_with(reason: String) {
 }
 
 fn warn_of_dropped(lines: u64) {
-    tracing::warn!(lines, "lines of the log were dropped: they could not be written, or not fast enough");
+    tracing::warn!(lines, "log lines dropped: they could not be written, or not fast enough");
 }
 
 /// Where the lines go. Each comes whole, by one write.

@@ -79,7 +79,7 @@ impl Sending {
     async fn send_each(&mut self, batches: impl Iterator<Item = Vec<u8>>) {
         let dropped = self.spans.take_dropped();
         if dropped > 0 {
-            tracing::warn!(spans = dropped, "spans were dropped: the collector does not keep up");
+            tracing::warn!(spans = dropped, "spans dropped: the collector cannot keep up");
         }
         for batch in batches {
             // What comes from outside is read here: a panic costs this batch.
@@ -101,12 +101,12 @@ impl Sending {
         match sent {
             Ok(()) if self.failing == Failing::Told => {
                 self.failing = Failing::No;
-                tracing::info!("the collector takes spans again");
+                tracing::info!("the collector accepts spans again");
             }
             Ok(()) => {}
             Err(error) if self.failing == Failing::No => {
                 self.failing = Failing::Told;
-                tracing::warn!(error = format!("{error:#}"), "spans cannot be sent to the collector");
+                tracing::warn!(error = format!("{error:#}"), "failed to send spans to the collector");
             }
             Err(_) => {}
         }

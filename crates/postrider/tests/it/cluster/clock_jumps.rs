@@ -39,7 +39,7 @@ fn check_in_order(clocks: &Clocks, sink: &Sink, count: usize) {
 }
 
 fn check_leases(nodes: Vec<Gateway>) {
-    assert!(nodes.iter().all(|node| !node.err().contains("taken for dead")), "no lease ended");
+    assert!(nodes.iter().all(|node| !node.err().contains("another node took over")), "no lease ended");
     nodes.into_iter().for_each(|node| assert_eq!(node.stop().code, Some(0)));
 }
 

@@ -60,6 +60,6 @@ fn clocks_that_are_ten_minutes_apart_change_nothing() {
         bodies.dedup();
         assert_eq!(bodies, (0..30).map(|number| format!("{number:02}")).collect::<Vec<_>>());
     }
-    assert!(nodes.iter().all(|node| !node.err().contains("taken for dead")), "no lease ended");
+    assert!(nodes.iter().all(|node| !node.err().contains("another node took over")), "no lease ended");
     nodes.into_iter().for_each(|node: Gateway| assert_eq!(node.stop().code, Some(0)));
 }

@@ -70,7 +70,7 @@ fn a_node_that_waits_for_its_database_can_be_stopped() {
 
 #[test]
 fn a_database_that_holds_the_key_of_its_secrets_is_warned_of_until_it_has_one_from_elsewhere() {
-    const WARNING: &str = "the key of the secrets is kept in the database that they are in";
+    const WARNING: &str = "the key that seals secrets is stored in the same database as the secrets";
     const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let url = Server::shared().database();
     let site = site_of(&url);

@@ -74,7 +74,7 @@ fn a_node_that_was_frozen_past_its_lease_writes_nothing_and_begins_anew() {
         first.signal(Signal::CONT);
         left.cluster.wait_for_parts(3);
         let away = fault_since(frozen);
-        assert!(first.err().contains("taken for dead"), "{}", first.err());
+        assert!(first.err().contains("another node took over"), "{}", first.err());
         (away, Some(first))
     });
 }

@@ -32,7 +32,7 @@ fn flood(desk: &Desk, count: usize) {
 #[test]
 fn a_gateway_that_is_well_is_said_to_be() {
     let desk = Desk::new();
-    assert_eq!(desk.said(&["doctor"]).out(0), "0 deliveries owed\nnothing is wrong\n");
+    assert_eq!(desk.said(&["doctor"]).out(0), "0 deliveries owed\nno problems found\n");
     let report = desk.said(&["doctor", "--json"]).json(0);
     assert_eq!((&report["severity"], &report["findings"]), (&json!("ok"), &json!([])));
 }
@@ -50,7 +50,7 @@ fn events_that_no_route_took_are_found_behind_however_many_that_one_took() {
     (0..21).for_each(|_| flood(&desk, 1000));
     let (finding, _) = diagnosis(&desk, "unrouted");
     let sentence = finding["diagnosis"].as_str().unwrap();
-    assert!(sentence.starts_with("No route took 1 event"), "{sentence}");
+    assert!(sentence.starts_with("1 event matched no route"), "{sentence}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn events_that_one_account_may_not_have_owed_are_told_while_others_are_taken() {
     assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
     assert!(commands(&finding).contains("postrider_shed"), "{finding}");
     wait_until("the overview says it too", || {
-        Browser::signed_in(&api).page("/").contains("refused for want of room").then_some(())
+        Browser::signed_in(&api).page("/").contains("refused at a limit").then_some(())
     });
 }
 
@@ -183,7 +183,7 @@ fn watching_goes_on_while_the_gateway_is_away_and_ends_as_the_last_look() {
     assert_eq!((looks.code, lines.len(), looks.err.contains("cannot be reached")), (3, 2, true), "{looks:?}");
     assert_eq!((&lines[0]["findings"][0]["code"], &lines[0]["pending"]), (&json!("no_look"), &Value::Null));
     let text = watch(&["--looks", "2"]);
-    assert!(text.out.contains("could not be looked at") && text.out.contains("is not known"), "{text:?}");
+    assert!(text.out.contains("could not be examined") && text.out.contains("is unknown"), "{text:?}");
     let wrong = desk.said(&["doctor", "--watch", "--key", "hk_wrong"]);
     assert!(wrong.err().contains("Send a valid key"), "waiting mends no key: {wrong:?}");
 }
@@ -210,7 +210,7 @@ fn keys_and_dead_letters_of_all_accounts_are_looked_at_for_an_operator() {
     let (finding, _) = diagnosis(&desk, "key_expires");
     assert!(finding["diagnosis"].as_str().unwrap().contains(&format!("\"ends\" of {account}")), "{finding}");
     let own = desk.said(&["doctor", "--json", "--account", account]).json(2);
-    assert!(own.to_string().contains("12 deliveries were given up on"), "{own}");
+    assert!(own.to_string().contains("12 deliveries were dead-lettered"), "{own}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn check_full_and_free_again(reserve: &str) {
         wait_until(
             "outcomes are kept for want of space, or have found some inside of the store's files",
             || {
-                let is_kept = gateway.err_since(logged).0.contains("its outcomes are kept and tried again");
+                let is_kept = gateway.err_since(logged).0.contains("its outcomes are kept and retried");
                 (is_kept || recorded(&api) == accepted.len()).then_some(())
             },
         );

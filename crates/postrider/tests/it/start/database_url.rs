@@ -5,7 +5,7 @@ use crate::rig::{Site, preload};
 use postrider_postgres::testing::Server;
 use postrider_torture::rig::proxy::Proxy;
 
-const WARNING: &str = "its certificate is not checked; set sslmode=verify-full";
+const WARNING: &str = "its certificate is not verified; set sslmode=verify-full";
 
 #[test]
 fn a_database_on_another_machine_whose_certificate_is_not_checked_is_warned_of() {

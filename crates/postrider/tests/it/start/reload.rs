@@ -64,7 +64,7 @@ fn a_mistake_in_the_file_changes_nothing_and_is_named() {
     assert_eq!((&found["slots"], &found["backlog_max_rows"]), (&json!(3), &json!(10_000_000)));
     // What a start alone takes up is named, and no secret is shown.
     let file = "slots = 4\nretention_days = 3\nmetrics_key = \"a-key-that-nobody-may-read\"";
-    reload(&stage, file, "these settings have changed and count from the next start");
+    reload(&stage, file, "changed settings take effect at the next start");
     wait_until("the new slots count", || (settings(&stage)["slots"] == 4).then_some(()));
     let log = stage.gateway().err();
     assert!(log.contains("retention_days, metrics_key") && !log.contains("nobody-may-read"), "{log}");
@@ -94,7 +94,7 @@ fn bytes_in_flight_are_taken_up() {
     reload(&stage, file, "reloaded the settings");
     stage.sink.wait_for("/hangs", 4);
     let log = stage.gateway().err();
-    assert!(!log.contains("count from the next start"), "{log}");
+    assert!(!log.contains("take effect at the next start"), "{log}");
     let found = settings(&stage);
     for (setting, mib) in [
         ("in_flight_bytes_max", 9),
@@ -141,7 +141,7 @@ fn without_a_file_it_says_so_and_goes_on() {
     let site = Site::new();
     let gateway = site.start();
     gateway.signal(Signal::HUP);
-    let said = "got a SIGHUP and there is no settings file to read again; the gateway goes on as it is";
+    let said = "received SIGHUP but there is no settings file; settings unchanged";
     wait_until(said, || gateway.err().contains(said).then_some(()));
     assert_eq!(gateway.api().get("/readyz").status, 200);
     assert_eq!(gateway.stop().code, Some(0));

@@ -52,7 +52,7 @@ fn a_gateway_that_listens_everywhere_and_has_no_name_says_so() {
     let site = |args: &[&str]| {
         Site::closed().with(args).variable("POSTRIDER_ADMIN_KEY", super::refusals::CHOSEN_KEY)
     };
-    let warned = |site: Site| site.start().stop().err.contains("there is no public_url");
+    let warned = |site: Site| site.start().stop().err.contains("public_url is not set");
     assert!(warned(site(&["--listen", "0.0.0.0:0"])));
     assert!(warned(site(&["--listen", "[::]:0"])));
     assert!(!warned(site(&["--listen", "0.0.0.0:0", "--public-url", "https://hooks.test"])));

@@ -139,7 +139,7 @@ fn a_collector_that_is_gone_delays_nothing_and_is_said_once() {
     let site = Site::new().with(&["--otlp-endpoint", "http://127.0.0.1:9"]);
     let gateway = site.start();
     deliver(&gateway.api(), &sink, &format!("00-{TRACE}-{PARENT}-01"));
-    let said = "spans cannot be sent to the collector";
+    let said = "failed to send spans to the collector";
     wait_until("it is said", || gateway.err().contains(said).then_some(()));
     let ended = gateway.stop();
     assert_eq!((ended.code, ended.err.matches(said).count()), (Some(0), 1), "{}", ended.err);

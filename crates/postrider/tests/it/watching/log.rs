@@ -31,7 +31,7 @@ fn lines_about_a_delivery_and_a_replay_name_what_they_are_about() {
         (api.get(&format!("/v1/replays/{replay}")).data(200)["state"] == "done").then_some(())
     });
     let log = gateway.stop().err;
-    for message in ["an attempt was made", "a delivery was given up on"] {
+    for message in ["attempt finished", "delivery dead-lettered"] {
         let fields = line(&log, message);
         assert_eq!(
             (&fields["event"], &fields["delivery"], &fields["destination"], &fields["account"]),
@@ -39,7 +39,7 @@ fn lines_about_a_delivery_and_a_replay_name_what_they_are_about() {
             "{message}: {fields}"
         );
     }
-    let ended = line(&log, "a replay has ended");
+    let ended = line(&log, "replay finished");
     assert_eq!((&ended["replay"], &ended["account"]), (&json!(replay), account), "{ended}");
     assert_eq!((&ended["done"], &ended["state"]), (&json!(1), &json!("done")), "{ended}");
 }
@@ -60,6 +60,7 @@ fn a_line_that_the_dead_letter_file_lost_names_its_account() {
     let (_, path) = api.source();
     let event = api.send(&path, &[], b"{}");
     api.event_once(&event, "dead_letter");
-    let fields = line(&gateway.stop().err, "a line of the dead letter file was lost");
+    let fields =
+        line(&gateway.stop().err, "failed to write a line of the dead-letter file; the line is lost");
     assert_eq!((&fields["event"], &fields["account"]), (&json!(event), &account), "{fields}");
 }

@@ -126,7 +126,7 @@ fn shards_without_an_owner_and_refusals_are_told() {
     let unowned = |unowned| Snapshot { unowned, ..Snapshot::default() };
     assert_eq!(codes(&unowned((3, 0))), [("unowned_shards", Severity::Warning)]);
     assert_eq!(codes(&unowned((1, 7))), [("unowned_shards", Severity::Critical)]);
-    let says = "1 shard has no owner: nobody sends the 7 deliveries owed there.";
+    let says = "1 shard has no owner: no node sends the 7 deliveries pending there.";
     assert_eq!(all(&unowned((1, 7)))[0].sentence, says);
     let shed =
         Snapshot { shed: 40, not_ready: Some(("overloaded".into(), "No.".into())), ..Snapshot::default() };
