@@ -110,7 +110,7 @@ pub enum DeathReason {
     Age,
     /// The receiver's answer is final: one that the policy names.
     FinalAnswer,
-    /// The receiver answered 410 Gone, which disables its destination.
+    /// The receiver responded 410 Gone, which disables its destination.
     Disabled,
     /// Its destination was deleted.
     DestinationDeleted,

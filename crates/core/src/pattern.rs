@@ -19,7 +19,7 @@ impl fmt::Display for BadPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "must be words separated by single dots, at most {EVENT_TYPE_BYTES_MAX} characters; a word may be * (any one word) or ** (any number of words), but * cannot stand inside a word; * alone is every event"
+            "must be words separated by single dots, at most {EVENT_TYPE_BYTES_MAX} characters; a word may be * (any one word) or ** (any number of words), but * cannot be part of a word; * alone matches every event"
         )
     }
 }

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct BacklogLimits {
     /// Deliveries owed.
     pub rows: u64,
-    /// Body bytes owed.
+    /// Body bytes of pending deliveries.
     pub bytes: u64,
     /// Waiting of the longest for nothing but a slot.
     pub age: Duration,
@@ -45,7 +45,7 @@ impl Default for BacklogLimits {
 pub enum Limit {
     /// Deliveries owed.
     Rows,
-    /// Body bytes owed.
+    /// Body bytes of pending deliveries.
     Bytes,
     /// How long deliveries wait for a slot.
     Age,

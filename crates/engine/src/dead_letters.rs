@@ -27,7 +27,7 @@ const COUNT_STEP: usize = 5000;
 /// What became of the wish to send a dead letter again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revived {
-    /// It is owed again.
+    /// It is queued again.
     Owed,
     /// The account has no such dead letter.
     Unknown,

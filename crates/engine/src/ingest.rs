@@ -50,7 +50,7 @@ pub struct Accepted {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IngestError {
     /// Its body is not what the schema of its type asks for.
-    #[error("the body is not what the schema of its type asks for")]
+    #[error("the body does not match the schema of its type")]
     SchemaMismatch(#[from] Box<Mismatch>),
     /// Another body came under the same key before.
     #[error("another body was accepted under the same idempotency key as {0}")]
@@ -65,7 +65,7 @@ pub enum IngestError {
     #[error("too many events wait to be checked by their schemas")]
     CheckQueueFull,
     /// More deliveries would be owed for a batch than one commit may have.
-    #[error("more deliveries are owed for the batch than one commit may have")]
+    #[error("the batch makes more deliveries than one commit may hold")]
     TooWide,
     /// Its account has more waiting than its share.
     #[error("the account has more waiting than its share")]

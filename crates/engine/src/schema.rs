@@ -136,7 +136,7 @@ impl Schema {
 struct OutOfFuel;
 
 fn unexplained() -> Mismatch {
-    at_root("it is not what the schema asks for, and too large to say where".into())
+    at_root("it does not match the schema, and is too large to say where".into())
 }
 
 fn at_root(reason: String) -> Mismatch {

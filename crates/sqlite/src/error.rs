@@ -28,7 +28,7 @@ pub enum OpenError {
     },
     /// A log in it has lost what was safe.
     #[error(
-        "{path} is damaged: {safe} pages were safe in it and {whole} can be read, so what was accepted last would be missing; restore a backup, or see what docs/operating.md says of damaged files"
+        "{path} is damaged: {safe} pages were safe in it and {whole} can be read, so what was accepted last would be missing; restore a backup, or see Damaged files in docs/operating.md"
     )]
     LogDamaged {
         /// Which.
@@ -40,7 +40,7 @@ pub enum OpenError {
     },
     /// A segment that is listed is not there.
     #[error(
-        "{path} is missing: what is owed for its events would be forgotten; bring the file back with its .db-wal beside it, or restore a backup"
+        "{path} is missing: the pending deliveries of its events would be lost; bring the file back with its .db-wal beside it, or restore a backup"
     )]
     SegmentMissing {
         /// Which.

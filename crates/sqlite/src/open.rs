@@ -159,8 +159,9 @@ fn mark_running(live: &Connection) -> rusqlite::Result<Run> {
 
 pub(crate) fn free_bytes(directory: &Path) -> Result<u64, StoreError> {
     let found = rustix::fs::statvfs(directory);
-    let found =
-        found.map_err(|errno| StoreError::Unavailable(format!("the disk cannot be looked at: {errno}")))?;
+    let found = found.map_err(|errno| {
+        StoreError::Unavailable(format!("cannot read the free space of the disk: {errno}"))
+    })?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 

@@ -111,7 +111,7 @@ impl Dispatcher {
 /// The receiver's 410 says more of its destination than of the event.
 fn told(problem: Problem, next: Next) -> Problem {
     if problem.kind == ErrorKind::Status && next == Next::Dead(DeathReason::Disabled) {
-        let sentence = "The receiver answered 410 Gone, which disables the destination.".to_owned();
+        let sentence = "The receiver responded 410 Gone, which disables the destination.".to_owned();
         return Problem { sentence, ..problem };
     }
     problem

@@ -202,7 +202,7 @@ pub(super) fn waits_for_dead_letters(destination: &Destination) -> bool {
 pub(super) async fn disable_gone(engine: Weak<Engine>, mut gone: mpsc::Receiver<DestinationId>) {
     while let Some(id) = gone.recv().await {
         let Some(engine) = engine.upgrade() else { return };
-        let reason = format!("The receiver answered 410 Gone at {}.", engine.clock.now());
+        let reason = format!("The receiver responded 410 Gone at {}.", engine.clock.now());
         let decide = |catalog: &Catalog| {
             let active = catalog.any_destination(id).filter(|found| found.active).ok_or(())?;
             let disabled = Destination { active: false, disabled_reason: Some(reason), ..(**active).clone() };

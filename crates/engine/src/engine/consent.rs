@@ -128,7 +128,7 @@ fn answer(made: &Made, origin: &HeaderValue) -> Consent {
 
 fn consent(headers: &Headers, origin: &str) -> Consent {
     let Some(allowed) = headers.get("webhook-allowed-origin").map(str::trim) else {
-        return Err("The receiver did not agree: its answer has no WebHook-Allowed-Origin.".into());
+        return Err("The receiver did not agree: its response has no WebHook-Allowed-Origin.".into());
     };
     if allowed != "*" && !allowed.eq_ignore_ascii_case(origin) {
         let shown: String = allowed.chars().take(100).collect();
@@ -143,7 +143,7 @@ fn consent(headers: &Headers, origin: &str) -> Consent {
             }
             _ => {
                 let shown: String = text.chars().take(100).collect();
-                Err(format!("The receiver allows {shown:?} events a minute, which is no rate to send at."))
+                Err(format!("The receiver allows {shown:?} events per minute, which is not a valid rate."))
             }
         },
     }

@@ -355,7 +355,7 @@ impl Checker {
 
     fn looped(&mut self, part: &IdedExpr, around: &ComprehensionExpr) -> Found {
         if self.in_loop {
-            return fault(part, "all, exists, exists_one, map and filter cannot stand inside each other");
+            return fault(part, "all, exists, exists_one, map and filter cannot be nested");
         }
         let range = self.expect(&around.iter_range, &[Kind::List, Kind::Map])?.extent;
         let collected = self.kind(&around.accu_init)?.kind;

@@ -46,7 +46,7 @@ impl Output {
         } else if value.downcast_ref::<CelNull>().is_some() {
             self.push(b"null")
         } else if value.downcast_ref::<CelBytes<'_>>().is_some() {
-            Err(Failure::new("bytes cannot stand in JSON; string() makes a text of them"))
+            Err(Failure::new("JSON cannot hold bytes; convert them with string()"))
         } else {
             let text = plain(value).ok_or_else(|| Failure::new("it gives what cannot be written as JSON"))?;
             self.push(text.as_bytes())

@@ -25,7 +25,7 @@ fn value<'n>(part: &'n IdedExpr, names: &'n Names<'n>) -> Result<CowVal<'n, 'n>,
         return match held.downcast_ref::<CelBool>().map(|held| *held.inner()) {
             Some(true) => value(yes, names),
             Some(false) => value(no, names),
-            None => Err(Failure::new("what stands before ? is neither true nor false")),
+            None => Err(Failure::new("the condition before ? is neither true nor false")),
         };
     }
     let (operators::ADD, [one, other]) = (call.func_name.as_str(), &call.args[..]) else {

@@ -38,7 +38,7 @@ fn reworded(message: &str) -> String {
         };
     }
     match message.strip_prefix("token recognition error at: ") {
-        Some(found) => format!("{} is no part of an expression", quotable(found)),
+        Some(found) => format!("{} is not valid in an expression", quotable(found)),
         None => quotable(message),
     }
 }

@@ -120,7 +120,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             Wants::Bool,
             "payload.a.all(x, x.all(y, true))",
-            "line 1, column 23: all, exists, exists_one, map and filter cannot stand inside each other",
+            "line 1, column 23: all, exists, exists_one, map and filter cannot be nested",
         ),
         (
             Wants::Bool,

@@ -98,7 +98,7 @@ impl Part {
         let (condition, yes, no) = &**choice;
         let held = Value::resolve_val(condition, names)?;
         let Some(held) = held.downcast_ref::<CelBool>() else {
-            return Err(Failure::new("what stands before ? is neither true nor false"));
+            return Err(Failure::new("the condition before ? is neither true nor false"));
         };
         if *held.inner() { yes } else { no }.chosen(names)
     }

@@ -90,13 +90,13 @@ fn what_cannot_be_sent_fails_with_its_reason() {
         ),
         ("{'headers': payload.n}", "headers are not a map"),
         ("{'headers': payload.b}", "the header a is not a text, a whole number, true, false or null"),
-        ("{'x': b'raw'}", "bytes cannot stand in JSON; string() makes a text of them"),
+        ("{'x': b'raw'}", "JSON cannot hold bytes; convert them with string()"),
         ("{'x': payload.n / 0.0}", "a number is infinite or none, which JSON cannot hold"),
         ("{payload.a: 1, 'text': 2}", "a map has the same field twice"),
         ("payload.a > payload.b.z ? 1 : 2", "> cannot be applied to string and int"),
         ("{'x': -payload.a, 'y': 1 in payload.b.z}", "- cannot be applied to string"),
         ("payload.n.x", "double has no fields"),
-        ("payload.a ? 1 : 2", "what stands before ? is neither true nor false"),
+        ("payload.a ? 1 : 2", "the condition before ? is neither true nor false"),
     ] {
         let failure = sent(text, &content(BODY)).expect_err(text);
         assert_eq!(failure.to_string(), reason, "{text}");

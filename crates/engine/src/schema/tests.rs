@@ -158,7 +158,7 @@ fn a_large_body_that_is_wrong_everywhere_is_refused_without_a_note_of_each() {
     let schema = compile(&json!({ "anyOf": branches }));
     let large = format!("[{}1]", "1,".repeat(50_000));
     let found = schema.check(large.as_bytes()).unwrap_err();
-    assert_eq!(found.reason, "it is not what the schema asks for, and too large to say where");
+    assert_eq!(found.reason, "it does not match the schema, and is too large to say where");
     let found = schema.check(b"[1]").unwrap_err();
     assert!(found.reason.contains("anyOf"), "{}", found.reason);
 }
@@ -365,6 +365,6 @@ fn a_check_has_one_budget_whatever_comes_of_it() {
         spent > super::CHECK_FUEL / 2
     });
     let found = schema.check(body(items.unwrap()).as_bytes()).unwrap_err();
-    assert_eq!(found.reason, "it is not what the schema asks for, and too large to say where");
+    assert_eq!(found.reason, "it does not match the schema, and is too large to say where");
     assert!(schema.check(body(100).as_bytes()).unwrap_err().pointer.ends_with("100"));
 }

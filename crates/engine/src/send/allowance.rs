@@ -46,7 +46,7 @@ pub(super) struct Exchanging {
 }
 
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the receiver sends far more than an answer takes")]
+#[error("the receiver sends far more than a response needs")]
 struct Exceeded;
 
 impl Allowance {

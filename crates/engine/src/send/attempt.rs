@@ -273,9 +273,9 @@ fn judge(status: Option<u16>) -> (Outcome, Option<Problem>) {
         return (outcome, None);
     }
     let sentence = match status {
-        300..=399 => format!("The receiver answered {status}; redirects are never followed."),
-        410 => "The receiver answered 410 Gone: it does not want this any more.".to_owned(),
-        _ => format!("The receiver answered {status}."),
+        300..=399 => format!("The receiver responded {status}; redirects are never followed."),
+        410 => "The receiver responded 410 Gone.".to_owned(),
+        _ => format!("The receiver responded {status}."),
     };
     (outcome, Some(problem(ErrorKind::Status, sentence)))
 }
@@ -292,19 +292,19 @@ fn timed_out(target: &Target, trace: &Trace) -> Problem {
     let reached = match (trace.status, trace.timing.connect) {
         (Some(status), _) if trace.is_answered => {
             let sentence = format!(
-                "The receiver answered {status} and did not take the whole event within {seconds} s."
+                "The receiver responded {status} but did not read the whole event within {seconds} s."
             );
             return problem(ErrorKind::Timeout, sentence);
         }
-        (Some(status), _) => format!("the answer had begun with {status} but did not end"),
-        (None, Some(_)) => "it was connected but did not answer".to_owned(),
+        (Some(status), _) => format!("the response had started with {status} but did not end"),
+        (None, Some(_)) => "connected, but it did not respond".to_owned(),
         // A name without an open address is looked up for longer than some attempts take, so that nobody learns which it is.
         (None, None) if is_named(target) && trace.timing.dns.is_none() => {
-            "its name has no address that is open to deliveries, or name servers do not answer".to_owned()
+            "its host name has no allowed address, or the name servers do not respond".to_owned()
         }
-        (None, None) => "it did not answer".to_owned(),
+        (None, None) => "it did not respond".to_owned(),
     };
-    problem(ErrorKind::Timeout, format!("No whole answer within {seconds} s: {reached}."))
+    problem(ErrorKind::Timeout, format!("No complete response within {seconds} s: {reached}."))
 }
 
 /// Whether its address has to be looked up.

@@ -205,7 +205,7 @@ fn share(until: tokio::time::Instant, still_open: usize) -> Option<Duration> {
 async fn reach(address: SocketAddr, within: Option<Duration>) -> io::Result<ReceiverSocket> {
     let connect = ReceiverSocket::connect(address);
     let Some(within) = within else { return connect.await };
-    let late = |_elapsed| io::Error::other(format!("no answer within {:.1} s", within.as_secs_f64()));
+    let late = |_elapsed| io::Error::other(format!("no response within {:.1} s", within.as_secs_f64()));
     tokio::time::timeout(within, connect).await.map_err(late)?
 }
 

@@ -180,22 +180,22 @@ fn broken_http2(error: &hyper::Error) -> Problem {
 
 /// It is not tried once more over another connection: that would cost as much again.
 fn flooded() -> Failed {
-    Failed::midway(not_http("the receiver sends far more frames than an answer takes"))
+    Failed::midway(not_http("the receiver sends far more frames than a response needs"))
 }
 
 /// A 2xx before the end of the request says nothing of what was not sent.
 fn not_taken(status: u16, why: impl Display) -> Problem {
     let sentence = format!(
-        "The receiver answered {status} before it had the whole event, and took no more of it: {why}."
+        "The receiver responded {status} before it had read the whole event, and read no more: {why}."
     );
     problem(ErrorKind::Disconnected, sentence)
 }
 
 fn not_http(why: impl Display) -> Problem {
-    problem(ErrorKind::BadResponse, format!("The answer is not valid HTTP: {why}."))
+    problem(ErrorKind::BadResponse, format!("The response is not valid HTTP: {why}."))
 }
 
 fn cut_off(why: impl Display) -> Problem {
-    let sentence = format!("The connection broke before the whole answer was there: {why}.");
+    let sentence = format!("The connection was lost before the response was complete: {why}.");
     problem(ErrorKind::Disconnected, sentence)
 }

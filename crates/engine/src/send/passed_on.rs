@@ -34,7 +34,7 @@ pub(super) fn is_passed_on(name: &str) -> bool {
 
 /// The name of a header that goes on as it is; else why it does not.
 pub(crate) fn passed_on(name: &str) -> Result<HeaderName, &'static str> {
-    let name = HeaderName::try_from(name).map_err(|_| "this is no legal header name")?;
+    let name = HeaderName::try_from(name).map_err(|_| "this is not a valid header name")?;
     let folded = folded(name.as_str());
     if is_of_proxy(&folded) {
         return Err("this header is one by which proxies speak to receivers, and is not passed on");

@@ -155,7 +155,7 @@ impl Names {
             progress.wait_for(|progress| matches!(progress, Progress::Late | Progress::Done(_))).await;
         let answer = match ended.as_deref() {
             Ok(Progress::Done(answer)) => answer.clone(),
-            Ok(_) => unknown(host, "there is no answer in time"),
+            Ok(_) => unknown(host, "no answer in time"),
             Err(_) => unknown(host, "the lookup broke off"),
         };
         (answer, began)

@@ -25,7 +25,7 @@ pub enum Shortage {
     #[error("this node has no thread left to look up a name")]
     Threads,
     /// Bytes, for a body that a transform has made.
-    #[error("bodies that transforms have made take all the memory that they may have on this node")]
+    #[error("transformed bodies use all the memory that they may use on this node")]
     TransformedBodies,
 }
 

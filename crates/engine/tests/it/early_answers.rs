@@ -96,7 +96,7 @@ async fn an_event_that_was_accepted_and_not_taken_is_not_delivered() {
     .await;
     let problem = attempt.problem.unwrap();
     assert_eq!((attempt.outcome, problem.kind), (Outcome::NetworkError, ErrorKind::Disconnected));
-    assert!(problem.sentence.contains("before it had the whole event"), "{}", problem.sentence);
+    assert!(problem.sentence.contains("before it had read the whole event"), "{}", problem.sentence);
 }
 
 /// Within the limit of 5,000,000 bytes, and more than a kernel takes for a receiver that does not read.
@@ -120,7 +120,7 @@ async fn an_event_within_the_limit_that_was_accepted_unread_counts_once_all_of_i
     let unread = gateway.attempt(gateway.accept(body.to_vec()).await).await;
     assert_eq!((unread.outcome, unread.status), (Outcome::Timeout, Some(200)));
     let problem = unread.problem.unwrap();
-    assert!(problem.sentence.contains("did not take the whole event"), "{}", problem.sentence);
+    assert!(problem.sentence.contains("did not read the whole event"), "{}", problem.sentence);
     assert!(receiver.requests().is_empty());
     let read = gateway.attempt(gateway.accept(body.to_vec()).await).await;
     assert_eq!(read.outcome, Outcome::Success, "{:?}", read.problem);
@@ -163,6 +163,6 @@ async fn an_event_that_was_accepted_by_http2_and_not_taken_is_not_delivered() {
     let (attempt, receiver) = sent_by_http2(NEVER_READ).await;
     let problem = attempt.problem.unwrap();
     assert_eq!((attempt.outcome, problem.kind), (Outcome::NetworkError, ErrorKind::Disconnected));
-    assert!(problem.sentence.contains("before it had the whole event"), "{}", problem.sentence);
+    assert!(problem.sentence.contains("before it had read the whole event"), "{}", problem.sentence);
     assert!(receiver.requests().is_empty());
 }

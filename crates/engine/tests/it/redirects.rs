@@ -23,7 +23,7 @@ async fn a_redirect_is_a_failure_and_nobody_is_asked_where_it_points() {
             assert_eq!((attempt.outcome, attempt.status), (Outcome::Http4xx, Some(status)));
             let problem = attempt.problem.as_ref().unwrap();
             assert_eq!(problem.kind, ErrorKind::Status);
-            let sentence = format!("The receiver answered {status}; redirects are never followed.");
+            let sentence = format!("The receiver responded {status}; redirects are never followed.");
             assert_eq!(problem.sentence, sentence);
         }
         assert_eq!((receiver.requests().len(), canary.connections()), (2, 0));

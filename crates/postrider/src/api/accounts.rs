@@ -80,7 +80,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "accounts",
     params(("id" = String, Path, description = "The id of the account."), IfNoneMatch),
-    responses((status = 200, description = "The account.", body = Data<view::Account>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The account.", body = Data<view::Account>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

@@ -101,7 +101,7 @@ pub(crate) async fn create(
 #[utoipa::path(
     get, path = "/v1/api-keys/{id}", operation_id = "get_api_key", tag = "api keys",
     params(("id" = String, Path, description = "The id of the key."), IfNoneMatch),
-    responses((status = 200, description = "The key, without its secret part.", body = Data<view::ApiKey>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The key, without its secret part.", body = Data<view::ApiKey>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

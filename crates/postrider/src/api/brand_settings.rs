@@ -18,7 +18,7 @@ use postrider_store::{Account, Brand, BrandTimes, Change};
 #[utoipa::path(
     get, path = "/v1/brand-settings", operation_id = "get_brand_settings", tag = "portal",
     params(IfNoneMatch),
-    responses((status = 200, description = "How the portal looks.", body = Data<view::Brand>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "How the portal looks.", body = Data<view::Brand>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

@@ -128,7 +128,7 @@ pub(crate) async fn discard_matching(
     post, path = "/v1/dead-letters/{id}/replay", operation_id = "replay_dead_letter", tag = "dead letters",
     params(("id" = String, Path, description = "The id of the delivery.")),
     request_body = Nothing,
-    responses((status = 202, description = "It is owed again.", body = Data<view::Requeued>), Keyed, Body, Conflict, Stored)
+    responses((status = 202, description = "It is queued again.", body = Data<view::Requeued>), Keyed, Body, Conflict, Stored)
 )]
 pub(crate) async fn replay(
     State(app): Shared,

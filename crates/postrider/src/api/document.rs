@@ -30,10 +30,10 @@ use utoipa::{Modify, OpenApi};
         (name = "event types", description = "What events of a type must look like."),
         (name = "events", description = "What came in, and what became of it."),
         (name = "outbound events", description = "What the account itself sends."),
-        (name = "deliveries", description = "Events owed to destinations, one by one."),
+        (name = "deliveries", description = "Deliveries: one event for one destination."),
         (name = "stats", description = "What was counted."),
-        (name = "dead letters", description = "What was given up on."),
-        (name = "replays", description = "Jobs that send dead letters again."),
+        (name = "dead letters", description = "Deliveries that failed for good."),
+        (name = "replays", description = "Jobs that replay dead letters."),
         (name = "audit", description = "Who changed what."),
         (name = "gateway", description = "The gateway itself."),
     )

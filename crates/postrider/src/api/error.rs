@@ -138,7 +138,8 @@ impl ApiError {
 
     /// 503: there is no room for one more large answer.
     pub(super) fn unread() -> Self {
-        let sentence = "Too many large answers wait to be read; read those, or ask for less at once.";
+        let sentence =
+            "Too many large responses are waiting to be read; read those first, or request less at once.";
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", sentence).retry_after(RETRY_SOON_SECONDS)
     }
 

@@ -41,7 +41,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/event-types/{id}", operation_id = "get_event_type", tag = "event types",
     params(("id" = String, Path, description = "The id of the event type."), IfNoneMatch),
-    responses((status = 200, description = "The event type.", body = Data<view::EventType>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The event type.", body = Data<view::EventType>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

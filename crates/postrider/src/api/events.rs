@@ -52,7 +52,7 @@ pub(crate) enum Door {
         ("until" = Option<String>, Query, description = "Received before that."),
         ("limit" = Option<usize>, Query, description = "How many at most.", minimum = 1, maximum = 200, example = 25),
         ("offset" = Option<usize>, Query, description = "How many to leave out.", maximum = 1_000_000),
-        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before, in place of `offset`.")
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the previous page, instead of `offset`.")
     ),
     responses((status = 200, description = "A page of events.", body = Data<view::EventPage>), Keyed, Queried, Stored)
 )]
@@ -85,7 +85,7 @@ pub(crate) async fn get(
     post, path = "/v1/events/{id}/replay", operation_id = "replay_event", tag = "events",
     params(("id" = String, Path, description = "The id of the event.")),
     request_body = EventAgain,
-    responses((status = 202, description = "It is taken in again as a new event.", body = Data<view::EventReplay>), Keyed, Body, Conflict, Overloaded, Stored)
+    responses((status = 202, description = "It is accepted again as a new event.", body = Data<view::EventReplay>), Keyed, Body, Conflict, Overloaded, Stored)
 )]
 pub(crate) async fn replay(
     State(app): Shared,

@@ -50,7 +50,7 @@ impl IntoResponse for Told {
     ),
     request_body(content = Vec<u8>, content_type = "*/*"),
     responses(
-        (status = 200, description = "A question of the provider, answered as it wants; nothing is stored.", body = Object),
+        (status = 200, description = "A verification request of the provider, answered as it expects; nothing is stored.", body = Object),
         (status = 202, description = "It is on disk.", body = Data<view::Ingested>),
         Ingest
     )

@@ -34,17 +34,17 @@ refusals! {
         422 "A field is unknown or not allowed.",
     ];
     /// Of a call of another system's wire behind which there is nothing here.
-    NotOffered = [404 "There is no such thing here; the sentence says what there is."];
+    NotOffered = [404 "Not found; the message says what exists."];
     /// Of parameters in the query.
     Queried = [422 "A parameter is unknown or not allowed."];
     /// Of a change that is only to be made to what the caller has seen.
     Stale = [412 "It was changed since; `If-Match` names another `ETag`."];
     /// Of what is asked of an object that cannot do it as it stands.
-    Conflict = [409 "It cannot be done with this as it stands."];
+    Conflict = [409 "Not possible in the current state."];
     /// Of a call that makes events.
-    Overloaded = [429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again."];
+    Overloaded = [429 "The account has too much pending, or a rate limit is reached; `Retry-After` says when to retry."];
     /// Of the store.
-    Stored = [503 "The gateway cannot do this now; `Retry-After` says when to try again."];
+    Stored = [503 "The gateway cannot do this now; `Retry-After` says when to retry."];
     /// Of an event that a gateway may have sent.
     Looped = [508 "The event has been through too many gateways."];
     /// Of an event that comes in.
@@ -55,9 +55,9 @@ refusals! {
         408 "The body did not arrive in time.",
         409 "Another body was accepted under the same idempotency key.",
         413 "The body is too large.",
-        422 "A header, or a field that the source takes from the body, is not allowed, or the body is not what the schema of its type asks for.",
-        429 "The account has too much waiting, or a rate limit is reached; `Retry-After` says when to try again.",
-        503 "The gateway cannot take events now; `Retry-After` says when to try again.",
+        422 "A header, or a field that the source takes from the body, is not allowed, or the body does not match the schema of its type.",
+        429 "The account has too much pending, or a rate limit is reached; `Retry-After` says when to retry.",
+        503 "The gateway cannot accept events now; `Retry-After` says when to retry.",
         508 "The event has been through too many gateways.",
     ];
 }

@@ -52,7 +52,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/routes/{id}", operation_id = "get_route", tag = "routes",
     params(("id" = String, Path, description = "The id of the route."), IfNoneMatch),
-    responses((status = 200, description = "The route.", body = Data<view::Route>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The route.", body = Data<view::Route>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

@@ -43,7 +43,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/sources/{id}", operation_id = "get_source", tag = "sources",
     params(("id" = String, Path, description = "The id of the source."), IfNoneMatch),
-    responses((status = 200, description = "The source.", body = Data<view::Source>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed)
+    responses((status = 200, description = "The source.", body = Data<view::Source>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed)
 )]
 pub(crate) async fn get(
     State(app): Shared,

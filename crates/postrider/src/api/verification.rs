@@ -93,7 +93,7 @@ fn verification(
         ([_, (field, _), ..], _) => {
             return Err(secret_error(
                 field,
-                "must not stand beside another secret; give them all in secrets",
+                "cannot be combined with another secret; give them all in secrets",
             ));
         }
     };

@@ -27,7 +27,7 @@ impl Profile {
         let Some((mut profiles, path)) = found? else {
             return name.map_or_else(
                 || Ok(Profile::default()),
-                |name| bail!("there is no profile {name:?}: HOME is not set"),
+                |name| bail!("no profile {name:?}: HOME is not set"),
             );
         };
         let wanted = name.as_deref().unwrap_or(DEFAULT);
@@ -35,7 +35,7 @@ impl Profile {
         if profile.is_none() && name.is_some() {
             let known: Vec<String> = profiles.into_keys().collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            bail!("there is no profile {wanted:?} in {}; there is {known}", path.display());
+            bail!("no profile {wanted:?} in {}; available: {known}", path.display());
         }
         let profile = profile.unwrap_or_default();
         if profile.key.is_some() {

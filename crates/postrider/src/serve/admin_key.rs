@@ -56,7 +56,7 @@ impl AdminKey {
         );
         ensure!(
             std::io::stdout().is_terminal(),
-            "cannot make an admin key, since only its hash is kept in the database and the output is no terminal to show it on: set POSTRIDER_ADMIN_KEY, or start the first node once in a terminal"
+            "cannot create an admin key: the database keeps only its hash and there is no terminal to show it on; set POSTRIDER_ADMIN_KEY, or start the first node once in a terminal"
         );
         let key = random_key("hk_");
         // Another node may have been faster.
@@ -74,7 +74,7 @@ impl AdminKey {
             KeyFile::Found(text) => {
                 let key = text.trim();
                 let weak = |allowed| {
-                    anyhow!("the key in {} {allowed}; delete it to have a new one made", path.display())
+                    anyhow!("the key in {} {allowed}; delete it to create a new one", path.display())
                 };
                 check_strength(key).map_err(weak)?;
                 Ok(AdminKey { hash: hash(key), place: KeyPlace::File(path) })

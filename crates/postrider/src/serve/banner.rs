@@ -49,7 +49,7 @@ pub(crate) fn text(
             key.clone()
         }
         KeyPlace::New(path, _) => {
-            let _ = writeln!(text, "  admin key     made now, in {}", path.display());
+            let _ = writeln!(text, "  admin key     created now, in {}", path.display());
             format!("$(cat {})", quoted(path))
         }
     };

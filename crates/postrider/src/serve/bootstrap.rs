@@ -30,7 +30,7 @@ const WEBHOOKS: &str = "webhooks";
 pub(crate) async fn first_things(engine: &Arc<Engine>, config: &Config) -> anyhow::Result<FirstThings> {
     let made = engine.change(|catalog| Ok::<_, Infallible>((decide(engine, catalog, config), ()))).await;
     made.map_err(|error| match error {
-        ChangeError::Store(error) => anyhow!(error).context("the first account could not be made"),
+        ChangeError::Store(error) => anyhow!(error).context("failed to create the first account"),
         ChangeError::Refused(never) => match never {},
     })?;
     let catalog = engine.catalog();

@@ -24,7 +24,7 @@ use std::io::{ErrorKind, Write as _};
 /// Whoever read our output has seen enough, as `head` does. A type of its own: a connection to somebody else breaks by the
 /// same error of the system.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the answer any more")]
+#[error("the output is no longer read")]
 pub(crate) struct ReaderGone;
 
 /// To the standard output; text that was not made clean must not come here.
@@ -36,7 +36,7 @@ pub(crate) fn say(text: &str) -> anyhow::Result<()> {
 fn written(outcome: std::io::Result<()>) -> anyhow::Result<()> {
     match outcome {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ReaderGone.into()),
-        outcome => outcome.context("write the answer"),
+        outcome => outcome.context("write the output"),
     }
 }
 

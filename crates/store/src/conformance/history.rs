@@ -25,7 +25,7 @@ pub async fn an_attempt_comes_back_with_every_field(harness: &dyn Harness) {
         response_body: (0..=255).rev().collect(),
         problem: Some(Problem {
             kind: ErrorKind::Status,
-            sentence: "The receiver answered 429 – zu viel".into(),
+            sentence: "The receiver responded 429 – zu viel".into(),
         }),
         timing: Timing {
             dns: Some(Duration::from_micros(1)),

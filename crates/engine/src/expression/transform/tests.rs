@@ -63,7 +63,7 @@ fn what_is_wrong_is_told_with_its_place() {
             "{'headers': {'X-Real-IP': 'x'}}",
             "line 1, column 14: this header is one by which proxies speak to receivers, and is not passed on",
         ),
-        ("{'headers': {'a b': 'x'}}", "line 1, column 14: this is no legal header name"),
+        ("{'headers': {'a b': 'x'}}", "line 1, column 14: this is not a valid header name"),
         ("{'headers': {'x': [1]}}", "line 1, column 19: a list cannot be used like this"),
         ("{1.5: 2}", "line 1, column 2: a number with a fraction cannot be used like this"),
         ("'a' ? 1 : 2", "line 1, column 1: a text cannot be used like this"),

@@ -259,7 +259,7 @@ impl Http1 {
         let fresh = ready!(pin!(self.stream.read_buf(&mut self.read)).poll(cx))?;
         self.read_bytes += fresh;
         if self.read_bytes > ANSWER_BYTES_MAX {
-            return Poll::Ready(Err(io::Error::other("the answer to one request has no end")));
+            return Poll::Ready(Err(io::Error::other("the response has no end")));
         }
         Poll::Ready(Ok(fresh))
     }

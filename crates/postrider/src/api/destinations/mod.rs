@@ -67,7 +67,7 @@ pub(crate) async fn list(
 #[utoipa::path(
     get, path = "/v1/destinations/{id}", operation_id = "get_destination", tag = "destinations",
     params(("id" = String, Path, description = "The id of the destination."), IfNoneMatch),
-    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>, headers(("ETag"))), (status = 304, description = "It is as `If-None-Match` says."), Keyed, Stored)
+    responses((status = 200, description = "The destination, and what it is doing.", body = Data<view::Destination>, headers(("ETag"))), (status = 304, description = "Unchanged: its ETag matches `If-None-Match`."), Keyed, Stored)
 )]
 pub(crate) async fn get(
     State(app): Shared,

@@ -71,7 +71,7 @@ pub(super) fn check_move(
     match kept {
         Some((field, _)) if caller.scope == Scope::Portal && !same_origin(&before.url, url) => {
             let allowed = format!(
-                "leads to another receiver, which would get the credentials of this one; give {field} anew or null in the portal"
+                "leads to another receiver, which would get the credentials of this one; give {field} again, or null in the portal"
             );
             Err(ApiError::field("url", allowed))
         }

@@ -59,7 +59,7 @@ const PRESETS: [Preset; 14] = [
     ),
     preset("pagerduty", "PagerDuty Events API v2: 120 events a minute.", 2, [1, 3], Some((2.0, 1)), 15),
     preset("hubspot", "HubSpot: 100 requests in ten seconds.", 3, [1, 5], Some((10.0, 1)), 15),
-    preset("zapier", "Zapier catch hooks; above its limits they answer 429.", 3, [1, 5], None, 30),
+    preset("zapier", "Zapier catch hooks; above its limits they respond 429.", 3, [1, 5], None, 30),
     preset("salesforce", "Salesforce; its limit is by the day, few requests at once.", 3, [1, 5], None, 30),
     preset("make", "Make custom webhooks: thirty requests a second.", 3, [1, 5], Some((30.0, 1)), 40),
 ];

@@ -44,7 +44,7 @@ fn check_order(destination: &Destination) -> Result<(), ApiError> {
             "is missing: ordering by_key needs an expression for the key",
         )),
         (Ordering::None | Ordering::Strict, Some(_)) => {
-            let allowed = "is only allowed with ordering by_key; null takes it away";
+            let allowed = "is only allowed with ordering by_key; null clears it";
             Err(ApiError::field("ordering_key", allowed))
         }
         (Ordering::ByKey, Some(_)) | (Ordering::None | Ordering::Strict, None) => Ok(()),

@@ -86,7 +86,7 @@ impl From<TrialError> for ApiError {
             TrialError::Unknown => not_found(),
             TrialError::UnderWay => ApiError::conflict(
                 "test_under_way",
-                "A test of this destination is under way; wait for its answer.",
+                "A test of this destination is already running; wait for its result.",
             ),
             TrialError::TooMany => ApiError::conflict(
                 "too_many_tests",

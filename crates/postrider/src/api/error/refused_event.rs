@@ -18,7 +18,7 @@ impl From<IngestError> for ApiError {
                 let Mismatch { pointer, reason } = *mismatch;
                 let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
                 let sentence =
-                    format!("The body is not what the schema of its type asks for{place}: {reason}.");
+                    format!("The body does not match the schema of its type{place}: {reason}.");
                 let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "schema_mismatch", sentence);
                 ApiError { field: Some(pointer), ..error }
             }
@@ -42,7 +42,7 @@ impl From<IngestError> for ApiError {
             }
             IngestError::TooWide => {
                 let sentence = format!(
-                    "More than {BATCH_DELIVERIES_MAX} deliveries would be owed for this batch; send it in smaller ones."
+                    "This batch would make more than {BATCH_DELIVERIES_MAX} deliveries; send smaller batches."
                 );
                 ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", sentence)
             }

@@ -16,7 +16,7 @@ pub(super) fn write(text: &mut Exposition, meters: &Meters, counters: &Counters,
     text.counter("postrider_fenced_total", help, meters.fenced.get());
     let help = "Commits that wrote nothing because another node had taken over from this one.";
     text.counter("postrider_commits_fenced_total", help, meters.commits_fenced.get());
-    let help = "Starts of attempts noted before they were made, in a run that follows an unclean stop.";
+    let help = "Attempts noted before they started, after an unclean stop.";
     text.counter("postrider_starts_noted_total", help, meters.starts_noted.get());
     text.counter(
         "postrider_lease_renewals_total",
@@ -76,14 +76,13 @@ fn attempts(text: &mut Exposition, meters: &Meters, counters: &Counters) {
     for (priority, count) in Priority::ALL.iter().zip(counters.promotions) {
         family.sample(&[("priority", &priority.number().to_string())], count);
     }
-    let mut family =
-        text.family("postrider_dead_letters_total", Kind::Counter, "Deliveries given up on, by reason.");
+    let mut family = text.family("postrider_dead_letters_total", Kind::Counter, "Dead letters, by reason.");
     for (reason, count) in DeathReason::ALL.iter().zip(&meters.dead_letters) {
         family.sample(&[("reason", reason.as_str())], count.get());
     }
     let help = "Times something was due and all concurrency of its destination was in use.";
     text.counter("postrider_concurrency_slot_denied_total", help, counters.concurrency_slot_denied);
-    let help = "Times a circuit came to stand so.";
+    let help = "Circuit transitions, by new state.";
     let mut family = text.family("postrider_circuit_transitions_total", Kind::Counter, help);
     // An open circuit becomes half-open by the probe that begins, of which no record is kept.
     let by_probes = CIRCUITS.map(|word| match word == Circuit::HalfOpen.as_str() {

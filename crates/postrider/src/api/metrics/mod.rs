@@ -56,7 +56,7 @@ fn connections(text: &mut Exposition) {
         [&room::OPENED, &room::CLOSED, &room::DROPPED, &room::REFUSED].map(|count| count.load(Relaxed));
     let help = "Connections of clients that are open.";
     text.gauge("postrider_connections", help, opened.saturating_sub(closed));
-    let help = "Heads, bodies and answers that are held in memory, by whose they are.";
+    let help = "Bytes of request heads, bodies and responses in memory, by owner.";
     let mut held = text.family("postrider_request_memory_bytes", Kind::Gauge, help);
     PURPOSES.iter().zip(taken()).for_each(|(whose, bytes)| held.sample(&[("of", whose)], bytes));
     let help = "Connections that were closed to make room, idle ones by dropped, new ones by refused.";
@@ -67,7 +67,7 @@ fn connections(text: &mut Exposition) {
 
 fn store(text: &mut Exposition, health: &StoreHealth) {
     let space = health.space();
-    text.gauge("postrider_store_bytes", "What the store takes.", space.used_bytes);
+    text.gauge("postrider_store_bytes", "Size of the store.", space.used_bytes);
     // A database does not say how much room it has left.
     let mut free = text.family("postrider_disk_free_bytes", Kind::Gauge, "Free space of the data directory.");
     space.free_bytes.iter().for_each(|bytes| free.sample(&[], bytes));

@@ -30,7 +30,7 @@ pub(super) fn write(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
         "Bytes of attempts in flight above which no further large body is sent.",
         totals.bytes_max,
     );
-    text.gauge("postrider_queue_bytes", "Body bytes owed.", totals.pending.bytes);
+    text.gauge("postrider_queue_bytes", "Body bytes of pending deliveries.", totals.pending.bytes);
     let help = "How long the first that could be sent has waited for nothing but a slot.";
     text.gauge("postrider_scheduler_lag_seconds", help, totals.longest_wait.as_secs_f64());
     text.gauge("postrider_shards_owned", "Shards of which this node sends, of 64.", totals.shards.len());
@@ -62,7 +62,9 @@ fn lines(text: &mut Exposition, queue: &Queue, now: Timestamp) {
             }
         }
     };
-    family("postrider_queue_depth", "Deliveries owed, those in flight included.", &|found| found.rows as f64);
+    family("postrider_queue_depth", "Pending deliveries, including those in flight.", &|found| {
+        found.rows as f64
+    });
     family("postrider_queue_oldest_seconds", "Age of the oldest since it was accepted.", &|found| {
         seconds(found.oldest_at, now)
     });
@@ -95,7 +97,7 @@ fn accounts(text: &mut Exposition, queue: &Queue, catalog: &Catalog, now: Timest
             family.sample(&[("account_id", id), ("account", name)], value(waiting));
         }
     };
-    family("postrider_account_queue_depth", "Deliveries owed, by account.", &|found| found.rows as f64);
+    family("postrider_account_queue_depth", "Pending deliveries, by account.", &|found| found.rows as f64);
     family("postrider_account_queue_oldest_seconds", "Age of the oldest, by account.", &|found| {
         seconds(found.oldest_at, now)
     });
@@ -151,7 +153,7 @@ fn destinations(text: &mut Exposition, named: &[Named<'_>], all: &[DestinationQu
             family.sample(&OTHERS, value(&others));
         }
     };
-    family("postrider_destination_queue_depth", "Deliveries owed, by destination.", &|found| {
+    family("postrider_destination_queue_depth", "Pending deliveries, by destination.", &|found| {
         found.rows as f64
     });
     family("postrider_destination_queue_oldest_seconds", "Age of the oldest, by destination.", &|found| {
@@ -184,7 +186,7 @@ fn limits(text: &mut Exposition, named: &[Named<'_>]) {
     let mut family =
         text.family("max_concurrency", Kind::Gauge, "Attempts in flight at once at most, by destination.");
     named.iter().for_each(|named| family.sample(&named.labels(), named.found.max_concurrency));
-    let help = "Attempts in flight at once that its receiver bears now, by destination.";
+    let help = "Current concurrency limit, by destination.";
     let mut family = text.family("postrider_destination_concurrency_limit", Kind::Gauge, help);
     named.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.limit));
     let help = "Times something was due and all concurrency of its destination was in use, by destination.";
@@ -203,8 +205,7 @@ fn circuits(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     // Those with nothing to see of them are closed too. Others' are told by their nodes.
     let own = catalog.destination_count(queue.totals.shards);
     counts[0] = own.saturating_sub(counts[1] + counts[2]);
-    let mut family =
-        text.family("postrider_circuits", Kind::Gauge, "Destinations by where their circuit stands.");
+    let mut family = text.family("postrider_circuits", Kind::Gauge, "Destinations, by circuit state.");
     for (word, count) in CIRCUITS.iter().zip(counts) {
         family.sample(&[("state", word)], count);
     }

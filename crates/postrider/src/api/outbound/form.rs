@@ -106,7 +106,7 @@ fn header(name: &str, value: &Value) -> Result<(HeaderName, HeaderValue), ApiErr
     let shown: String = name.chars().take(64).collect();
     let field = format!("headers.{shown}");
     let refused = |allowed: &str| ApiError::field(&field, allowed);
-    let name = HeaderName::try_from(name).map_err(|_| refused("is no name of a header"))?;
+    let name = HeaderName::try_from(name).map_err(|_| refused("is not a header name"))?;
     let value = value.as_str().and_then(|text| HeaderValue::from_str(text).ok());
     let value = value.ok_or_else(|| refused("must be a text of visible ASCII characters"))?;
     if storable_headers([(name.as_str(), &b""[..])].into_iter()).is_empty() {

@@ -108,7 +108,10 @@ fn last_event(headers: &HeaderMap, account: Option<AccountId>) -> Result<Option<
     let id = id.ok_or_else(|| ApiError::field(name, "must be the id of an event, evt_…"))?;
     match account {
         Some(_) => Ok(Some(id)),
-        None => Err(ApiError::field(name, "does not go with account_id=all: such a stream begins anew")),
+        None => Err(ApiError::field(
+            name,
+            "cannot be combined with account_id=all: such a stream starts at the present",
+        )),
     }
 }
 

@@ -96,7 +96,7 @@ fn dead_letters_are_selected_exported_and_discarded() {
     let browser = Browser::signed_in(&api);
     let page = browser.page("/dead-letters");
     let group = page.split("By destination and reason").nth(1).unwrap().split("</table>").next().unwrap();
-    for part in ["ledger", "all attempts failed", ">3</a>", "The receiver answered 500."] {
+    for part in ["ledger", "all attempts failed", ">3</a>", "The receiver responded 500."] {
         assert!(group.contains(part), "{part} is not in {group}");
     }
     let counted = api.get("/v1/dead-letters/groups").data(200);

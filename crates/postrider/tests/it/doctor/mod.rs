@@ -85,7 +85,7 @@ fn a_destination_that_answers_500_has_its_circuit_told() {
     flood(&desk, 10);
     let (finding, code) = diagnosis(&desk, "circuit_open");
     assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
-    assert!(finding["diagnosis"].as_str().unwrap().contains("The receiver answered 500"), "{finding}");
+    assert!(finding["diagnosis"].as_str().unwrap().contains("The receiver responded 500"), "{finding}");
     assert!(
         commands(&finding).contains(&format!("postrider destinations circuit {id} half-open")),
         "{finding}"

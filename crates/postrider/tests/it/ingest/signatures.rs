@@ -214,7 +214,7 @@ fn secrets_are_rotated_and_never_shown() {
         (json!({ "secret": "[redacted]" }), "leave it out to keep it"),
         (json!({ "secret": "" }), "must be a text of 1 to"),
         (json!({ "secrets": [] }), "must be a list of 1 to 8"),
-        (json!({ "secret": "a", "secrets": ["b"] }), "beside another"),
+        (json!({ "secret": "a", "secrets": ["b"] }), "cannot be combined with another"),
         (json!({ "header": "X-Other" }), "must be X-Hub-Signature-256"),
         (json!({ "tolerance_seconds": 5 }), "sends no time"),
     ] {

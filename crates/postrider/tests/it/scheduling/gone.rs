@@ -27,7 +27,7 @@ fn a_410_disables_the_destination_and_costs_no_other_delivery() {
     let first = stage.api.event(&events[0]);
     assert_eq!(first["event"]["deliveries"][0]["reason"], "disabled", "{first}");
     let letters = stage.api.get("/v1/dead-letters?reason=disabled").data(200);
-    let told = "The receiver answered 410 Gone, which disables the destination.";
+    let told = "The receiver responded 410 Gone, which disables the destination.";
     assert_eq!(letters["items"].as_array().map(Vec::len), Some(1), "{letters}");
     assert_eq!(letters["items"][0]["last_error"], told, "{letters}");
     stage.sink.always("/in", Reply::status(200));

@@ -54,7 +54,7 @@ fn keys_and_tokens_are_shown_on_a_terminal_and_written_to_no_journal() {
 fn a_key_that_only_a_database_would_keep_is_not_made_where_nobody_sees_it() {
     let database = Server::shared().database();
     let site = Site::new().with(&["--database-url", &database]);
-    check_refused(&site, &["cannot make an admin key", "no terminal", "POSTRIDER_ADMIN_KEY"]);
+    check_refused(&site, &["cannot create an admin key", "no terminal", "POSTRIDER_ADMIN_KEY"]);
     let site = site.variable("POSTRIDER_ADMIN_KEY", CHOSEN_KEY);
     site.start().api().get("/v1/sources").data(200);
 }
@@ -75,7 +75,7 @@ fn a_key_that_could_be_guessed_is_refused() {
         let site = Site::closed();
         std::fs::create_dir(site.data_dir()).unwrap();
         std::fs::write(site.data_dir().join("admin.key"), weak).unwrap();
-        check_refused(&site, &["admin.key must be 20 to 256", "delete it to have a new one made"]);
+        check_refused(&site, &["admin.key must be 20 to 256", "delete it to create a new one"]);
     }
     Site::closed().variable("POSTRIDER_ADMIN_KEY", CHOSEN_KEY).start();
 }

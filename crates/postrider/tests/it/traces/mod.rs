@@ -41,7 +41,7 @@ pub(crate) fn check_tree(found: &[SpanSeen], event: &str, told: &[[String; 3]]) 
     assert!(attempts.iter().all(|span| span.parent == accepts[0].id && span.kind == 3));
     let ids: Vec<&String> = attempts.iter().map(|span| &span.id).collect();
     assert_eq!(ids, told.iter().map(|[_, span, _]| span).collect::<Vec<_>>(), "as the receiver was told");
-    assert_eq!(attempts[0].error, "The receiver answered 500.");
+    assert_eq!(attempts[0].error, "The receiver responded 500.");
     assert_eq!((attempts[1].error.as_str(), attempts[1].attributes["postrider.attempt"].as_str()), ("", "2"));
     assert_eq!(attempts[1].attributes["http.response.status_code"], "200");
 }

@@ -20,12 +20,12 @@ fn check_name(name: &str, why: &str) {
 
 #[test]
 fn names_that_are_not_found_cost_no_more_and_look_like_those_that_are_not_answered_for() {
-    check_name("fails.test", "No whole answer within 1 s: its name has no address");
+    check_name("fails.test", "No complete response within 1 s: its host name has no allowed address");
 }
 
 #[test]
 fn names_that_are_not_answered_for_cost_no_more() {
-    check_name("late.test", "No whole answer within 1 s: its name has no address");
+    check_name("late.test", "No complete response within 1 s: its host name has no allowed address");
 }
 
 #[test]
