@@ -66,7 +66,7 @@ impl CircuitReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             CircuitReason::FailureRate => "failure_rate",
-            CircuitReason::FailuresInARow => "failures_in_a_row",
+            CircuitReason::FailuresInARow => "consecutive_failures",
             CircuitReason::NoSuccess => "no_success",
             CircuitReason::Operator => "operator",
         }
@@ -152,7 +152,7 @@ pub enum Moved {
 pub struct Breaker {
     circuit: Circuit,
     trips: u32,
-    failures_in_a_row: u32,
+    consecutive_failures: u32,
     window: FailureWindow,
     probe: Option<DeliveryId>,
     /// Unknown of a circuit that an earlier run opened.
@@ -183,8 +183,8 @@ impl Breaker {
     }
 
     /// Failures in a row.
-    pub const fn failures_in_a_row(&self) -> u32 {
-        self.failures_in_a_row
+    pub const fn consecutive_failures(&self) -> u32 {
+        self.consecutive_failures
     }
 
     /// What must outlive the process.
@@ -251,14 +251,14 @@ impl Breaker {
             Health::Overloaded | Health::TimedOut | Health::Failed => End::Failure,
         };
         if end == End::Failure {
-            self.failures_in_a_row = self.failures_in_a_row.saturating_add(1);
+            self.consecutive_failures = self.consecutive_failures.saturating_add(1);
         } else if health == Health::Good {
-            self.failures_in_a_row = 0;
+            self.consecutive_failures = 0;
         }
         self.reason = match policy.trip() {
             CircuitTrip::InARow(threshold) => {
                 self.window.forget(sent_at);
-                let is_down = end == End::Failure && self.failures_in_a_row >= threshold;
+                let is_down = end == End::Failure && self.consecutive_failures >= threshold;
                 is_down.then_some(CircuitReason::FailuresInARow)
             }
             CircuitTrip::ByRate(rate) => self.window.end(rate, end, sent_at, now),
@@ -298,7 +298,7 @@ impl Breaker {
     fn open(&mut self, policy: CircuitPolicy, now: Timestamp) -> Moved {
         self.circuit = Circuit::Open { until: now.after(cooldown(policy, self.trips)) };
         self.trips = self.trips.saturating_add(1);
-        self.failures_in_a_row = 0;
+        self.consecutive_failures = 0;
         self.window = FailureWindow::default();
         Moved::Opened
     }

@@ -44,7 +44,7 @@ pub(crate) async fn read(database: &Database) -> Result<ClusterState, QueryError
         this_node: number(database.membership.identity().node),
         nodes,
         shards,
-        mail_waiting: uint(column(&mail, 0)?),
+        messages_pending: uint(column(&mail, 0)?),
         mail_oldest: millis(column(&mail, 1)?),
         unowned_pending,
         unowned_oldest,

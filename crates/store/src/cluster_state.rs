@@ -15,7 +15,7 @@ pub struct ClusterState {
     /// All shards in their order.
     pub shards: Vec<ShardState>,
     /// Letters between nodes that nobody has read.
-    pub mail_waiting: u64,
+    pub messages_pending: u64,
     /// For how long the oldest of them waits.
     pub mail_oldest: Duration,
     /// Deliveries owed in shards that nobody owns.

@@ -26,7 +26,7 @@ pub struct DestinationView {
     /// When an open circuit makes its next probe, if time alone brings it.
     pub next_probe_at: Option<Timestamp>,
     /// Failures in a row: while it is closed of those that count towards opening it, else all, failed probes included.
-    pub failures_in_a_row: u32,
+    pub consecutive_failures: u32,
     /// Keys of an ordered destination that wait for a dead letter.
     pub blocked_keys: usize,
     /// Why nothing more is sent now.
@@ -103,7 +103,7 @@ impl Why {
     /// The word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Why::Nothing => "nothing_waits",
+            Why::Nothing => "nothing_pending",
             Why::NotDue => "not_due",
             Why::Full => "concurrency",
             Why::Bytes => "bytes_in_flight",
@@ -160,8 +160,8 @@ impl Destination {
             opened_at: self.outage.opened_at(),
             circuit_reason: self.breaker().reason(),
             next_probe_at,
-            failures_in_a_row: match self.breaker().circuit() {
-                Circuit::Closed => self.breaker().failures_in_a_row(),
+            consecutive_failures: match self.breaker().circuit() {
+                Circuit::Closed => self.breaker().consecutive_failures(),
                 Circuit::Open { .. } | Circuit::HalfOpen => self.outage.failures(),
             },
             blocked_keys: self.ordered.as_ref().map_or(0, |ordered| ordered.blocked_keys()),

@@ -99,7 +99,7 @@ mod tests {
                 limit: 5,
                 limit_reason: LimitReason::Configured,
                 circuit: Circuit::Closed,
-                failures_in_a_row: 0,
+                consecutive_failures: 0,
                 blocked_keys: 0,
                 why,
                 until: until.map(at),

@@ -18,7 +18,7 @@ fn busy() -> NodeActivity {
         opened_at: None,
         circuit_reason: None,
         next_probe_at: None,
-        failures_in_a_row: 0,
+        consecutive_failures: 0,
         blocked_keys: 0,
         why: Why::Nothing,
         until: None,

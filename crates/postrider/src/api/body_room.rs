@@ -23,7 +23,7 @@ const STRANGERS: usize = 1;
 const ANSWERS: usize = 2;
 
 /// What they are called in the metrics.
-pub(super) const PURPOSES: [&str; 3] = ["accounts", "strangers", "answers"];
+pub(super) const PURPOSES: [&str; 3] = ["accounts", "unauthenticated", "responses"];
 
 type Room = MemoryBudget<{ PURPOSES.len() }>;
 

@@ -57,7 +57,7 @@ fn sum(cluster: &Value) -> String {
     format!(
         "lag {} ms, {} pending, {}, {} unowned{}\n",
         shown(&cluster["lag_ms"]),
-        count("mail_waiting", "shard message"),
+        count("messages_pending", "shard message"),
         count("takeovers", "takeover"),
         counted(items(&cluster["unowned_shards"]).len() as u64, "shard"),
         cluster["durability"].as_str().map_or_else(String::new, |word| format!(", durability {word}")),

@@ -109,7 +109,7 @@ pub(crate) fn text(value: &Value) -> &str {
 /// What the next attempt of a destination waits for, in a list: a dash for nothing.
 pub(crate) fn waits_for(destination: &Value) -> String {
     let word = &destination["waiting_for"];
-    shown(if word == "nothing_waits" { &Value::Null } else { word })
+    shown(if word == "nothing_pending" { &Value::Null } else { word })
 }
 
 /// What a program says to a refusal is why one sends it events; a page of it is not.
@@ -136,7 +136,7 @@ mod tests {
     fn one_that_waits_for_nothing_has_a_dash_however_that_is_said() {
         let check = |destination, expected| assert_eq!(waits_for(&destination), expected);
         check(json!({}), "-");
-        check(json!({ "waiting_for": "nothing_waits" }), "-");
+        check(json!({ "waiting_for": "nothing_pending" }), "-");
         check(json!({ "waiting_for": "rate_limit" }), "rate_limit");
     }
 }

@@ -136,7 +136,7 @@ impl Verdict {
             Some("other_type") => "for other event types",
             Some("filter_false") => "filter is false",
             Some("filter_error") => "filter failed",
-            Some("already_owed") => "an earlier route already sends it to this destination",
+            Some("already_routed") => "an earlier route already sends it to this destination",
             _ => "",
         }
     }

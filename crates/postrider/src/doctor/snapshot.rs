@@ -96,7 +96,7 @@ pub(crate) struct DestinationSeen {
     pub(crate) max_concurrency: u64,
     /// Attempts at once that it gets now.
     pub(crate) limit: u64,
-    pub(crate) failures_in_a_row: u64,
+    pub(crate) consecutive_failures: u64,
     pub(crate) circuit: String,
     pub(crate) waiting_for: String,
     pub(crate) blocked_keys: u64,
@@ -261,7 +261,7 @@ impl DestinationSeen {
             in_flight: number(&item["in_flight"]),
             max_concurrency: number(&item["max_concurrency"]),
             limit: number(&item["concurrency"]["limit"]),
-            failures_in_a_row: number(&item["failures_in_a_row"]),
+            consecutive_failures: number(&item["consecutive_failures"]),
             circuit: text(&item["circuit_state"]),
             waiting_for: text(&item["waiting_for"]),
             blocked_keys: number(&item["blocked_keys"]),

@@ -139,18 +139,18 @@ fn an_outage_is_told_from_its_beginning_with_its_failures_and_probes() {
     }
     let (began, view) = (bench.now, bench.view(0));
     assert!(matches!(view.circuit, Circuit::Open { .. }));
-    assert_eq!((view.opened_at, view.failures_in_a_row), (Some(began), opened_after));
+    assert_eq!((view.opened_at, view.consecutive_failures), (Some(began), opened_after));
     for probes in 1..=3 {
         let wake = bench.scheduler.next_wake().unwrap();
         let probe = bench.pass(wake.since(bench.now));
         assert_eq!(probe.len(), 1);
         bench.finish(probe[0], Some(bench.now.after(Duration::from_secs(36_000))));
         let view = bench.view(0);
-        assert_eq!((view.opened_at, view.failures_in_a_row), (Some(began), opened_after + probes));
+        assert_eq!((view.opened_at, view.consecutive_failures), (Some(began), opened_after + probes));
         assert_eq!(bench.scheduler.counters().circuits_half_opened, u64::from(probes));
     }
     bench.step(Input::Circuit(destination(0), CircuitOrder::Close));
-    assert_eq!((bench.view(0).opened_at, bench.view(0).failures_in_a_row), (None, 0));
+    assert_eq!((bench.view(0).opened_at, bench.view(0).consecutive_failures), (None, 0));
 }
 
 /// Another URL or credential, as far as the scheduler knows.
@@ -192,7 +192,7 @@ fn what_the_receiver_before_answers_late_counts_against_no_other() {
         bench.step(Input::Finished { delivery: *delivery, after: After::DueAgain(later), verdict });
     }
     let view = bench.view(0);
-    assert_eq!((view.circuit, view.failures_in_a_row, view.opened_at), (Circuit::Closed, 0, None));
+    assert_eq!((view.circuit, view.consecutive_failures, view.opened_at), (Circuit::Closed, 0, None));
     assert_eq!((view.limit, view.limit_reason, view.in_flight), (20, LimitReason::Configured, 20));
 }
 

@@ -42,7 +42,7 @@ fn a_thousand_deferrals_teach_circuit_limit_and_rate_nothing() {
         assert_eq!(sent.len(), 1, "the rate that was not used is not lost");
     }
     let view = bench.view(0);
-    let learned = (view.circuit, view.failures_in_a_row, view.limit, view.limit_reason);
+    let learned = (view.circuit, view.consecutive_failures, view.limit, view.limit_reason);
     assert_eq!(learned, (Circuit::Closed, 0, 10, LimitReason::Configured));
 }
 

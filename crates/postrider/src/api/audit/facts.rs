@@ -22,7 +22,7 @@ const NOT_SET: [&str; 14] = [
     "circuit_opened_at",
     "circuit_reason",
     "next_probe_at",
-    "failures_in_a_row",
+    "consecutive_failures",
     "activity_age_ms",
     "concurrency",
     "waiting_for",

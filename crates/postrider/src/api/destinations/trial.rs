@@ -85,7 +85,7 @@ impl From<TrialError> for ApiError {
         match error {
             TrialError::Unknown => not_found(),
             TrialError::UnderWay => ApiError::conflict(
-                "test_under_way",
+                "test_in_progress",
                 "A test of this destination is already running; wait for its result.",
             ),
             TrialError::TooMany => ApiError::conflict(

@@ -17,8 +17,7 @@ impl From<IngestError> for ApiError {
             IngestError::SchemaMismatch(mismatch) => {
                 let Mismatch { pointer, reason } = *mismatch;
                 let place = if pointer.is_empty() { String::new() } else { format!(" at {pointer}") };
-                let sentence =
-                    format!("The body does not match the schema of its type{place}: {reason}.");
+                let sentence = format!("The body does not match the schema of its type{place}: {reason}.");
                 let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "schema_mismatch", sentence);
                 ApiError { field: Some(pointer), ..error }
             }

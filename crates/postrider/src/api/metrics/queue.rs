@@ -225,5 +225,5 @@ fn circuits(text: &mut Exposition, queue: &Queue, catalog: &Catalog) {
     }
     let help = "Failures in a row of a destination whose circuit is not closed, failed probes included.";
     let mut family = text.family("postrider_destination_circuit_failures", Kind::Gauge, help);
-    open.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.failures_in_a_row));
+    open.iter().for_each(|named| family.sample(&named.labels(), named.found.seen.consecutive_failures));
 }

@@ -28,9 +28,9 @@ pub(crate) struct Cluster {
     /// For how long the delivery waits that is due for longest and waits for nothing but to be taken.
     lag_ms: u64,
     /// Letters from one node to another that were not read yet.
-    mail_waiting: u64,
+    messages_pending: u64,
     /// The age of the oldest of them.
-    mail_oldest_ms: u64,
+    messages_oldest_ms: u64,
     /// Times a shard was taken over from a node that did not leave in order.
     takeovers: u64,
     /// Shards that nobody owns at this moment.
@@ -107,8 +107,8 @@ impl Cluster {
             this_node: state.this_node,
             durability: durability.map(Durability::as_str),
             lag_ms: millis(lag),
-            mail_waiting: state.mail_waiting,
-            mail_oldest_ms: millis(state.mail_oldest),
+            messages_pending: state.messages_pending,
+            messages_oldest_ms: millis(state.mail_oldest),
             takeovers: state.shards.iter().map(|shard| shard.takeovers).sum(),
             unowned_shards: numbers(unowned),
             unowned_pending: state.unowned_pending,
@@ -130,8 +130,8 @@ impl Cluster {
             this_node: 0,
             durability: None,
             lag_ms: millis(activity.longest_wait),
-            mail_waiting: 0,
-            mail_oldest_ms: 0,
+            messages_pending: 0,
+            messages_oldest_ms: 0,
             takeovers: 0,
             unowned_shards: Vec::new(),
             unowned_pending: 0,

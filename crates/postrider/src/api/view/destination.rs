@@ -59,7 +59,7 @@ pub(crate) struct Destination {
     #[schema(nullable = false, format = DateTime)]
     next_probe_at: Option<String>,
     /// Failures in a row; while its circuit is not closed failed probes are among them.
-    failures_in_a_row: u32,
+    consecutive_failures: u32,
     /// How long ago its owner told `in_flight`, `pending` and the like, when that is another node. Absent: they are as of
     /// now.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,7 +188,7 @@ impl Destination {
             circuit_opened_at: seen.and_then(|seen| seen.opened_at).map(|at| at.to_string()),
             circuit_reason: seen.and_then(|seen| seen.circuit_reason).map(|reason| reason.as_str()),
             next_probe_at: seen.and_then(|seen| seen.next_probe_at).map(|at| at.to_string()),
-            failures_in_a_row: seen.map_or(0, |seen| seen.failures_in_a_row),
+            consecutive_failures: seen.map_or(0, |seen| seen.consecutive_failures),
             activity_age_ms: told_ago.map(age_ms),
             created_at: found.created_at.to_string(),
             concurrency: concurrency(found, seen),

@@ -161,7 +161,7 @@ struct QueueItem {
     #[schema(nullable = false, format = DateTime)]
     next_probe_at: Option<String>,
     /// Failures in a row; while its circuit is not closed failed probes are among them.
-    failures_in_a_row: u32,
+    consecutive_failures: u32,
     /// Why nothing more is sent now.
     #[schema(value_type = WaitingFor)]
     waiting_for: &'static str,
@@ -353,7 +353,7 @@ impl QueueItem {
             circuit_opened_at: seen.opened_at.map(|at| at.to_string()),
             circuit_reason: seen.circuit_reason.map(|reason| reason.as_str()),
             next_probe_at: seen.next_probe_at.map(|at| at.to_string()),
-            failures_in_a_row: seen.failures_in_a_row,
+            consecutive_failures: seen.consecutive_failures,
             waiting_for: seen.why.as_str(),
             waiting_until: seen.until.map(|until| until.to_string()),
             blocked_keys: Some(seen.blocked_keys as u64).filter(|keys| *keys > 0),

@@ -49,7 +49,7 @@ pub(crate) struct RouteJudgement {
     /// The route before it that takes the event to the same destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    owed_by: Option<String>,
+    routed_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, maximum = 4)]
     priority: Option<u64>,
@@ -95,7 +95,7 @@ impl RouteJudgement {
             matches: false,
             reason: None,
             error: None,
-            owed_by: None,
+            routed_by: None,
             priority: None,
             priority_rule: None,
             ordering_key: None,
@@ -111,8 +111,8 @@ impl RouteJudgement {
                 Some("filter_error")
             }
             Verdict::AlreadyOwed(by) => {
-                judgement.owed_by = Some(by.to_string());
-                Some("already_owed")
+                judgement.routed_by = Some(by.to_string());
+                Some("already_routed")
             }
             Verdict::Takes(taking) => {
                 judgement.take(*taking);

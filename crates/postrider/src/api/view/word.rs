@@ -33,10 +33,10 @@ words! {
     DestinationStatus = ["active", "paused", "disabled"];
     SignatureVersion = ["v1", "v1a"];
     CircuitState = ["closed", "open", "half_open"];
-    CircuitReason = ["failure_rate", "failures_in_a_row", "no_success", "operator"];
+    CircuitReason = ["failure_rate", "consecutive_failures", "no_success", "operator"];
     ConcurrencyReason = ["configured", "recovering", "healthy", "throttled", "timed_out", "slow"];
     WaitingFor = [
-        "nothing_waits", "not_due", "concurrency", "bytes_in_flight", "rate_limit", "circuit", "retry_after",
+        "nothing_pending", "not_due", "concurrency", "bytes_in_flight", "rate_limit", "circuit", "retry_after",
         "overwhelmed", "node_resources", "unclean_stop", "paused", "dead_letter", "slots",
     ];
     NodeResource = ["file_descriptors", "local_ports", "memory", "threads", "transformed_bodies"];
@@ -62,7 +62,7 @@ words! {
         "address_refused", "dns", "connect", "tls", "disconnected", "bad_response", "status", "timeout",
         "bad_request", "transform", "internal",
     ];
-    RouteRefusal = ["inactive", "other_source", "other_type", "filter_false", "filter_error", "already_owed"];
+    RouteRefusal = ["inactive", "other_source", "other_type", "filter_false", "filter_error", "already_routed"];
     ReplayState = ["running", "paused", "done", "cancelled"];
     ReplayOrder = ["running", "paused", "cancelled"];
     Jitter = ["full", "none"];

@@ -47,7 +47,7 @@ struct Destination {
     circuit_opened_at: Option<String>,
     circuit_reason: Option<String>,
     next_probe_at: Option<String>,
-    failures_in_a_row: u32,
+    consecutive_failures: u32,
     created_at: String,
     concurrency: Concurrency,
     waiting_for: Option<String>,

@@ -108,7 +108,7 @@ impl Destination {
         }
         let why = self.circuit_reason.as_deref().map_or("since before the gateway started", opened_because);
         let since = self.circuit_opened_at.as_ref().map(|at| format!(", at {} UTC", show::moment(at)));
-        let failures = show::times(&self.failures_in_a_row, "failure");
+        let failures = show::times(&self.consecutive_failures, "failure");
         let next = match (&self.next_probe_at, self.circuit_state.as_str()) {
             (Some(at), _) => format!("next probe at {} UTC", show::moment(at)),
             (None, "half_open") => "being probed now".to_owned(),
@@ -137,7 +137,7 @@ impl Destination {
 fn opened_because(word: &str) -> &str {
     match word {
         "failure_rate" => "its last attempts failed",
-        "failures_in_a_row" => "too many consecutive failures",
+        "consecutive_failures" => "too many consecutive failures",
         "no_success" => "no success for ten minutes",
         "operator" => "opened by an operator",
         other => other,
@@ -147,7 +147,7 @@ fn opened_because(word: &str) -> &str {
 /// Why its next attempt has not started.
 pub(super) fn waits_for(word: &str) -> String {
     match word {
-        "nothing_waits" => "nothing waits",
+        "nothing_pending" => "nothing is pending",
         "not_due" => "the time of the next attempt",
         "concurrency" => "a running attempt to finish: its concurrency limit is reached",
         "bytes_in_flight" => "memory: other large events are in flight",

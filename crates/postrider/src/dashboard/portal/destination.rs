@@ -180,7 +180,7 @@ impl DestinationPage {
     /// Customers read nothing of how the gateway is run.
     fn waits_for(&self, reason: &str) -> &'static str {
         match reason {
-            "nothing_waits" => "nothing",
+            "nothing_pending" => "nothing",
             "not_due" => "its next retry",
             "circuit" | "retry_after" | "overwhelmed" => "your endpoint to respond again",
             "paused" => "you to resume it",

@@ -19,7 +19,7 @@ pub(super) const OVERWHELMED: [u64; 4] = [429, 502, 503, 504];
 pub(super) fn open_sooner(found: &DestinationSeen) -> Option<String> {
     let now = found.settings.as_ref()?.circuit_threshold?;
     let counts = found.last.as_ref().is_none_or(counts_for_circuit);
-    let opens = counts && now > THRESHOLD && found.failures_in_a_row >= THRESHOLD;
+    let opens = counts && now > THRESHOLD && found.consecutive_failures >= THRESHOLD;
     let change = format!(" circuit.threshold:={THRESHOLD}");
     opens.then(|| command(found, "edit", &change, "open its circuit sooner"))
 }

@@ -28,7 +28,7 @@ fn check(found: &DestinationSeen) {
                         status.is_none_or(|status| status >= 500),
                         "what fails does not count: {command}"
                     );
-                    assert!(found.failures_in_a_row as f64 >= value, "it would not open: {command}");
+                    assert!(found.consecutive_failures as f64 >= value, "it would not open: {command}");
                     let now = settings.circuit_threshold.unwrap_or_else(|| panic!("by rate: {command}"));
                     (now as f64, true)
                 }
@@ -86,7 +86,7 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
             (5, 5, Some(100_000.0), false),
         ] {
             for (last, waiting_for) in attempts.iter().flat_map(|last| waits.map(|waits| (last, waits))) {
-                for (circuit, failures_in_a_row) in
+                for (circuit, consecutive_failures) in
                     [("closed", 0), ("closed", 3), ("closed", 50), ("open", 50), ("half_open", 51)]
                 {
                     let settings = SettingsSeen {
@@ -103,7 +103,7 @@ fn each_advice_changes_what_it_is_given_for_in_the_direction_that_it_says() {
                         waiting_for: waiting_for.into(),
                         max_concurrency,
                         limit,
-                        failures_in_a_row,
+                        consecutive_failures,
                         last: last.clone(),
                         settings: Some(settings),
                         ..DestinationSeen::default()

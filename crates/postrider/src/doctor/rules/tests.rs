@@ -15,7 +15,7 @@ fn destination(pending: u64) -> DestinationSeen {
         waiting_for: "concurrency".into(),
         max_concurrency: 5,
         limit: 5,
-        failures_in_a_row: 7,
+        consecutive_failures: 7,
         settings: Some(SettingsSeen {
             timeout_seconds: 10,
             circuit_threshold: Some(10),

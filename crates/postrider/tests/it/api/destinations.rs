@@ -7,7 +7,7 @@ use serde_json::json;
 const FIELDS: &str =
     "id account_id name url timeout_seconds max_concurrency active auth_config? custom_headers? preset?
     retry_policy? rate_limit? ordering ordering_key? on_dead_letter adaptive circuit status disabled_reason?
-    in_flight pending pending_bytes circuit_state circuit_opened_at? circuit_reason? next_probe_at? failures_in_a_row concurrency waiting_for? waiting_until? blocked_keys? created_at
+    in_flight pending pending_bytes circuit_state circuit_opened_at? circuit_reason? next_probe_at? consecutive_failures concurrency waiting_for? waiting_until? blocked_keys? created_at
     signature_versions previous_keys_until? client_certificate? ca_pem? handshake";
 
 #[test]

@@ -94,7 +94,7 @@ fn exports_that_nobody_reads_hold_a_bounded_part_of_the_memory_and_give_it_back(
     let held = || {
         let metrics = String::from_utf8(api.get("/metrics").body).unwrap();
         let line =
-            metrics.lines().find(|line| line.contains("request_memory_bytes{") && line.contains("answers"));
+            metrics.lines().find(|line| line.contains("request_memory_bytes{") && line.contains("responses"));
         line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).expect("a figure")
     };
     wait_until("they hold all that an account may", || (held() > 70_000_000).then_some(()));

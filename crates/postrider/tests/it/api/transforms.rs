@@ -125,10 +125,10 @@ fn an_event_is_tried_on_the_routes_without_being_taken_in() {
     let routes = tried["routes"].as_array().unwrap();
     let reasons: Vec<&str> = routes.iter().map(|route| route["reason"].as_str().unwrap_or("taken")).collect();
     let expected =
-        ["inactive", "other_source", "other_type", "filter_false", "filter_error", "taken", "already_owed"];
+        ["inactive", "other_source", "other_type", "filter_false", "filter_error", "taken", "already_routed"];
     assert_eq!(reasons, expected);
     assert_eq!(routes[4]["error"], "The filter fails: there is no field missing.");
-    assert_eq!(routes[6]["owed_by"], json!(taking));
+    assert_eq!(routes[6]["routed_by"], json!(taking));
     let taken = &routes[5];
     assert_eq!((&taken["matches"], &taken["route_id"]), (&json!(true), &json!(taking)));
     assert_eq!(

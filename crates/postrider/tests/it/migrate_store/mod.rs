@@ -48,7 +48,7 @@ fn stable(mut listed: Value) -> Value {
         "circuit_opened_at",
         "circuit_reason",
         "next_probe_at",
-        "failures_in_a_row",
+        "consecutive_failures",
         "concurrency",
         "ingest_url",
     ];

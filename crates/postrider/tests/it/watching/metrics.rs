@@ -87,7 +87,7 @@ fn an_open_circuit_is_seen_with_its_beginning_its_failures_and_its_probes() {
     });
     let opened = found.sum("postrider_destination_circuit_opened_timestamp_seconds", &of_down);
     let view = stage.view(&id);
-    assert!(view["failures_in_a_row"].as_u64().unwrap() >= 5, "{view}");
+    assert!(view["consecutive_failures"].as_u64().unwrap() >= 5, "{view}");
     let opened_at = Timestamp::parse_rfc3339(view["circuit_opened_at"].as_str().unwrap()).unwrap();
     assert_eq!(opened_at.unix_ms() as f64 / 1000.0, opened, "probes that fail do not begin it anew");
     let queue = stage.api.get("/v1/queue").data(200);
