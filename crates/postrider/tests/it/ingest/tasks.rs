@@ -39,6 +39,18 @@ fn a_task_goes_to_its_url_signed_with_the_secret_of_its_receiver() {
     let event = api.event_once(&text(&taken["task_id"]), "delivered");
     let seen = format!("{event}{}", api.get("/v1/destinations").data(200));
     assert!(!seen.contains("crm_key_1") && !seen.contains("of-the-receiver"), "{seen}");
+}
+
+#[test]
+fn an_embedded_store_keeps_the_headers_of_a_task_sealed() {
+    let (sink, site) = (Sink::start(), site());
+    let gateway = site.start();
+    let api = gateway.api();
+    let headers = json!({ "X-Api-Key": "crm_key_1" });
+    let task = json!({ "url": sink.url("/crm"), "event": "payment.success", "data": {}, "headers": headers });
+    let answer = send(&api, &task);
+    assert_eq!(answer.status, 202, "{answer}");
+    api.event_once(&text(&answer.json()["task_id"]), "delivered");
     gateway.stop();
     assert_eq!(files_with(site.data_dir(), b"crm_key_1"), [""; 0], "it is sealed");
     assert!(!files_with(site.data_dir(), b"payment.success").is_empty(), "files are looked at");

@@ -60,7 +60,7 @@ fn make_trouble(stage: &Stage) {
 }
 
 #[test]
-fn every_shipped_alert_but_that_of_nodes_fires_in_a_real_prometheus() {
+fn every_shipped_alert_but_that_of_nodes_fires_in_a_real_prometheus_on_embedded_stores() {
     let (clock, site) = WallClock::of(Site::new());
     let (bulk, (_disk_site, disk)) = (with_old_bulk(&clock, &site), with_full_disk());
     let stage = Stage::new(&["--slots", "16", "--backlog-max-rows", "5500"]);
