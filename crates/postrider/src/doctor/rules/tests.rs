@@ -266,7 +266,7 @@ fn a_band_that_starves_and_retries_that_crowd_are_told() {
     };
     let late = ("late", Severity::Note);
     assert_eq!(codes(&bands(90, 1801.0)), [late, ("starved", Severity::Warning)]);
-    assert!(all(&bands(90, 1801.0))[1].sentence.starts_with("Priority 4 starves"));
+    assert!(all(&bands(90, 1801.0))[1].sentence.starts_with("Priority 4 is starved"));
     assert!(next(&bands(90, 1801.0), "starved").contains("--priority-floors 6,6,6,25 "));
     assert_eq!(codes(&bands(10, 1801.0)), [late], "with free slots something else holds it");
     assert_eq!((codes(&bands(90, 1799.0)), codes(&bands(90, 30.0))), (vec![late], vec![]));
