@@ -91,7 +91,7 @@ fn an_order_by_key_and_its_key_need_each_other() {
     }
     let keyed = json!({ "ordering": "by_key", "ordering_key": "payload.id" });
     let path = format!("/v1/destinations/{}", api.make("/v1/destinations", &with(keyed)));
-    refuse(api.patch(&path, &json!({ "ordering": "strict" })), "null takes it away");
+    refuse(api.patch(&path, &json!({ "ordering": "strict" })), "null clears it");
     refuse(api.patch(&path, &json!({ "ordering_key": null })), "is missing");
     api.patch(&path, &json!({ "ordering": "strict", "ordering_key": null })).data(200);
     refuse(api.patch(&path, &json!({ "ordering_key": "payload.id" })), "only allowed with ordering by_key");

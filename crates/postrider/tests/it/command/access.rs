@@ -26,7 +26,7 @@ fn a_profile_names_gateway_and_key() {
     desk.said(&["sources", "list", "--profile", "site"]).out(0);
     assert_eq!(desk.said(&["sources", "list"]).code, 3, "nobody listens where the default points");
     let unknown = desk.said(&["sources", "list", "--profile", "prod"]);
-    assert!(unknown.err().contains("there is default, site"), "{unknown:?}");
+    assert!(unknown.err().contains("available: default, site"), "{unknown:?}");
     // A key goes to the gateway that it stands beside, and to no other.
     let elsewhere = desk.said(&["sources", "list", "--profile", "site", "--url", "http://127.0.0.1:1"]);
     assert!(elsewhere.err().contains("there is no key"), "{elsewhere:?}");

@@ -67,7 +67,7 @@ fn certificates_that_end_soon_are_named_before_deliveries_fail() {
     assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
     let sentence = finding["diagnosis"].as_str().unwrap();
     assert!(
-        sentence.starts_with(&format!("The certificate of \"soon\" ({soon}) ends in 9 days")),
+        sentence.starts_with(&format!("The certificate of \"soon\" ({soon}) expires in 9 days")),
         "{sentence}"
     );
     assert!(commands(&finding).contains(&format!("postrider destinations test {soon}")), "{finding}");
@@ -76,7 +76,7 @@ fn certificates_that_end_soon_are_named_before_deliveries_fail() {
     let (finding, code) = diagnosis(&desk, "certificate_expires");
     assert_eq!((finding["severity"].as_str(), code), (Some("critical"), 3));
     let sentence = finding["diagnosis"].as_str().unwrap();
-    assert!(sentence.starts_with(&format!("The certificate of \"over\" ({over}) has ended")), "{sentence}");
+    assert!(sentence.starts_with(&format!("The certificate of \"over\" ({over}) has expired")), "{sentence}");
     let ids: Vec<Value> = certificates(&desk).iter().map(|shown| shown["destination_id"].clone()).collect();
     assert_eq!(ids, [json!(over), json!(soon)], "the nearest first");
 

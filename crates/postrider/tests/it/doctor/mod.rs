@@ -32,7 +32,7 @@ fn flood(desk: &Desk, count: usize) {
 #[test]
 fn a_gateway_that_is_well_is_said_to_be() {
     let desk = Desk::new();
-    assert_eq!(desk.said(&["doctor"]).out(0), "0 deliveries owed\nno problems found\n");
+    assert_eq!(desk.said(&["doctor"]).out(0), "0 deliveries pending\nno problems found\n");
     let report = desk.said(&["doctor", "--json"]).json(0);
     assert_eq!((&report["severity"], &report["findings"]), (&json!("ok"), &json!([])));
 }
@@ -50,7 +50,7 @@ fn events_that_no_route_took_are_found_behind_however_many_that_one_took() {
     (0..21).for_each(|_| flood(&desk, 1000));
     let (finding, _) = diagnosis(&desk, "unrouted");
     let sentence = finding["diagnosis"].as_str().unwrap();
-    assert!(sentence.starts_with("1 event matched no route"), "{sentence}");
+    assert!(sentence.starts_with("1 event of ") && sentence.contains(" matched no route "), "{sentence}");
 }
 
 #[test]
@@ -62,7 +62,10 @@ fn a_destination_that_hangs_is_named_with_the_command_that_stops_it() {
     let (finding, code) = diagnosis(&desk, "one_destination");
     assert_eq!((finding["severity"].as_str(), code), (Some("warning"), 2));
     let sentence = finding["diagnosis"].as_str().unwrap();
-    assert!(sentence.contains(&format!("\"hangs\" ({id}) has 300 of the 300 deliveries")), "{sentence}");
+    assert!(
+        sentence.contains(&format!("\"hangs\" ({id}) has 300 of the 300 pending deliveries")),
+        "{sentence}"
+    );
     // None of its attempts has ended.
     let open = format!("postrider destinations circuit {id} open");
     assert!(commands(&finding).contains(&open), "{finding}");

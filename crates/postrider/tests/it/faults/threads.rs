@@ -109,7 +109,7 @@ fn ends_when_it_panics(site: Site, (thread, waits): Thread) {
     assert_eq!(ended.code, Some(101), "{thread}: {}", ended.err);
     let last = ended.err.lines().last().unwrap_or_default();
     let is_told = last.starts_with("postrider: stopped because thread '") && last.contains("panicked at");
-    assert!(is_told && ended.err.contains("it ends"), "{thread}: {}", ended.err);
+    assert!(is_told && ended.err.contains("the gateway exits"), "{thread}: {}", ended.err);
 }
 
 /// `/healthz` says so while this thread hangs, and neither before nor after.
