@@ -98,7 +98,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (Wants::Bool, "", "line 1, column 1: it must be 1 to 4096 bytes long"),
         (Wants::Bool, "payload.amount >", "line 1, column 17: it ends too early"),
         (Wants::Bool, "true &&\n  payload.a b", "line 2, column 13: 'b' is not expected here"),
-        (Wants::Bool, "'abc", "line 1, column 1: ''abc' is no part of an expression"),
+        (Wants::Bool, "'abc", "line 1, column 1: ''abc' is not valid in an expression"),
         (
             Wants::Bool,
             "amount > 5",

@@ -98,7 +98,7 @@ async fn a_receiver_that_accepts_a_large_body_and_never_reads_it_is_given_up_on(
     .await;
     assert_eq!(attempt.status, Some(200), "seen, and yet no success");
     let sentence = attempt.problem.unwrap().sentence;
-    assert!(sentence.contains("did not take the whole event within 1 s"), "{sentence}");
+    assert!(sentence.contains("did not read the whole event within 1 s"), "{sentence}");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_receiver_that_drips_the_body_is_given_up_on_and_what_came_is_kept() {
         assert_eq!(attempt.status, Some(200), "seen, and yet no success");
         assert!(attempt.response_headers.has("x-seen", "1"));
         assert!(attempt.response_body.starts_with(b"drop"), "{:?}", attempt.response_body);
-        assert!(attempt.problem.unwrap().sentence.contains("begun with 200"));
+        assert!(attempt.problem.unwrap().sentence.contains("started with 200"));
     }
 }
 
