@@ -11,8 +11,8 @@ use crate::map::IdMap;
 use crate::time::Timestamp;
 use std::collections::VecDeque;
 
-/// After so many unclean stops running that it was in flight at, a delivery is sent alone. Alone at one more it is given
-/// up on: nothing else can have been the cause.
+/// After this many consecutive unclean stops that it was in flight at, a delivery is sent alone. One more, and it becomes
+/// a dead letter: nothing else can have been the cause.
 pub const STOPS_UNTIL_ALONE: u32 = 3;
 
 /// What is to be done with an attempt that the scheduler has given its slot.
@@ -20,7 +20,7 @@ pub const STOPS_UNTIL_ALONE: u32 = 3;
 pub enum Pass {
     /// Begin it.
     Begin(Ticket),
-    /// Note its start durably, with the unclean stops running that it was in flight at, and begin it then.
+    /// Note its start durably, with its count of consecutive unclean stops in flight, and begin it then.
     Note(Ticket, u32),
     /// Give the delivery up: it has killed the process once too often.
     GiveUp(Ticket),
@@ -35,7 +35,7 @@ impl Pass {
     }
 }
 
-/// The unclean stops running that a delivery was in flight at.
+/// The consecutive unclean stops that a delivery was in flight at.
 #[derive(Clone, Copy, Debug)]
 struct Stops {
     destination: DestinationId,
@@ -61,7 +61,7 @@ pub struct StartGate {
 }
 
 impl StartGate {
-    /// A delivery was in flight at so many unclean stops running.
+    /// A delivery was in flight at this many consecutive unclean stops.
     pub fn was_in_flight(&mut self, delivery: DeliveryId, destination: DestinationId, stops: u32) {
         self.stops.insert(delivery, Stops { destination, count: stops });
     }
@@ -172,7 +172,7 @@ impl StartGate {
         out
     }
 
-    /// The unclean stops running that a delivery was in flight at.
+    /// The consecutive unclean stops that a delivery was in flight at.
     fn stops_of(&self, delivery: DeliveryId) -> u32 {
         self.stops.get(&delivery).map_or(0, |stops| stops.count)
     }

@@ -55,7 +55,7 @@ pub(crate) async fn interrupted(client: &impl GenericClient, of: Shards) -> Resu
     client.query(INTERRUPTED, &[&numbers(of)]).await?.iter().map(read).collect()
 }
 
-/// Removes what nobody is told any more: its deliveries were queued when the last owner was cut off.
+/// Removes starts that no longer count: their deliveries were not in flight at the last unclean stop.
 pub(crate) async fn forget_outdated(change: &Transaction<'_>, of: Shards) -> Result<(), QueryError> {
     change.execute(OUTDATED, &[&numbers(of)]).await?;
     Ok(())

@@ -12,12 +12,12 @@ pub struct Start {
     pub event: EventId,
     /// To which destination.
     pub destination: DestinationId,
-    /// The unclean stops running that the delivery was in flight at.
+    /// The consecutive unclean stops that the delivery was in flight at.
     pub stops: u32,
 }
 
 impl Start {
-    /// That of a delivery which was in flight at so many unclean stops running.
+    /// The start of a delivery that was in flight at this many consecutive unclean stops.
     pub fn of(ticket: &Ticket, stops: u32) -> Self {
         let Ticket { delivery, event, line, .. } = *ticket;
         Start { delivery, event, destination: line.destination, stops }

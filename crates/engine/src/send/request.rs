@@ -28,7 +28,7 @@ const SHOWN_BYTES: usize = 512;
 /// A request that is ready to be written. Names of headers are in lower case.
 pub(crate) struct Request {
     method: Method,
-    /// In place of the destination's, when the event has some for it.
+    /// Used instead of the destination's headers when the event has headers of its own for it.
     fixed: Option<Box<FixedHeaders>>,
     /// The first line and the headers, without the empty line behind them.
     head: BytesMut,

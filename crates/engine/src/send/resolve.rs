@@ -80,7 +80,7 @@ enum Unknown {
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) addresses: Arc<[IpAddr]>,
-    /// When whoever wants the name is told, if none of these may be dialled: then a name that does not exist is told of too.
+    /// When to refuse, if none of these may be dialled: a name that does not exist is refused at the same time.
     pub(crate) refused_at: Instant,
 }
 
@@ -111,8 +111,8 @@ impl Names {
         Names { resolver, lookups: Lookups::new(LOOKUPS_MAX), book: Arc::default() }
     }
 
-    /// The addresses of a name that this account sends to. However soon it is known that there are none, nobody is told
-    /// before the deadline of a lookup: how long an answer took would tell who asks whether the name exists inside.
+    /// The addresses of a name that this account sends to. A lookup without an address fails at its deadline and not
+    /// before: an earlier failure would show whether the name exists in the operator's network.
     pub(crate) async fn find(&self, account: AccountId, host: &str) -> Result<Found, Failure> {
         let remembered = locked(&self.book).cache.find(host);
         let (answer, began) = match remembered {

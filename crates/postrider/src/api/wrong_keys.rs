@@ -20,7 +20,7 @@ use std::time::Duration;
 /// A person mistypes, and a program with an old key tries again; neither needs more at once.
 const BURST: u64 = 50;
 const PER_SECOND: f64 = 1.0;
-/// Networks that are told apart. Beyond them new ones share one gate until others have rested.
+/// Networks counted separately. Further ones share one gate until others have been quiet for long enough.
 const GATES_MAX: usize = 8192;
 /// How often it is looked which of them have rested, while there is no room.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
